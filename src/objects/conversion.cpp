@@ -184,14 +184,15 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
 }
 
 result<void> conversion::make_members(object_place from, object_place to, unsigned depth) {
-    const auto& old_members = *members_of(source_.row(from.row));
+    const auto& origins = rows_.origins(from.row, to.row);
     REM_TRY(source_.check_members(from));
     std::optional<object_place> model;
+    std::size_t index = 0;
     for (const type_part& each : *members_of(builder_.row(to.row))) {
+        const type_part* const origin = origins[index++];
         if (!each.offset) // a bit-field
             continue;
         const object_place place{each.type, to.at + *each.offset};
-        const type_part* const origin = rows_.origin_of(each, to.row, old_members);
         way_.push_back(
             {each.name.empty() ? std::string_view(builder_.row(each.type).name) : std::string_view(each.name), 0});
         if (origin != nullptr) {
@@ -330,7 +331,7 @@ result<void> conversion::make_element(container_filler& filler, object_place con
     REM_TRY(make(from.value, place->value, depth + 1));
     auto made = filler.made();
     if (!made && made.why().code == errc::invalid_argument)
-        return source_.damaged(from.has_key ? from.key : from.value, made.why().message);
+        return fail(errc::invalid_argument, source_.line() + made.why().message);
     return made;
 }
 
@@ -366,9 +367,10 @@ result<void> conversion::make_number(object_place from, object_place to) {
 result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed) {
     const type_row& is = builder_.row(to);
     if (members_of(is) != nullptr) { // a pair or a tuple
-        const auto& old_members = *members_of(source_.row(from.row));
+        const auto& origins = rows_.origins(from.row, to);
+        std::size_t index = 0;
         for (const type_part& each : *members_of(is)) {
-            const type_part* const origin = rows_.origin_of(each, to, old_members);
+            const type_part* const origin = origins[index++];
             REM_CHECK(origin != nullptr);
             auto member = source_.member(from, *origin);
             if (!member)

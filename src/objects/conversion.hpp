@@ -39,6 +39,8 @@ public:
     /// What a member is made from; null: it is new. `members` are those of the older row.
     [[nodiscard]] const types::type_part* origin_of(const types::type_part& member, std::uint32_t row,
                                                     const std::vector<types::type_part>& members) const;
+    /// The same of all members of a row, in their order; worked out once for each pair of rows.
+    [[nodiscard]] const std::vector<const types::type_part*>& origins(std::uint32_t from, std::uint32_t to) const;
     /// Which alternative of a variant one becomes.
     [[nodiscard]] std::optional<std::size_t> alternative(const types::type_row& from, std::size_t index,
                                                          const types::type_row& to) const;
@@ -70,6 +72,7 @@ private:
     std::map<std::uint32_t, std::uint32_t> pointees_;
     std::vector<type_change> changes_;
     std::vector<renaming> renamings_;
+    mutable std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const types::type_part*>> origins_;
     std::string place_; // of the member that is being matched
 };
 

@@ -57,7 +57,7 @@ std::optional<std::string> bytes_of_hex(std::string_view hex) {
 
 unexpected json_source::damaged(object_place of, const std::string& what) const {
     static_cast<void>(of);
-    return fail(errc::invalid_argument, "line " + std::to_string(line_) + ": " + what);
+    return fail(errc::invalid_argument, line() + what);
 }
 
 unexpected json_source::is_not(object_place of, std::string_view wanted) const {

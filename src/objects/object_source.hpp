@@ -56,6 +56,8 @@ public:
     virtual result<void> check_members(object_place /*of*/) { return {}; }
     virtual result<bool> is_null(object_place pointer) = 0;
 
+    /// What a message about an object begins with, if its text is known by lines.
+    [[nodiscard]] virtual std::string line() const { return {}; }
     /// Of an object that cannot be used: errc::corrupt of a heap, errc::invalid_argument of a text.
     [[nodiscard]] virtual unexpected damaged(object_place of, const std::string& what) const = 0;
 

@@ -108,6 +108,15 @@ const type_part* row_matching::origin_of(const type_part& member, std::uint32_t 
     return named(name);
 }
 
+const std::vector<const type_part*>& row_matching::origins(std::uint32_t from, std::uint32_t to) const {
+    const auto [known, is_new] = origins_.try_emplace({from, to});
+    if (is_new) {
+        for (const type_part& each : *members_of(to_.rows[to]))
+            known->second.push_back(each.offset ? origin_of(each, to, *members_of(from_.rows[from])) : nullptr);
+    }
+    return known->second;
+}
+
 std::optional<std::size_t> row_matching::alternative(const type_row& from, std::size_t index,
                                                      const type_row& to) const {
     const std::string name = from_.name_of(from.parts[index].type);

@@ -1,0 +1,43 @@
+// A root of an older release of its type becomes one of the program's type, within the write section of the caller.
+#pragma once
+
+#include "base/result.hpp"
+#include "objects/conversion.hpp"
+#include "txn/heap_memory.hpp"
+
+#include <remanence/types/detail/fingerprint.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::objects {
+
+struct member_renaming {
+    std::string type, old_name, new_name;
+};
+
+struct migration_request {
+    std::string_view root;
+    const detail::type_fingerprint& type;
+    /// Makes an object by default in raw memory, by the name of its class; empty where a class has no such constructor.
+    std::map<std::string, std::function<void(void*)>> makers = {};
+    std::vector<member_renaming> renamings = {};
+    bool only_says = false; // changes nothing
+};
+
+struct migration_outcome {
+    bool is_needed = false; // false: the root is of this type, or is not there
+    bool is_possible = true;
+    std::vector<type_change> changes;
+};
+
+/// Converts the root, all that it holds and points at, and frees what it was. With the write lock held; when it fails, or a maker throws, the
+/// caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic; errc::not_supported when the heap does not have
+/// its schema, or a shape cannot be made; errc::exhausted; errc::corrupt. O(objects), which are there twice meanwhile, and memory for
+/// the address of each block, and of each object that pointers may lead to.
+result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request);
+
+} // namespace remanence::objects

@@ -1,0 +1,167 @@
+#include "objects/object_blocks.hpp"
+
+#include <cstring>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+class block_walk {
+public:
+    block_walk(heap_source& source, std::uint64_t base, std::vector<std::uint64_t>& blocks)
+        : source_(source), base_(base), blocks_(blocks) {}
+
+    // NOLINTBEGIN(misc-no-recursion): bounded, as objects were converted before
+    result<void> visit(object_place of, unsigned depth) {
+        constexpr unsigned k_depth_max = 1000;
+        if (depth == k_depth_max)
+            return source_.damaged(of, "that lies too deep in others");
+        const type_row& is = source_.row(of.row);
+        const auto& n = is.numbers;
+        if (is.kind == type_kind::pointer)
+            return {};
+        if (const auto* const members = members_of(is)) {
+            for (const type_part& each : *members) {
+                if (each.offset)
+                    REM_TRY(visit({each.type, of.at + *each.offset}, depth + 1));
+            }
+            return {};
+        }
+        switch (is.shape) {
+        case shape_kind::same_as_part:
+            return visit({is.parts[n[0]].type, of.at}, depth + 1);
+        case shape_kind::optional:
+        case shape_kind::variant: {
+            auto held = source_.held(of);
+            if (!held)
+                return held.error();
+            return *held ? visit(**held, depth + 1) : result<void>();
+        }
+        case shape_kind::text:
+            return add_address(of.at + n[0], of);
+        case shape_kind::text_by_link:
+        case shape_kind::serialised: {
+            auto last = word(of.at + n[0] + 2 * k_word);
+            if (!last)
+                return last.error();
+            return *last >> 63 != 0 ? add_link(of.at + n[0]) : result<void>(); // a long one
+        }
+        default:
+            break;
+        }
+        if (!inspect::is_container(is))
+            return {};
+        const bool has_nodes = is.shape == shape_kind::ring || is.shape == shape_kind::chain ||
+                               is.shape == shape_kind::tree || is.shape == shape_kind::hash_chain;
+        const bool has_links = (is.shape == shape_kind::btree || is.shape == shape_kind::hash_table) && n[1] == 0;
+        REM_TRY(source_.for_each_element(of, [&](const element_place& each) -> result<bool> {
+            const std::uint64_t element = each.has_key ? each.key.at : each.value.at;
+            if (has_nodes)
+                blocks_.push_back(element - n[1]);
+            if (has_links)
+                blocks_.push_back(element);
+            if (each.has_key)
+                REM_TRY(visit(each.key, depth + 1));
+            REM_TRY(visit(each.value, depth + 1));
+            return true;
+        }));
+        switch (is.shape) {
+        case shape_kind::contiguous:
+            return add_address(of.at + n[0], of);
+        case shape_kind::linked_block:
+            return add_link(of.at + n[0]);
+        case shape_kind::hash_table:
+            return add_link(of.at);
+        case shape_kind::hash_chain:
+            return add_address(of.at + n[0] - 2 * k_word, of);
+        case shape_kind::btree: {
+            auto root = linked(of.at);
+            if (!root)
+                return root.error();
+            return *root == 0 ? result<void>() : add_nodes(*root, n[4]);
+        }
+        case shape_kind::deque: {
+            auto first = word(of.at + n[0] + 3 * k_word);
+            auto last = word(of.at + n[1] + 3 * k_word);
+            if (!first || !last)
+                return (!first ? first : last).error();
+            for (std::uint64_t at = *first; at <= *last; at += k_word)
+                REM_TRY(add_address(at - base_, of));
+            return add_address(of.at + n[0] - 2 * k_word, of);
+        }
+        default:
+            return {};
+        }
+    }
+
+private:
+    result<void> add_nodes(std::uint64_t node, std::uint64_t children) {
+        constexpr std::uint64_t k_counts = 8;
+        auto counts = word(node + k_counts);
+        if (!counts)
+            return counts.error();
+        const std::uint64_t count = *counts & 0xffff;
+        const std::uint64_t height = *counts >> 32 & 0xffff;
+        blocks_.push_back(node);
+        for (std::uint64_t i = 0; height != 0 && i <= count; ++i) {
+            auto child = word(node + children + i * k_word);
+            if (!child)
+                return child.error();
+            REM_TRY(add_nodes(node + *child, children));
+        }
+        return {};
+    }
+    // NOLINTEND(misc-no-recursion)
+
+    result<std::uint64_t> word(std::uint64_t at) {
+        auto bytes = source_.reader().bytes(at, k_word);
+        if (!bytes)
+            return bytes.error();
+        std::uint64_t value = 0;
+        std::memcpy(&value, *bytes, sizeof value);
+        return value;
+    }
+    result<std::uint64_t> linked(std::uint64_t at) {
+        auto distance = word(at);
+        if (!distance)
+            return distance;
+        return *distance == 0 ? 0 : at + *distance;
+    }
+    result<void> add_link(std::uint64_t at) {
+        auto to = linked(at);
+        if (!to)
+            return to.error();
+        if (*to != 0)
+            blocks_.push_back(*to);
+        return {};
+    }
+    /// Unless it leads into the object itself, which a short text does.
+    result<void> add_address(std::uint64_t at, object_place of) {
+        auto address = word(at);
+        if (!address)
+            return address.error();
+        const std::uint64_t to = *address - base_;
+        const bool is_inside = to >= of.at && to < of.at + source_.row(of.row).size;
+        if (*address != 0 && !is_inside)
+            blocks_.push_back(to);
+        return {};
+    }
+
+    heap_source& source_;
+    std::uint64_t base_;
+    std::vector<std::uint64_t>& blocks_;
+};
+
+} // namespace
+
+result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of,
+                           std::vector<std::uint64_t>& blocks) {
+    return block_walk(source, base, blocks).visit(of, 0);
+}
+
+} // namespace remanence::objects

@@ -1,0 +1,144 @@
+// Every allocation of a program that migrates a root, dumps and loads fails, one after the other: the heap has the old objects or the new
+// ones, and what failed succeeds when it is done again.
+#include "api/heap_impl.hpp"
+#include "failing_new.hpp"
+#include "program.hpp"
+#include "support/temp_dir.hpp"
+
+#include <remanence/migrate.hpp>
+#include <remanence/remanence.hpp>
+#include <remanence/streams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <string>
+
+namespace remanence::faults {
+
+struct old_entry {
+    string text;
+    int number = 0;
+    old_entry* next = nullptr;
+};
+struct new_entry {
+    long number = 0;
+    string text;
+    new_entry* next = nullptr;
+    string added = "a text that is too long for the object itself";
+};
+using old_entries = map<string, old_entry>;
+using new_entries = btree_map<string, new_entry>;
+
+namespace {
+
+class unharmed {
+public:
+    unharmed() : was_armed_(allocations().armed) { allocations().armed = false; }
+    unharmed(const unharmed&) = delete;
+    unharmed& operator=(const unharmed&) = delete;
+    ~unharmed() { allocations().armed = was_armed_; }
+
+private:
+    bool was_armed_;
+};
+
+/// Migrates, dumps and loads into another heap. Returns what is wrong; empty: nothing.
+std::string migrate_and_carry(heap& from, heap& into, bool& heard) {
+    const auto does = [&](const auto& call) { // what failed once is done again
+        try {
+            call();
+        } catch (const std::bad_alloc&) {
+            heard = true;
+            const unharmed meanwhile;
+            if (detail::impl_of(from).engine().is_poisoned() || detail::impl_of(into).engine().is_poisoned())
+                return std::string("poisoned"); // in the midst of a commit
+            if (!from.verify().clean() || !into.verify().clean())
+                return std::string("what failed has damaged a heap");
+            call();
+        }
+        return std::string();
+    };
+    std::string wrong = does([&] { (void)migrate<new_entries>(from, "entries"); });
+    std::string text;
+    if (wrong.empty()) {
+        wrong = does([&] {
+            text.clear();
+            save(from, [&](std::string_view piece) { text += piece; });
+        });
+    }
+    if (wrong.empty()) {
+        wrong = does([&] {
+            if (into.find_root<new_entries>("entries") != nullptr)
+                return; // the commit was done before
+            std::string_view rest = text;
+            (void)load<>(into, [&](char* to, std::size_t bytes) {
+                const std::size_t count = rest.copy(to, bytes);
+                rest.remove_prefix(count);
+                return count;
+            });
+        });
+    }
+    const unharmed meanwhile;
+    if (!wrong.empty())
+        return wrong;
+    for (heap* const each : {&from, &into}) {
+        const auto* const entries = each->find_root<new_entries>("entries");
+        if (entries == nullptr || entries->size() != 5 || entries->at("3").number != 3 ||
+            entries->at("3").next != &entries->at("4") || entries->at("3").added.size() != 45)
+            return "objects are missing";
+    }
+    for (const heap* const each : {&from, &into}) {
+        if (const verify_report report = each->verify(); !report.clean())
+            return report.problems.front().what;
+    }
+    return "";
+}
+
+TEST(failing_allocations_of_migration, leave_all_old_objects_or_all_new_ones) {
+    std::uint64_t heard = 0;
+    std::uint64_t poisoned = 0;
+    std::uint64_t n = 0;
+    for (const std::uint64_t stride = stride_of_faults(1);; n += stride) {
+        SCOPED_TRACE("allocation " + std::to_string(n));
+        allocations().armed = false;
+        const auto dir = test::temp_dir::in_memory();
+        std::optional<heap> from = heap::create(dir / "from", {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10});
+        std::optional<heap> into = heap::create(dir / "into", {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10});
+        from->write([&] {
+            auto& entries = from->root<old_entries>("entries");
+            for (int i = 0; i != 5; ++i)
+                entries[string(std::to_string(i))] = {"text", i, nullptr};
+            entries["3"].next = &entries["4"];
+        });
+        (void)into->root<int>("other", 1);
+        bool has_heard = false;
+        if (n == 0) // what is allocated once for all
+            (void)detail::fingerprint_of<new_entries>();
+        allocations() = {.armed = true, .from_then_on = false, .left = n};
+        std::string wrong = migrate_and_carry(*from, *into, has_heard);
+        allocations().armed = false;
+        if (wrong == "poisoned") {
+            poisoned++;
+            from.reset();
+            into.reset();
+            from.emplace(heap::open_existing(dir / "from"));
+            into.emplace(heap::open_existing(dir / "into"));
+            wrong = migrate_and_carry(*from, *into, has_heard);
+        }
+        ASSERT_EQ(wrong, "");
+        heard += has_heard ? 1U : 0U;
+        if (allocations().failed == 0)
+            break;
+        EXPECT_TRUE(has_heard || allocations().was_optional) << "nobody heard of it";
+    }
+    EXPECT_GT(n, 100U);
+    std::cout << n << " allocations failed; " << heard << " times somebody heard, of these " << poisoned
+              << " in the midst of a commit\n";
+}
+
+} // namespace
+} // namespace remanence::faults
