@@ -14,6 +14,7 @@
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/structure.hpp>
 #include <remanence/types/persistable.hpp>
+#include <remanence/versions.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -117,7 +118,8 @@ struct history_step {
     std::uint64_t
         bytes; ///< that it keeps at most: what it changed, in words of 8 bytes, and 8 bytes for each stretch; all of pages
                ///< that were committed first, or rewritten in bulk
-    bool is_present; ///< memory is in this state
+    bool is_present;  ///< memory is in this state
+    std::string kept; ///< the name that keep() gave it; empty: it is not kept
 };
 
 /// How a heap is opened. Members marked "Creation" are ignored when the heap exists. Values out of range are
@@ -719,12 +721,41 @@ public:
     /// undone with the others. Within it, undo(), redo() and go_to() are errc::section_open. A group within a group is part of it.
     /// Without a history nothing happens. errc::section_open when the thread is in a section.
     [[nodiscard]] remanence::group group(std::string_view name);
-    /// Lets all steps go: what is committed stays, and nothing before it can be reached. errc::section_open as above. Of a history that
-    /// is kept over sessions this is a durable commit, and throws what commit() does.
+    /// Lets all steps go: what is committed stays, and nothing before it can be reached but what is kept. errc::section_open as
+    /// above. Of a history that is kept over sessions this is a durable commit, and throws what commit() does.
     void forget_history();
     /// Returns why a history that is to be kept over sessions (history_options::kept_over_sessions) has no steps of earlier ones, in a
     /// sentence: there was no file, it is damaged, or not that of this heap. Empty when it goes on. In a read section.
     [[nodiscard]] std::string why_history_is_new() const;
+    /// The last `steps` steps become one, named after the last of them that has a name: undo() then takes them back at once. Memory and
+    /// files stay as they are. errc::no_step: there are not so many. errc::invalid_argument: a version among them is kept, or another
+    /// branch begins there. errc::section_open, errc::invalid_argument as above. O(bytes of these steps).
+    void squash(std::uint64_t steps);
+
+    // Kept versions. No limit of the history lets one go, and what they hold does not count for the limits: only what has changed
+    // since, each byte once. All of these wait for the sections of other threads to end, but versions(), and throw errc::section_open and
+    // errc::invalid_argument as undo() does; errc::no_step: no version is kept by this number or name. Of a history that is kept over sessions
+    // keep(), drop() and squash() are durable commits, which change no object, and throw what commit() does.
+
+    /// Keeps the version of the last commit, by this name, and returns its number in history(). Changes that are not committed are not in
+    /// it. errc::exists: a version has this name, or that version has another one. errc::invalid_argument: the name is empty.
+    std::uint64_t keep(std::string_view name);
+    /// All of them, by version. In a read section. O(steps).
+    [[nodiscard]] std::vector<kept_version> versions() const;
+    /// Memory becomes what it was, by a commit: as go_to() does, also after the history has ended (history_options::when_full::end).
+    void restore(std::uint64_t version);
+    void restore(std::string_view name);
+    /// The version is a step like others again, and goes if it would have gone without keep(). O(bytes of the steps around it).
+    void drop(std::uint64_t version);
+    void drop(std::string_view name);
+    /// Makes a heap of its own of a version that is kept, or in history(): the file `path`, closed, with its roots, schema and
+    /// application, without a history. It appears complete or not at all, and is durable once this returns; until then, and after a
+    /// crash until the next call, NAME-branch-unfinished is beside it, perhaps with -new or -log. What is not committed is not in it.
+    /// errc::exists: there is a file, or a log of one. errc::no_space, errc::corrupt, errc::io: there is none then. O(file).
+    void branch(std::uint64_t version, const std::filesystem::path& path);
+    /// What differs between two versions that are kept, or in history(). Reads the file, and changes nothing. errc::corrupt: a page
+    /// of the file is damaged. O(bytes that differ, blocks, and what the roots lead to).
+    [[nodiscard]] version_difference diff(std::uint64_t before, std::uint64_t after) const;
 
     /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
     /// declared section this is what makes a change part of its commit; what was announced before it began does not count.

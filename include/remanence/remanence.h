@@ -500,13 +500,64 @@ typedef struct rem_step {
 } rem_step;
 /* Calls visit() with each, by version, until it returns false. */
 rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_step* step), void* context);
-/* Lets all steps go: what is committed stays. With kept_over_sessions a durable commit, which fails as rem_commit() does. */
+/* Lets all steps go: what is committed stays, and what is kept. With kept_over_sessions a durable commit, which fails as rem_commit() does. */
 rem_status rem_history_forget(rem_heap* heap);
 /*
  * Why a history that is kept over sessions has no steps of earlier ones, in a sentence that lives until the heap is closed: there was no
  * file, it is damaged, or not that of this heap. "": it goes on, or nobody asked.
  */
 const char* rem_why_history_is_new(const rem_heap* heap);
+/*
+ * The last `steps` steps become one, which rem_undo() takes back at once. REM_NO_STEP: there are not so many. REM_INVALID_ARGUMENT: a
+ * version among them is kept, or another branch begins there.
+ */
+rem_status rem_squash(rem_heap* heap, uint64_t steps);
+/*
+ * Keeps the version of the last commit by this name, whatever the limits of the history, and says its number. It holds what has changed
+ * since, each byte once. REM_EXISTS: the name is taken, or that version has another one.
+ */
+rem_status rem_keep(rem_heap* heap, const char* name, uint64_t* version);
+/* A version that is kept. */
+typedef struct rem_kept_version {
+    uint64_t version;
+    uint64_t parent; /* the kept version before it */
+    bool has_parent;
+    const char* name; /* Lives for the call */
+    int64_t time;     /* of its last commit, in nanoseconds since 1970 */
+    uint64_t bytes;   /* that have changed between it and the next state */
+    bool is_present;  /* memory is in this state */
+} rem_kept_version;
+/* Calls visit() with each, by version, until it returns false. */
+rem_status rem_versions(rem_heap* heap, bool (*visit)(void* context, const rem_kept_version* version), void* context);
+/* Says the number of the version that has this name. REM_NO_STEP: none has it. */
+rem_status rem_find_version(rem_heap* heap, const char* name, uint64_t* version);
+/* Memory becomes what it was, by a commit, as rem_go_to() does. REM_NO_STEP: the version is not kept. */
+rem_status rem_restore(rem_heap* heap, uint64_t version);
+/* The version is a step like others again, and goes if it would have gone without rem_keep(). REM_NO_STEP: it is not kept. */
+rem_status rem_drop(rem_heap* heap, uint64_t version);
+/* Makes the heap `path` of a version that is kept or that rem_history() shows: as a whole and durable, or not at all. REM_EXISTS. */
+rem_status rem_branch(rem_heap* heap, uint64_t version, const char* path);
+typedef enum rem_difference_kind REM_AS_INT {
+    REM_RANGE_DIFFERS = 0, /* bytes of the heap, in words of 8 */
+    REM_BLOCK_DIFFERS = 1, /* allocated memory */
+    REM_ROOT_DIFFERS = 2,  /* a root, or something that it leads to */
+    REM_MEMBER_DIFFERS = 3 /* a part of a root that has a schema */
+} rem_difference_kind;
+typedef enum rem_change REM_AS_INT { REM_ADDED = 0, REM_REMOVED = 1, REM_CHANGED = 2 } rem_change;
+/* Texts live for the call; those that mean nothing for its kind are "". */
+typedef struct rem_difference {
+    rem_difference_kind kind;
+    rem_change how;     /* of a range: REM_CHANGED */
+    uint64_t offset;    /* of a range or block, from the heap's base */
+    uint64_t bytes;     /* likewise */
+    const char* name;   /* of a root; of a block, of a root that leads to it; of a member its path */
+    const char* type;   /* of a root */
+    const char* before; /* of a member, as JSON */
+    const char* after;  /* likewise */
+} rem_difference;
+/* Calls visit() with what differs between two versions that are kept or that rem_history() shows, until it returns false. */
+rem_status rem_diff(rem_heap* heap, uint64_t before, uint64_t after,
+                    bool (*visit)(void* context, const rem_difference* difference), void* context);
 
 /* ---- The portable form ---- */
 

@@ -1,8 +1,8 @@
 // Undo and redo. Apart from all else, so that their code is in programs that ask for a history, and in no others.
 
 #include "api/heap_impl.hpp"
+#include "api/history_calls.hpp"
 #include "api/raise.hpp"
-#include "os/cancellation.hpp"
 #include "txn/heap_history.hpp"
 
 #include <optional>
@@ -38,63 +38,7 @@ heap_commits::in_flight heap_commits::make_by(const step& where, durability how)
 
 using detail::checked;
 using detail::heap_impl;
-
-namespace {
-
-void refuse_in_sections(const heap_impl& impl) {
-    if (!impl.sections.is_in_any())
-        return;
-    detail::raise(errc::section_open,
-                  "no step of " + impl.origin.path.string() +
-                      " can be undone or redone, and no group begun, in a section. End the section first.",
-                  impl.origin.path.string());
-}
-
-heap_impl* with_history(heap_impl* impl) {
-    detail::link_history();
-    if (!impl->engine().has_history())
-        detail::raise(errc::invalid_argument,
-                      impl->origin.path.string() +
-                          " was opened without a history. Set heap_options::history when it is opened.",
-                      impl->origin.path.string());
-    return impl;
-}
-
-/// Runs `f` with the write lock held.
-template <class F>
-void alone(heap_impl* impl, const F& f) {
-    refuse_in_sections(*impl);
-    const os::no_cancellation whole;
-    impl->sections.enter_write(detail::section_kind::joining);
-    const struct section {
-        heap_impl& of;
-        ~section() { of.sections.leave_write(); }
-    } meanwhile{*impl};
-    f();
-}
-
-template <class F>
-void go(heap_impl* impl, const F& where) {
-    with_history(impl);
-    {
-        const os::no_cancellation whole;
-        std::optional<detail::heap_commits::in_flight> commit;
-        alone(impl, [&] { commit = impl->go(where); });
-        impl->commits.await(*commit);
-    }
-    os::end_if_cancelled();
-}
-
-/// Calls `f` with the steps in a read section.
-template <class Result, class F>
-Result looked_at(heap_impl* impl, const F& f) {
-    const detail::read_section section(impl);
-    if (!impl->engine().has_history())
-        return {};
-    return impl->engine().with_steps(f);
-}
-
-} // namespace
+using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
 
 void heap_impl::begin_group(std::string_view name) {
     refuse_in_sections(*this);
@@ -137,7 +81,8 @@ std::vector<history_step> heap::history() const {
         if (steps.has_ended())
             return all;
         for (history::step_info& each : steps.list())
-            all.push_back({each.version, each.parent, std::move(each.name), each.time, each.bytes, each.is_present});
+            all.push_back({each.version, each.parent, std::move(each.name), each.time, each.bytes, each.is_present,
+                           std::move(each.kept)});
         return all;
     });
 }

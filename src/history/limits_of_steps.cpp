@@ -176,15 +176,23 @@ void step_tree::merge(known_state& step) noexcept {
     if (step.bytes - first < first)
         return;
     try {
-        std::vector<const delta*> deltas;
-        for (const delta& each : step.deltas)
-            deltas.push_back(&each);
-        std::list<delta> one;
-        one.push_back(merged_in_order_of_commits(std::move(deltas), step.is_on_way));
-        step.deltas.swap(one);
-        step.bytes = step.deltas.front().bytes();
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): it takes more memory as it is, and nothing else
+        make_one(step);
+    } catch (const std::bad_alloc&) {
+        has_lacked_memory_ = true;
     }
+}
+
+void step_tree::make_one(known_state& step) {
+    std::vector<const delta*> deltas;
+    for (const delta& each : step.deltas)
+        deltas.push_back(&each);
+    std::list<delta> one;
+    one.push_back(merged_in_order_of_commits(std::move(deltas), step.is_on_way));
+    const bool counts = step.is_counted;
+    count(step, false);
+    step.deltas.swap(one);
+    step.bytes = step.deltas.front().bytes();
+    count(step, counts);
 }
 
 // H4: a state that was passed stays while it is kept, or ways part there.

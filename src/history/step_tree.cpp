@@ -204,22 +204,40 @@ std::uint64_t step_tree::meeting_of(std::uint64_t one, std::uint64_t other) cons
     return one;
 }
 
-std::vector<delta*> step_tree::way_to(std::uint64_t state) {
+template <class F>
+void step_tree::for_each_on_way(std::uint64_t state, const F& f) {
     const std::uint64_t meeting = meeting_of(present_, state);
+    for (std::uint64_t here = present_; here != meeting; here = at(here).parent)
+        f(at(here));
+    std::vector<known_state*> forth;
+    for (std::uint64_t here = state; here != meeting; here = at(here).parent)
+        forth.push_back(&at(here));
+    for (auto each = forth.rbegin(); each != forth.rend(); ++each)
+        f(**each);
+}
+
+// A step has one delta from here on, so that what is noted of going over it does not depend on when its deltas were joined.
+std::vector<delta*> step_tree::way_to(std::uint64_t state) {
     std::vector<delta*> way;
-    for (std::uint64_t here = present_; here != meeting; here = at(here).parent) {
-        std::list<delta>& deltas = at(here).deltas;
-        for (auto each = deltas.rbegin(); each != deltas.rend(); ++each)
-            way.push_back(&*each);
-    }
-    const auto back = static_cast<std::ptrdiff_t>(way.size());
-    for (std::uint64_t here = state; here != meeting; here = at(here).parent) {
-        std::list<delta>& deltas = at(here).deltas;
-        for (auto each = deltas.rbegin(); each != deltas.rend(); ++each)
-            way.push_back(&*each);
-    }
-    std::reverse(way.begin() + back, way.end());
+    for_each_on_way(state, [&](known_state& step) {
+        if (step.deltas.size() > 1)
+            make_one(step);
+        way.push_back(&step.deltas.front());
+    });
     return way;
+}
+
+// H1
+delta step_tree::whole_way_to(std::uint64_t state) {
+    std::vector<const delta*> way;
+    for_each_on_way(state, [&](known_state& step) {
+        const std::size_t first = way.size();
+        for (const delta& each : step.deltas)
+            way.push_back(&each);
+        if (step.is_on_way)
+            std::reverse(way.begin() + static_cast<std::ptrdiff_t>(first), way.end());
+    });
+    return delta::merged(way);
 }
 
 void step_tree::arrive(std::uint64_t to, std::uint64_t version) noexcept {

@@ -101,6 +101,8 @@ public:
 
     /// The deltas to apply, one after the other, so that memory is as in this state, which exists. Throws std::bad_alloc.
     [[nodiscard]] std::vector<delta*> way_to(std::uint64_t state);
+    /// All of them as one, to be applied to memory as it is. Throws std::bad_alloc.
+    [[nodiscard]] delta whole_way_to(std::uint64_t state);
     /// Memory is there now, by a commit of this version; the deltas of way_to() are those of the other sides.
     void arrive(std::uint64_t state, std::uint64_t version) noexcept;
     /// The present state stays, and those that are kept.
@@ -113,6 +115,8 @@ public:
     /// This state, which is kept, is one like others again; it goes if limits have passed it.
     void drop(std::uint64_t state) noexcept;
     [[nodiscard]] bool has_kept() const { return kept_ != 0; }
+    /// Whether memory was lacking to join deltas, so that they take more than they must until others are joined there.
+    [[nodiscard]] bool has_lacked_memory() const { return has_lacked_memory_; }
     /// Its name; empty: it is not kept, or there is no such state.
     [[nodiscard]] std::string_view name_of_kept(std::uint64_t state) const;
     [[nodiscard]] std::optional<std::uint64_t> find_kept(std::string_view name) const;
@@ -210,7 +214,11 @@ private:
     void remove(states::iterator which) noexcept;
     void remove_if_passed(std::uint64_t version) noexcept;
     void join_to_child(known_state& step, states::iterator child) noexcept;
-    static void merge(known_state& step) noexcept;
+    void merge(known_state& step) noexcept;
+    /// Throws std::bad_alloc, and then nothing has changed.
+    void make_one(known_state& step);
+    template <class F>
+    void for_each_on_way(std::uint64_t state, const F& f);
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
 
     limits most_;
@@ -226,6 +234,7 @@ private:
     std::uint64_t group_step_ = 0; // 0: it has made none
     bool is_group_lost_ = false;   // what it made was not kept
     bool has_ended_ = false;
+    bool has_lacked_memory_ = false;
 };
 
 } // namespace remanence::history

@@ -23,6 +23,11 @@ result<heap_to_read> to_read(inspection& heap) {
     return heap_to_read{heap, heap.path(), heap.super().base, heap.heap_bytes_end(), heap.version(), *header};
 }
 
+result<std::vector<root_with_schema>> roots_with_schema(inspection& heap) {
+    auto place = to_read(heap);
+    return place ? roots_with_schema(*place) : place.error();
+}
+
 result<std::vector<root_with_schema>> roots_with_schema(const heap_to_read& heap) {
     std::vector<root_with_schema> roots;
     if (heap.header == nullptr)

@@ -40,6 +40,7 @@ struct root_with_schema {
 
 /// By name. errc::corrupt. O(roots and their types).
 result<std::vector<root_with_schema>> roots_with_schema(const heap_to_read& heap);
+result<std::vector<root_with_schema>> roots_with_schema(inspection& heap);
 
 /// As text: what each type looks like.
 std::string schema_text(const std::vector<root_with_schema>& roots);

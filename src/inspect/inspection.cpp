@@ -206,6 +206,13 @@ result<void> inspection::fetch(std::uint64_t page) {
 
 result<void> inspection::read(heap_range range,
                               const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit) {
+    if (is_another_state_) {
+        auto bytes = at(range.offset, range.bytes);
+        if (!bytes)
+            return bytes.error();
+        visit(range.offset, {*bytes, static_cast<std::size_t>(range.bytes)});
+        return {};
+    }
     const std::uint64_t image_end = std::min(range.end(), store_->image().bytes()); // behind it are zeros
     for (std::uint64_t at = range.offset; at < image_end;) {
         const std::uint64_t first = align_down(at, k_page_bytes);
@@ -252,6 +259,30 @@ std::optional<heap_range> inspection::block_of(std::uint64_t offset) const {
     if (!found)
         return {};
     return heap_range{static_cast<std::uint64_t>(static_cast<std::byte*>(found->start) - place_->base()), found->bytes};
+}
+
+std::vector<heap_range> inspection::blocks() const {
+    std::vector<heap_range> all;
+    if (!allocator_)
+        return all;
+    allocator_->for_each_block([&](alloc::block each) {
+        all.push_back({static_cast<std::uint64_t>(static_cast<std::byte*>(each.start) - place_->base()), each.bytes});
+    });
+    return all;
+}
+
+result<void> inspection::become(const history::delta& way) {
+    std::uint64_t end = 0;
+    way.for_each([&](heap_range range, const std::byte*) { end = std::max(end, range.end()); });
+    REM_TRY(make_memory(align_up(end, k_page_bytes)));
+    for (const heap_range& pages : way.pages()) {
+        if (auto read = at(pages.offset, pages.bytes); !read)
+            return read.error();
+    }
+    if (!way.is_empty())
+        way.apply(place_->base());
+    is_another_state_ = true;
+    return {};
 }
 
 result<inspected_parts> inspection::check_all(const inspection_progress& progress) {

@@ -11,6 +11,7 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
+#include "history/delta.hpp"
 #include "inspect/problems.hpp"
 #include "log/record.hpp"
 #include "os/memory.hpp"
@@ -80,6 +81,8 @@ public:
     /// The heap as a recovery would leave it.
     [[nodiscard]] store::heap_file& store() { return *store_; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
+    /// As a recovery would leave them.
+    [[nodiscard]] os::file_system& files() { return files_; }
     /// What was found wrong so far.
     [[nodiscard]] const std::vector<problem>& problems() const { return problems_.all(); }
     /// Adds to them, once for each place in a file. Says whether it is new.
@@ -101,6 +104,14 @@ public:
     result<void> read(heap_range range, const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);
     /// The block that a heap offset lies in. Only after check_all(), and if that could check the allocator.
     [[nodiscard]] std::optional<heap_range> block_of(std::uint64_t offset) const;
+
+    /// All of them, sorted. Likewise; empty if it could not.
+    [[nodiscard]] std::vector<heap_range> blocks() const;
+
+    /// From now on it is not the last commit, but what this leads to from there. Before anything else is asked. Throws std::bad_alloc.
+    result<void> become(const history::delta& way);
+    /// Memory up to there, if there is not so much: of zeros.
+    result<void> make_memory(std::uint64_t bytes);
 
     /// Reads all pages, checksum tables and structures of the allocator, and compares; adds to problems(). O(heap).
     result<inspected_parts> check_all(const inspection_progress& progress);
@@ -127,7 +138,6 @@ private:
                                                               store::heap_file::locking lock,
                                                               const inspection_progress& progress);
     result<void> expect_unchanged(os::file_system& files);
-    result<void> make_memory(std::uint64_t bytes);
     result<void> check_allocator(inspected_parts& parts);
     result<void> try_to_check_allocator(inspected_parts& parts);
     /// The page at `page`, in memory.
@@ -151,8 +161,9 @@ private:
     bool all_checked_ = true;
     std::optional<os::reservation> place_;
     std::uint64_t accessible_ = 0;
-    std::vector<bool> read_;       // pages of the image that are in memory
-    std::vector<std::byte> piece_; // scratch of read()
+    std::vector<bool> read_;        // pages of the image that are in memory
+    bool is_another_state_ = false; // become() was called: memory is not what the file has
+    std::vector<std::byte> piece_;  // scratch of read()
     std::unique_ptr<alloc::block_allocator> allocator_;
 };
 

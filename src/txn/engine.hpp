@@ -161,6 +161,20 @@ public:
     [[gnu::weak]] result<void> forget_history();
     /// Why no steps of earlier sessions are there; empty: they are, or nobody asked. Precondition: has_history().
     [[nodiscard]] const std::string& why_history_is_new() const { return history_->why_new(); }
+
+    // Versions that are kept, likewise. What fails changes nothing.
+
+    using find_state = std::function<result<std::uint64_t>(const heap_history&)>;
+    /// step_tree::keep(), drop() and squash(). Of a history that is kept over sessions each is a durable commit, and fails as one does.
+    result<std::uint64_t> keep(std::string_view name);
+    result<void> drop_kept(const find_state& find);
+    result<void> squash(std::uint64_t steps);
+    /// As go_to(), though the history has ended.
+    result<std::uint64_t> restore(const find_state& find, log::durability awaited);
+    /// What leads from the last commit to the state of this version. errc::no_step. Throws std::bad_alloc.
+    result<history::delta> way_to(std::uint64_t version);
+    /// Of a copy of a heap, without a history: this leads from its last commit to what it is to be. Commits that. Throws std::bad_alloc.
+    result<void> become(const history::delta& way);
     /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
     result<void> look_at_changes(const change_listener& seen);
     /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
@@ -267,6 +281,9 @@ private:
     [[gnu::weak]] result<void> add_described(pending_commit& commit);
     [[gnu::weak]] result<void> commit_described();
     [[gnu::weak]] result<void> arrive_without_changes();
+    /// `describe` appends the event for what `change` does, which cannot fail.
+    result<void> change_steps(const std::function<void(history::event_bytes&)>& describe,
+                              const std::function<void()>& change);
     /// `find` says to which state.
     [[gnu::weak]] result<std::uint64_t> go(const std::function<result<std::uint64_t>()>& find, log::durability awaited);
     [[gnu::weak]] result<void> apply_state(const std::function<result<std::uint64_t>()>& find);

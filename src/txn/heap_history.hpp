@@ -51,6 +51,21 @@ public:
     [[gnu::weak]] result<std::uint64_t> after_redo(std::uint64_t steps) const;
     [[gnu::weak]] result<std::uint64_t> state_of(std::uint64_t version) const;
 
+    // Kept versions (heap_versions.cpp).
+
+    /// errc::section_open: a group is open.
+    [[nodiscard]] result<void> refuse_in_group() const;
+    /// Returns the present state, which may be kept by this name. errc::exists: it is already, or another one has the name. errc::no_step:
+    /// the history has ended. errc::section_open, errc::invalid_argument.
+    [[nodiscard]] result<std::uint64_t> may_keep(std::string_view name) const;
+    /// The state that is kept by this version or name. errc::no_step: there is none.
+    [[nodiscard]] result<std::uint64_t> kept_state(std::uint64_t version) const;
+    [[nodiscard]] result<std::uint64_t> kept_state(std::string_view name) const;
+    /// errc::no_step: there are not so many; errc::invalid_argument: one of them is kept, or another branch begins there. errc::section_open.
+    [[nodiscard]] result<void> may_squash(std::uint64_t steps) const;
+    /// The state that has this version, kept or not.
+    [[nodiscard]] result<std::uint64_t> any_state_of(std::uint64_t version) const;
+
     /// Memory becomes what it was in this state. arrive() or take_back() must follow. A failure, or std::bad_alloc, changes nothing.
     /// Precondition: memory is what is committed.
     [[gnu::weak]] result<void> apply(std::uint64_t state);
@@ -77,6 +92,8 @@ public:
     [[gnu::weak]] void describe_commit();
     [[gnu::weak]] void describe_arrival();
     [[gnu::weak]] void describe_forgetting();
+    /// `change` appends the event.
+    void describe(const std::function<void(history::event_bytes&)>& change);
     /// Of what was described.
     [[nodiscard]] std::span<const std::byte> events() const { return events_; }
     /// Makes room for it in the file. `last`: the last commit, as durable as `make_durable` makes it. errc::no_space leaves all as it

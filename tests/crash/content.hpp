@@ -49,6 +49,7 @@ struct known_past {
     std::string steps;                                  // as store::steps() tells them
     std::vector<std::shared_ptr<const content>> states; // that undo and redo lead to; null: the one that memory is in
     std::size_t state = 0;                              // that one
+    std::map<std::string, std::shared_ptr<const content>> kept; // by name; null, likewise
 };
 
 /// Cheap to copy: versions share the pieces they have in common.

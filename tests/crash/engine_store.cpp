@@ -1,5 +1,6 @@
 #include "engine_store.hpp"
 
+#include "api/heap_branch.hpp"
 #include "base/assert.hpp"
 #include "base/units.hpp"
 #include "content.hpp"
@@ -131,9 +132,13 @@ private:
 class engine_store final : public store {
 public:
     /// `beside`: with the engine's files, if there is to be any.
-    engine_store(std::unique_ptr<background> beside, std::unique_ptr<txn::engine> opened, sections kind,
-                 bool keeps_history)
-        : beside_(std::move(beside)), engine_(std::move(opened)), kind_(kind), keeps_history_(keeps_history) {
+    engine_store(os::file_system& files, std::unique_ptr<background> beside, std::unique_ptr<txn::engine> opened,
+                 sections kind, bool keeps_history)
+        : files_(files),
+          beside_(std::move(beside)),
+          engine_(std::move(opened)),
+          kind_(kind),
+          keeps_history_(keeps_history) {
         if (beside_)
             beside_->begin(*engine_);
         begin();
@@ -179,6 +184,25 @@ public:
     result<void> redo(std::uint64_t steps) override {
         return acknowledged(gone(engine_->redo(steps, log::durability::durable)));
     }
+    result<void> keep(const std::string& name) override {
+        auto kept = engine_->keep(name);
+        return kept ? result<void>() : kept.error();
+    }
+    result<void> restore_kept(const std::string& name) override {
+        return acknowledged(gone(engine_->restore(kept_as(name), log::durability::durable)));
+    }
+    result<void> drop(const std::string& name) override { return engine_->drop_kept(kept_as(name)); }
+    result<void> squash(std::uint64_t steps) override { return engine_->squash(steps); }
+    result<void> branch(const std::string& name, const std::string& path) override {
+        const auto version = engine_->with_steps([&](auto& steps) { return steps.find_kept(name); });
+        if (!version)
+            return fail(errc::no_step, "nothing is kept by this name");
+        auto way = engine_->way_to(*version);
+        if (!way)
+            return way.error();
+        REM_TRY(engine_->sync());
+        return acknowledged(detail::make_branch(files_, engine_->path(), *way, path));
+    }
     void begin_group() override {
         engine_->with_steps([](auto& steps) { steps.begin_group("group"); });
     }
@@ -192,7 +216,7 @@ public:
             std::string all;
             for (const auto& each : steps.list()) {
                 all += std::to_string(each.version) + " after " + std::to_string(each.parent.value_or(0)) + ' ' +
-                       each.name + ' ' + std::to_string(each.bytes) + " bytes " +
+                       each.name + " [" + each.kept + "] " + std::to_string(each.bytes) + " bytes " +
                        std::to_string(each.time.time_since_epoch().count()) + (each.is_present ? " *\n" : "\n");
             }
             return all + std::to_string(steps.undo_depth()) + " back, " + std::to_string(steps.redo_depth()) +
@@ -295,7 +319,12 @@ private:
         return done;
     }
 
+    static txn::engine::find_state kept_as(const std::string& name) {
+        return [name](const txn::heap_history& of) { return of.kept_state(std::string_view(name)); };
+    }
+
     static constexpr std::uint64_t k_alignment = 16;
+    os::file_system& files_;
     std::unique_ptr<background> beside_; // outlives the engine
     std::unique_ptr<txn::engine> engine_;
     sections kind_;
@@ -337,7 +366,7 @@ open_function engine(txn::engine_options options, sections kind, checkpointing h
         if (!opened)
             return opened.error();
         return std::unique_ptr<store>(
-            std::make_unique<engine_store>(std::move(beside), std::move(*opened), kind, options.history_kept));
+            std::make_unique<engine_store>(files, std::move(beside), std::move(*opened), kind, options.history_kept));
     };
 }
 

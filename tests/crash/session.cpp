@@ -72,16 +72,27 @@ std::uint64_t promise::fingerprint() const {
                                      of(in_flight_content)};
     for (const auto& each : between)
         parts.push_back(of(each));
+    for (const auto& [path, each] : branches) {
+        parts.push_back(checksum64(std::as_bytes(std::span(path))));
+        parts.push_back(of(each.holds));
+        parts.push_back(each.is_there ? 1U : 0U);
+    }
     return checksum64(std::as_bytes(std::span(parts)));
 }
 
 session::session(simulation::simulated_disk& disk, open_function open, history& past, std::uint64_t seed)
-    : files_(disk), disk_(&disk), open_(std::move(open)), past_(past), random_(seed) {}
+    : files_(disk), disk_(&disk), open_(std::move(open)), past_(past), random_(seed), branches_(past.back().branches) {}
 
 session::session(os::file_system& files, witness& told, open_function open, history& past, std::uint64_t seed)
-    : files_(files), witness_(&told), open_(std::move(open)), past_(past), random_(seed) {}
+    : files_(files),
+      witness_(&told),
+      open_(std::move(open)),
+      past_(past),
+      random_(seed),
+      branches_(past.back().branches) {}
 
 void session::promised(promise made, os::site what) {
+    made.branches = branches_;
     past_.push_back(std::move(made));
     if (disk_ != nullptr)
         disk_->marker(what, past_.size() - 1);
@@ -93,6 +104,7 @@ void session::open() {
     const bool absent = !*files_.exists(k_path);
     if (absent && past_.back().created)
         throw violation("the heap is gone, although its creation was acknowledged");
+    check_branches();
     auto opened = with_room([&] { return open_(files_, k_path); });
     if (!opened)
         throw operation_failed("open failed: " + opened.why().message + " (" + opened.why().path + ")");
@@ -118,6 +130,7 @@ void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
     committed_ = allowed.content_of(version);
     outlives_process_ = version;
     current_ = *committed_;
+    kept_.clear();
     adopt_past();
     if (auto different = current_.difference(store_->base()))
         throw violation("version " + std::to_string(version) + " does not hold what was committed: " + *different);
@@ -141,11 +154,17 @@ void session::adopt_past() {
     states_ = known->states;
     state_ = known->state;
     states_[state_] = committed_;
+    for (const auto& [name, state] : known->kept)
+        kept_[name] = state ? state : committed_;
 }
 
 void session::note_past() {
-    known_past known{store_->steps(), states_, state_};
+    known_past known{store_->steps(), states_, state_, kept_};
     known.states[state_].reset();
+    for (auto& [name, state] : known.kept) {
+        if (state == committed_)
+            state.reset();
+    }
     committed_->set_past(std::move(known));
 }
 
@@ -215,6 +234,109 @@ result<void> session::do_redo(std::uint64_t steps) {
 void session::undo(std::uint64_t steps) { require(do_undo(steps), "undo"); }
 
 void session::redo(std::uint64_t steps) { require(do_redo(steps), "redo"); }
+
+result<void> session::change_history(const std::function<result<void>()>& change) {
+    if (store_->steps().empty())
+        return change();
+    const std::shared_ptr<const content> before = committed_;
+    REM_TRY(begin_commit(change));
+    std::ranges::replace(states_, before, committed_);
+    for (auto& [name, state] : kept_) {
+        if (state == before)
+            state = committed_;
+    }
+    return all_is_durable({}, "change of the history acknowledged");
+}
+
+result<void> session::do_keep(const std::string& name) {
+    REM_TRY(change_history([&] { return store_->keep(name); }));
+    kept_[name] = committed_;
+    note_past();
+    return {};
+}
+
+void session::keep(const std::string& name) { require(do_keep(name), "keep"); }
+
+result<void> session::do_restore(const std::string& name) {
+    const std::shared_ptr<const content> to = kept_.at(name);
+    const content before = std::exchange(current_, *to);
+    auto done = begin_commit([&] { return store_->restore_kept(name); });
+    if (!done) {
+        current_ = before;
+        return done;
+    }
+    const auto known = std::ranges::find(states_, to);
+    state_ = static_cast<std::size_t>(known - states_.begin());
+    if (known == states_.end()) {
+        states_ = {to};
+        state_ = 0;
+    }
+    states_[state_] = committed_;
+    for (auto& [each, state] : kept_) {
+        if (state == to)
+            state = committed_;
+    }
+    note_past();
+    if (auto different = current_.difference(store_->base()))
+        throw violation("after restoring a version " + *different);
+    return all_is_durable({}, "restoring acknowledged");
+}
+
+void session::restore(const std::string& name) { require(do_restore(name), "restore"); }
+
+result<void> session::do_drop(const std::string& name) {
+    REM_TRY(change_history([&] { return store_->drop(name); }));
+    kept_.erase(name);
+    note_past();
+    return {};
+}
+
+void session::drop(const std::string& name) { require(do_drop(name), "drop"); }
+
+result<void> session::do_squash(std::uint64_t steps) {
+    REM_TRY(change_history([&] { return store_->squash(steps); }));
+    const auto last = states_.begin() + static_cast<std::ptrdiff_t>(state_);
+    states_.erase(last - static_cast<std::ptrdiff_t>(steps - 1), last);
+    state_ -= static_cast<std::size_t>(steps - 1);
+    note_past();
+    return {};
+}
+
+void session::squash(std::uint64_t steps) { require(do_squash(steps), "squash"); }
+
+std::string session::branch_path(const std::string& name) { return std::string(k_path) + '-' + name; }
+
+bool session::has_branch(const std::string& name) {
+    const auto there = files_.exists(branch_path(name));
+    return there && *there;
+}
+
+result<void> session::do_branch(const std::string& name) {
+    const std::string path = branch_path(name);
+    branches_[path] = {kept_.at(name), false};
+    promised(past_.back(), "branch begins");
+    REM_TRY(store_->branch(name, path));
+    branches_[path].is_there = true;
+    promised(past_.back(), "branch acknowledged");
+    return {};
+}
+
+void session::branch(const std::string& name) { require(do_branch(name), "branch"); }
+
+void session::check_branches() {
+    for (const auto& [path, each] : branches_) {
+        if (!*files_.exists(path)) {
+            if (each.is_there)
+                throw violation("a branch is gone, although it was acknowledged");
+            continue;
+        }
+        auto opened = open_(files_, path);
+        if (!opened)
+            throw operation_failed("open of a branch failed: " + opened.why().message);
+        if (auto different = each.holds->difference((*opened)->base()))
+            throw violation("a branch does not hold what its version did: " + *different);
+    }
+}
 
 void session::begin_group() {
     store_->begin_group();
@@ -384,6 +506,26 @@ bool session::try_undo(std::uint64_t n, cut how, std::uint64_t steps) {
 
 bool session::try_redo(std::uint64_t n, cut how, std::uint64_t steps) {
     return attempt(n, how, "redo", [&] { return do_redo(steps); });
+}
+
+bool session::try_restore(std::uint64_t n, cut how, const std::string& name) {
+    return attempt(n, how, "restore", [&] { return do_restore(name); });
+}
+
+bool session::try_keep(std::uint64_t n, cut how, const std::string& name) {
+    return attempt(n, how, "keep", [&] { return do_keep(name); });
+}
+
+bool session::try_drop(std::uint64_t n, cut how, const std::string& name) {
+    return attempt(n, how, "drop", [&] { return do_drop(name); });
+}
+
+bool session::try_squash(std::uint64_t n, cut how, std::uint64_t steps) {
+    return attempt(n, how, "squash", [&] { return do_squash(steps); });
+}
+
+bool session::try_branch(std::uint64_t n, cut how, const std::string& name) {
+    return attempt(n, how, "branch", [&] { return do_branch(name); });
 }
 
 bool session::undo_on_full_disk(std::uint64_t n) {

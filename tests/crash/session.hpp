@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,11 @@ struct promise {
     std::shared_ptr<const content> acknowledged_content{}; // null, both: the version that creation makes; not known yet
     std::shared_ptr<const content> in_flight_content{};
     std::vector<std::shared_ptr<const content>> between{}; // of the versions between these two
+    struct branch {
+        std::shared_ptr<const content> holds;
+        bool is_there; // acknowledged
+    };
+    std::map<std::string, branch> branches{}; // by path
 
     /// Of a version that may be found.
     [[nodiscard]] const std::shared_ptr<const content>& content_of(std::uint64_t version) const;
@@ -97,6 +103,14 @@ public:
     // Of a store with a history; what is not committed comes in between.
     void undo(std::uint64_t steps = 1);
     void redo(std::uint64_t steps = 1);
+    /// The last commit is kept by this name: until the process dies, if the history is not kept over sessions.
+    void keep(const std::string& name);
+    void restore(const std::string& name);
+    void drop(const std::string& name);
+    void squash(std::uint64_t steps);
+    /// A heap of its own, of what is kept by this name. It is looked at whenever this one is opened.
+    void branch(const std::string& name);
+    [[nodiscard]] bool has_branch(const std::string& name);
     /// What is committed until the end is one step.
     void begin_group();
     void end_group();
@@ -119,6 +133,11 @@ public:
     /// The disk is full from the nth operation of the undo on, for a moment. The process is dead afterwards only if it had been
     /// promised room.
     bool undo_on_full_disk(std::uint64_t n);
+    bool try_restore(std::uint64_t n, cut how, const std::string& name);
+    bool try_keep(std::uint64_t n, cut how, const std::string& name);
+    bool try_drop(std::uint64_t n, cut how, const std::string& name);
+    bool try_squash(std::uint64_t n, cut how, std::uint64_t steps);
+    bool try_branch(std::uint64_t n, cut how, const std::string& name);
     bool try_checkpoint(std::uint64_t n, cut how);
     bool try_close(std::uint64_t n, cut how);
     /// Changes, during which something may be spilled.
@@ -183,6 +202,15 @@ private:
     result<void> do_go(std::ptrdiff_t distance, const std::function<result<void>()>& step);
     result<void> do_undo(std::uint64_t steps);
     result<void> do_redo(std::uint64_t steps);
+    /// Of a history that is kept over sessions it is a commit that changes nothing.
+    result<void> change_history(const std::function<result<void>()>& change);
+    result<void> do_keep(const std::string& name);
+    result<void> do_drop(const std::string& name);
+    result<void> do_squash(std::uint64_t steps);
+    result<void> do_restore(const std::string& name);
+    result<void> do_branch(const std::string& name);
+    [[nodiscard]] static std::string branch_path(const std::string& name);
+    void check_branches();
     /// The state that was just committed is the last one to be undone.
     void add_state();
     /// The last commit has the history that the store has now.
@@ -219,6 +247,8 @@ private:
     std::shared_ptr<const content> committed_;
     std::vector<std::shared_ptr<const content>> states_; // that undo and redo lead to
     std::size_t state_ = 0;                              // that memory is in
+    std::map<std::string, std::shared_ptr<const content>> kept_;
+    std::map<std::string, promise::branch> branches_;
     bool is_in_group_ = false;
     bool has_group_step_ = false;
     std::uint64_t outlives_process_ = 0; // the last version that is to be found when only the process died

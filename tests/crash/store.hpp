@@ -37,6 +37,17 @@ public:
     // Of a store with a history.
     virtual result<void> undo(std::uint64_t /*steps*/) { return fail(errc::not_supported, "there is no history"); }
     virtual result<void> redo(std::uint64_t /*steps*/) { return fail(errc::not_supported, "there is no history"); }
+    /// The last commit is kept by this name; memory becomes what it was then; it is kept no longer.
+    virtual result<void> keep(const std::string& /*name*/) { return fail(errc::not_supported, "there is no history"); }
+    virtual result<void> restore_kept(const std::string& /*name*/) {
+        return fail(errc::not_supported, "there is no history");
+    }
+    virtual result<void> drop(const std::string& /*name*/) { return fail(errc::not_supported, "there is no history"); }
+    virtual result<void> squash(std::uint64_t /*steps*/) { return fail(errc::not_supported, "there is no history"); }
+    /// A store of its own, of what is kept by this name.
+    virtual result<void> branch(const std::string& /*name*/, const std::string& /*path*/) {
+        return fail(errc::not_supported, "there is no history");
+    }
     /// What is committed until the end is one step.
     virtual void begin_group() {}
     virtual void end_group() {}

@@ -235,6 +235,166 @@ void kept_history_cut_short(session& program, session::cut how) {
     program.verify();
 }
 
+/// Versions that are kept while their steps go, restored and dropped, and steps that become one.
+void kept_versions(session& program) {
+    begin(program);
+    program.add_block(300);
+    program.commit();
+    program.keep("first");
+    for (std::uint64_t i = 0; i < 8; i++) {
+        program.add_block(40 + 333 * i);
+        program.poke(60);
+        program.commit();
+    }
+    program.keep("second");
+    program.change_serial();
+    program.commit();
+    program.restore("first");
+    program.verify();
+    program.add_block(70 * KiB); // a branch
+    program.commit();
+    program.checkpoint();
+    program.restore("second");
+    program.drop("first");
+    for (std::uint64_t i = 0; i < 3; i++) {
+        program.change_serial();
+        program.commit();
+    }
+    program.squash(3);
+    program.undo();
+    program.redo();
+    program.restore("second");
+    program.remove_block(0);
+    program.commit();
+    program.verify();
+}
+
+/// Also on what a power loss left.
+void branches(session& program) {
+    program.open();
+    if (!program.current().has_root())
+        program.add_root();
+    program.change_serial();
+    program.commit();
+    program.add_block(3000);
+    program.commit();
+    program.keep("old");
+    program.add_block(100 * KiB);
+    program.poke(16);
+    program.commit();
+    program.keep("new");
+    program.change_serial();
+    program.commit();
+    for (const char* name : {"old", "new"}) {
+        if (!program.has_branch(name))
+            program.branch(name);
+        program.change_serial();
+        program.commit();
+    }
+    program.checkpoint();
+    program.keep("present"); // of which nothing has to be committed in the copy
+    if (!program.has_branch("present"))
+        program.branch("present");
+    program.close();
+}
+
+/// Versions that are kept over sessions, also on what a power loss left.
+void versions_over_sessions(session& program) {
+    program.open();
+    if (!program.current().has_root())
+        program.add_root();
+    program.change_serial();
+    program.commit();
+    std::vector<std::string> names; // which no session before has given
+    for (std::uint64_t i = 0; i < 4; i++) {
+        names.push_back(std::to_string(program.opened().version()));
+        const std::string name = names.back();
+        program.keep(name);
+        program.add_block(60 + 700 * i);
+        program.commit();
+        program.poke(12);
+        program.commit();
+        program.change_serial();
+        program.commit();
+        program.squash(2);
+        if (i % 2 == 0)
+            program.checkpoint();
+        program.undo();
+        program.redo();
+        if (i % 2 == 0)
+            program.die();
+        else
+            program.close();
+        program.open();
+        program.restore(name);
+        program.change_serial();
+        program.commit();
+    }
+    program.drop(names[1]);
+    program.restore(names[2]);
+    program.close();
+    program.open();
+    program.restore(names[0]);
+    program.verify();
+}
+
+void changes_of_history_cut_short(session& program, session::cut how) {
+    begin(program);
+    std::uint64_t count = 0;
+    const auto prepare = [&] {
+        program.change_serial();
+        program.commit();
+        program.add_block(300);
+        program.commit();
+    };
+    prepare();
+    cut_at_each_operation(
+        program, [&](std::uint64_t n) { return program.try_keep(n, how, "k" + std::to_string(count)); },
+        [&] { prepare(), ++count; });
+    prepare();
+    cut_at_each_operation(program, [&](std::uint64_t n) { return program.try_squash(n, how, 2); }, prepare);
+    cut_at_each_operation(
+        program,
+        [&](std::uint64_t n) {
+            const std::string name = "d" + std::to_string(count++);
+            program.keep(name);
+            return program.try_drop(n, how, name);
+        },
+        prepare);
+    program.verify();
+}
+
+void restore_cut_short(session& program, session::cut how) {
+    begin(program);
+    const auto prepare = [&] {
+        program.change_serial();
+        program.commit();
+        program.keep("here");
+        program.add_block(3000);
+        program.commit();
+    };
+    prepare();
+    cut_at_each_operation(program, [&](std::uint64_t n) { return program.try_restore(n, how, "here"); }, prepare);
+    program.verify();
+}
+
+void branch_cut_short(session& program, session::cut how) {
+    begin(program);
+    const auto attempt = [&](std::uint64_t n) {
+        std::string name = "here";
+        while (program.has_branch(name)) // one that was cut short at its end
+            name += 'x';
+        program.change_serial();
+        program.commit();
+        program.keep(name);
+        program.add_block(3000);
+        program.commit();
+        return program.try_branch(n, how, name);
+    };
+    cut_at_each_operation(program, attempt);
+    program.verify();
+}
+
 } // namespace
 
 std::vector<workload> undo_workloads() {
@@ -273,6 +433,23 @@ std::vector<workload> undo_workloads() {
          .open = engine_with_history(k_roomy),
          .phases = {undo_on_full_disk},
          .cuts_short = true},
+        {.name = "undo_and_kept_versions",
+         .open = engine_with_history(k_roomy, sections::ordinary, checkpointing::at_one_go, 3),
+         .phases = {kept_versions}},
+        {.name = "undo_and_kept_versions_tight",
+         .open = engine_with_history(k_tight, sections::declared, checkpointing::at_one_go, 3),
+         .phases = {kept_versions}},
+        {.name = "undo_branches", .open = engine_with_history(k_roomy), .phases = {branches}},
+        {.name = "undo_branches_tight", .open = engine_with_history(k_tight), .phases = {branches, branches}},
+        {.name = "kept_undo_and_versions_tight",
+         .open = engine_with_kept_history(k_tight, checkpointing::at_one_go, 1000),
+         .phases = {versions_over_sessions}},
+        killed("killed_kept_undo_changes", engine_with_kept_history(k_roomy), changes_of_history_cut_short),
+        failing("failing_kept_undo_changes", engine_with_kept_history(k_roomy), changes_of_history_cut_short,
+                simulation::failed_sync::xfs),
+        killed("killed_undo_restore", engine_with_history(k_roomy), restore_cut_short),
+        killed("killed_undo_branch", engine_with_history(k_roomy), branch_cut_short, 4),
+        failing("failing_undo_branch", engine_with_history(k_roomy), branch_cut_short, simulation::failed_sync::xfs, 4),
         killed("killed_undo", engine_with_history(k_roomy), undo_cut_short),
         failing("failing_undo", engine_with_history(k_roomy), undo_cut_short, simulation::failed_sync::xfs),
     };

@@ -1,5 +1,5 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// objects, change_objects: object_heap.hpp.
+// objects, change_objects: object_heap.hpp. history: one that is kept over sessions, of prices.
 // usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|stray|distances|shared_...
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
@@ -35,6 +35,24 @@ constexpr std::size_t k_root_word = 16;
 constexpr std::size_t k_allocated_bytes = 64 + 8;
 
 int somewhere_else[2] = {1, 2};
+
+/// Keeps two of its steps, and a version from before them.
+void make_history(const char* path) {
+    using prices = rem::btree_map<int, int>;
+    rem::heap heap = rem::heap::create(
+        path, {.chunk_bytes = 65536, .history = {.steps_max = 2, .kept_over_sessions = true}});
+    auto& all = heap.root<prices>("prices");
+    heap.root<rem::vector<std::uint64_t>>("untouched", 10U, 1U);
+    heap.write([&] {
+        for (int i = 0; i < 5; ++i)
+            all[i] = 100 + i;
+    });
+    heap.keep("before import");
+    for (int i = 0; i < 6; ++i)
+        heap.write("import", [&] { all[i % 3] = i; });
+    heap.write("sell out", [&] { all.erase(4); });
+    std::_Exit(0); // killed: the last steps are in the log
+}
 
 void forge(rem::heap& heap, std::string_view what) {
     auto* word = static_cast<char*>(heap.base()) + (what == "forged_header"  ? 0
@@ -134,6 +152,8 @@ int run(int argc, char** argv) {
         std::fflush(stdout);
         make_forged_object(argv[1]);
     }
+    if (end == "history")
+        make_history(argv[1]);
     if (end == "change_objects")
         change_objects(argv[1]);
     if (end == "busy")

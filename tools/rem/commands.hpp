@@ -1,6 +1,7 @@
 // The subcommands: each prints to standard output and returns the exit code. What the library throws is for main to report.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace remanence::tool {
@@ -18,6 +19,13 @@ int schema(const std::string& file, bool as_cpp);
 int get(const std::string& file, const std::string& object);
 int dump(const std::string& file, const std::string& root);
 int load(const std::string& file);
+int log(const std::string& file, bool as_json);
+int diff(const std::string& file, const std::string& before, const std::string& after, bool as_json);
+int undo(const std::string& file, std::uint64_t steps, bool as_json);
+int restore(const std::string& file, const std::string& version, bool as_json);
+int keep(const std::string& file, const std::string& name, bool as_json);
+int drop(const std::string& file, const std::string& version, bool as_json);
+int branch(const std::string& file, const std::string& version, const std::string& to, bool as_json);
 int upgrade(const std::string& file, const std::string& application);
 
 } // namespace remanence::tool

@@ -40,4 +40,11 @@ json_object& json_object::add(std::string_view key, const std::vector<json_objec
     return raw(key, "[" + list + "]");
 }
 
+json_object& json_object::add_texts(std::string_view key, const std::vector<std::string>& texts) {
+    std::string list;
+    for (const std::string& text : texts)
+        list.append(list.empty() ? "" : ", ").append(json_text(text));
+    return raw(key, "[" + list + "]");
+}
+
 } // namespace remanence::tool

@@ -19,6 +19,9 @@ public:
     json_object& add(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
     json_object& add(std::string_view key, const json_object& value) { return raw(key, value.text()); }
     json_object& add(std::string_view key, const std::vector<json_object>& values);
+    /// A value that is JSON already.
+    json_object& add_json(std::string_view key, std::string_view value) { return raw(key, value); }
+    json_object& add_texts(std::string_view key, const std::vector<std::string>& texts);
     json_object& add_null(std::string_view key) { return raw(key, "null"); }
     [[nodiscard]] std::string text() const { return "{" + members_ + "}"; }
 

@@ -1,4 +1,5 @@
-// rem: looks at heaps, checks, copies, loads and upgrades them. But for the last two, it never changes the heap it is given.
+// rem: looks at heaps, checks, copies, loads and upgrades them, and goes back in their history. All but load, upgrade, undo, restore,
+// keep and drop never change the heap they are given.
 #include "commands.hpp"
 #include "descriptor.hpp"
 #include "report.hpp"
@@ -32,7 +33,7 @@ std::string real_path(const std::string& path) {
 }
 
 constexpr const char* k_about =
-    "Looks at Remanence heaps, checks and copies them, and changes none; load and upgrade do.";
+    "Looks at Remanence heaps, checks and copies them; load, upgrade, undo, restore, keep and drop change them.";
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
@@ -72,6 +73,25 @@ constexpr const char* k_load_examples = "Examples:\n"
 constexpr const char* k_upgrade_examples = "Examples:\n"
                                            "  rem upgrade book.rem\n"
                                            "  rem upgrade --application org.x.book book.rem";
+constexpr const char* k_log_examples = "Examples:\n"
+                                       "  rem log book.rem\n"
+                                       "  rem log --json book.rem | jq '.steps[] | select(.kept != \"\")'";
+constexpr const char* k_diff_examples = "Examples:\n"
+                                        "  rem diff book.rem 12 15\n"
+                                        "  rem diff --json book.rem 'before import' 15 | jq .members";
+constexpr const char* k_undo_examples = "Examples:\n"
+                                        "  rem undo book.rem\n"
+                                        "  rem undo book.rem 3";
+constexpr const char* k_restore_examples = "Examples:\n"
+                                           "  rem restore book.rem 'before import'\n"
+                                           "  rem restore book.rem 12";
+constexpr const char* k_keep_examples = "Examples:\n"
+                                        "  rem keep book.rem 'before import'";
+constexpr const char* k_drop_examples = "Examples:\n"
+                                        "  rem drop book.rem 'before import'";
+constexpr const char* k_branch_examples = "Examples:\n"
+                                          "  rem branch book.rem 12 old.rem\n"
+                                          "  rem branch book.rem 'before import' old.rem";
 constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy book.rem backup.rem\n"
                                         "  rem copy --force book.rem backup.rem\n"
@@ -130,6 +150,33 @@ int run_command(int argc, char** argv) {
     dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
 
     auto* load_command = add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
+    std::string version;
+    std::string other;
+    std::uint64_t steps = 1;
+    auto add_word = [&](CLI::App* command, const char* name, std::string& into, const char* about) {
+        command->add_option(name, into, about)->required()->type_name("")->check(is_name);
+    };
+    constexpr const char* k_version_about = "A number that rem log shows, or the name of a kept version";
+    auto* log_command = add("log", "Say which steps and versions a heap's history has", k_log_examples);
+    auto* diff_command = add("diff", "Say what differs between two versions", k_diff_examples);
+    add_word(diff_command, "BEFORE", version, k_version_about);
+    add_word(diff_command, "AFTER", other, "Likewise");
+    auto* undo_command = add("undo", "Take back the last steps of a heap's history", k_undo_examples);
+    undo_command->add_option("STEPS", steps, "How many: 1 if it is not given")
+        ->type_name("")
+        ->check(CLI::PositiveNumber);
+    auto* restore_command = add("restore", "Make a heap what it was at a version", k_restore_examples);
+    add_word(restore_command, "VERSION", version, k_version_about);
+    auto* keep_command = add("keep", "Keep the last commit, whatever the limits of the history", k_keep_examples);
+    add_word(keep_command, "NAME", version, "Its name");
+    auto* drop_command = add("drop", "Keep a version no longer", k_drop_examples);
+    add_word(drop_command, "VERSION", version, k_version_about);
+    auto* branch_command = add("branch", "Make a heap of its own of a version", k_branch_examples);
+    add_word(branch_command, "VERSION", version, k_version_about);
+    add_word(branch_command, "TO", to, "The new file");
+    for (CLI::App* command :
+         {log_command, diff_command, undo_command, restore_command, keep_command, drop_command, branch_command})
+        add_json(command);
 
     auto* upgrade_command = add("upgrade", "Convert a heap of an older format, in place, to the format of this release",
                                 k_upgrade_examples);
@@ -165,6 +212,13 @@ int run_command(int argc, char** argv) {
                : get_command->parsed()     ? get(file, object)
                : dump_command->parsed()    ? dump(file, root)
                : load_command->parsed()    ? load(file)
+               : log_command->parsed()     ? log(file, as_json)
+               : diff_command->parsed()    ? diff(file, version, other, as_json)
+               : undo_command->parsed()    ? undo(file, steps, as_json)
+               : restore_command->parsed() ? restore(file, version, as_json)
+               : keep_command->parsed()    ? keep(file, version, as_json)
+               : drop_command->parsed()    ? drop(file, version, as_json)
+               : branch_command->parsed()  ? branch(file, version, to, as_json)
                                            : upgrade(file, application);
     } catch (const error& stop) {
         if (as_json)

@@ -3,11 +3,11 @@ _rem() {
     local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} options
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "info ls stat readers verify copy schema get dump load upgrade --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "info ls stat readers verify copy schema get dump load log diff undo restore keep drop branch upgrade --help --version" -- "$current")
         return
     fi
     case $command in
-        info | ls | stat | readers) options="--json --help" ;;
+        info | ls | stat | readers | log | diff | undo | restore | keep | drop | branch) options="--json --help" ;;
         verify) options="--json --pointers --help" ;;
         copy) options="--force --help" ;;
         schema) options="--cpp --help" ;;

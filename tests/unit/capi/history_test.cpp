@@ -158,6 +158,66 @@ TEST_F(c_history, refuses_what_is_wrong) {
     EXPECT_EQ(a->balance, 2);
 }
 
+TEST_F(c_history, has_versions_that_are_kept) {
+    open_with_steps(2);
+    account* const a = add_account("a", 1);
+    std::uint64_t kept = 0;
+    ASSERT_OK(rem_keep(heap, "one", &kept));
+    EXPECT_EQ(kept, version());
+    EXPECT_STATUS(rem_keep(heap, "two", nullptr), REM_EXISTS);
+    EXPECT_STATUS(rem_keep(heap, nullptr, nullptr), REM_INVALID_ARGUMENT);
+    for (long i = 2; i < 9; ++i)
+        set(a, i);
+    ASSERT_OK(rem_keep(heap, "two", nullptr));
+    std::vector<shown_step> all;
+    ASSERT_OK(rem_versions(
+        heap,
+        [](void* into, const rem_kept_version* each) {
+            static_cast<std::vector<shown_step>*>(into)->push_back(
+                {each->version, each->name, each->is_present, each->has_parent});
+            return true;
+        },
+        &all));
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].version, kept);
+    EXPECT_EQ(all[0].name, "one");
+    EXPECT_FALSE(all[0].has_parent);
+    EXPECT_TRUE(all[1].is_present);
+    EXPECT_TRUE(all[1].has_parent);
+    std::uint64_t found = 0;
+    ASSERT_OK(rem_find_version(heap, "one", &found));
+    EXPECT_EQ(found, kept);
+    EXPECT_STATUS(rem_find_version(heap, "three", &found), REM_NO_STEP);
+    std::uint64_t differing = 0;
+    ASSERT_OK(rem_diff(
+        heap, kept, version(),
+        [](void* into, const rem_difference* each) {
+            if (each->kind == REM_RANGE_DIFFERS)
+                *static_cast<std::uint64_t*>(into) += each->bytes;
+            return true;
+        },
+        &differing));
+    EXPECT_EQ(differing, sizeof(long));
+    EXPECT_STATUS(rem_diff(heap, kept, kept, nullptr, nullptr), REM_INVALID_ARGUMENT);
+    const std::string branch = path + "-one";
+    ASSERT_OK(rem_branch(heap, kept, branch.c_str()));
+    EXPECT_STATUS(rem_branch(heap, kept, branch.c_str()), REM_EXISTS);
+    EXPECT_STATUS(rem_branch(heap, kept, ""), REM_INVALID_ARGUMENT);
+    ASSERT_OK(rem_restore(heap, kept));
+    EXPECT_EQ(a->balance, 1);
+    EXPECT_STATUS(rem_restore(heap, 12345), REM_NO_STEP);
+    ASSERT_OK(rem_drop(heap, kept));
+    EXPECT_STATUS(rem_drop(heap, kept), REM_NO_STEP);
+    set(a, 2);
+    set(a, 3);
+    const std::uint64_t steps = depth(rem_undo_depth);
+    ASSERT_OK(rem_squash(heap, 2));
+    EXPECT_EQ(depth(rem_undo_depth), steps - 1);
+    ASSERT_OK(rem_undo(heap, 1));
+    EXPECT_EQ(a->balance, 1);
+    EXPECT_STATUS(rem_squash(heap, 100), REM_NO_STEP);
+}
+
 } // namespace
 
 } // namespace remanence::test

@@ -1,0 +1,55 @@
+// The history of a heap that is kept over sessions (history_options::kept_over_sessions), without the program that has its types: the steps
+// and versions, what differs between two, and changes of the history itself. `rem log`, `rem diff`, `rem undo` and their like print
+// what these functions return.
+//
+// Each throws `error`: as inspect::look(); errc::no_step when there is no such step or version, also when the heap has no history. One
+// thread. Those that look take no lock, change nothing, and nobody is kept from the heap meanwhile.
+#pragma once
+
+#include <remanence/heap.hpp>
+#include <remanence/inspect.hpp>
+#include <remanence/versions.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace remanence::inspect {
+
+/// A step of the history, and the roots that lead to what it changed, as far as they lead there in the last commit.
+struct seen_step {
+    history_step step;
+    std::vector<std::string> roots; ///< by name
+};
+
+/// A version by its number, as history() has it, or by the name that it is kept by.
+using version_or_name = std::variant<std::uint64_t, std::string>;
+
+/// All states that can be reached, by version. Empty, if the heap has no history; `why` says then why. O(history, and what roots lead to).
+[[nodiscard]] std::vector<seen_step> history(const std::string& path, std::string& why,
+                                             const progress_callback& on_progress = {});
+
+/// As heap::diff(). O(bytes that differ, blocks, and what the roots lead to).
+[[nodiscard]] version_difference diff(const std::string& path, const version_or_name& before,
+                                      const version_or_name& after, const progress_callback& on_progress = {});
+
+/// As heap::branch(), of a heap that may be open elsewhere. O(file).
+void branch(const std::string& path, const version_or_name& version, const std::string& to,
+            const progress_callback& on_progress = {});
+
+// The others open the heap for writing, so nobody else may have it open (errc::in_use), and close it. What they do is durable once they
+// return the number of the heap's last commit. They wait for no program to agree: its limits count again when it opens the heap.
+
+/// As heap::undo().
+std::uint64_t undo(const std::string& path, std::uint64_t steps = 1);
+/// As heap::go_to(), and heap::restore().
+std::uint64_t restore(const std::string& path, const version_or_name& version);
+/// As heap::keep(), of the last commit. Returns the number of the version.
+std::uint64_t keep(const std::string& path, std::string_view name);
+/// As heap::drop().
+void drop(const std::string& path, const version_or_name& version);
+
+} // namespace remanence::inspect

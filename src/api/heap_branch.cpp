@@ -1,0 +1,114 @@
+// Steps of make_branch(): the copy is built as NAME-branch-unfinished-new (store/heap_copy.hpp), gets the name NAME-branch-unfinished,
+// becomes the other state by a commit there, is closed, and gets its own name last. So a crash leaves at most files that the next call
+// removes. Nobody else gives a heap such a name.
+#include "api/heap_branch.hpp"
+
+#include "inspect/last_commit.hpp"
+#include "store/heap_copy.hpp"
+#include "store/heap_creation.hpp"
+#include "txn/engine.hpp"
+
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace remanence::detail {
+
+namespace {
+
+constexpr std::uint64_t k_attempts_to_copy = 100;
+
+result<void> refuse_if_there(os::file_system& files, const std::string& path, const char* what) {
+    auto is_there = files.exists(path);
+    if (!is_there)
+        return is_there.error();
+    if (*is_there)
+        return fail(errc::exists, path + what + ". Name another file, or remove it.", path);
+    return {};
+}
+
+/// What a crash left of an earlier call. errc::in_use: a call is under way.
+result<void> remove_left_over(os::file_system& files, const std::string& path, const std::string& lock_of) {
+    auto is_there = files.exists(path);
+    if (!is_there)
+        return is_there.error();
+    if (!*is_there)
+        return {};
+    auto file = files.open(path, os::access::read_write);
+    if (!file)
+        return file.error();
+    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    if (!*locked)
+        return store::in_use(lock_of);
+    return files.remove("branch: remove left over", path, **file);
+}
+
+/// Returns the ABI that the heap was written by.
+result<std::string> copy(os::file_system& files, const std::string& from, const std::string& to,
+                         std::optional<std::uint64_t> last) {
+    std::unique_ptr<store::copy_in_progress> copy;
+    std::string abi;
+    auto heap =
+        inspect::with_last_commit(files, from, k_attempts_to_copy, {}, [&](inspect::inspection& now) -> result<void> {
+            if (last && now.version() != *last)
+                return fail(errc::in_use, now.path() + " was written to meanwhile. Try again.", now.path());
+            if (!copy) {
+                auto mode = now.store().file().permissions();
+                if (!mode)
+                    return mode.error();
+                auto begun = store::copy_in_progress::begin(files, to, *mode);
+                if (!begun)
+                    return begun.error();
+                copy = std::move(*begun);
+            }
+            abi = now.store().abi();
+            return copy->update(now.store(), {});
+        });
+    if (!heap)
+        return heap.error();
+    if (!(*heap)->problems().empty())
+        return unexpected((*heap)->problems().front());
+    REM_TRY(copy->finish(store::existing::refused));
+    return abi;
+}
+
+result<void> let_become(os::file_system& files, const std::string& path, const std::string& abi,
+                        const history::delta& way) {
+    txn::engine_options options;
+    options.reserve_bytes = 64 * MiB; // or what the heap has
+    options.when_taken = txn::when_base_taken::elsewhere;
+    auto engine = txn::engine::open(files, path, txn::open_mode::open_existing, options, abi);
+    if (!engine)
+        return engine.error();
+    if (!way.is_empty())
+        REM_TRY((*engine)->become(way));
+    return (*engine)->close();
+}
+
+} // namespace
+
+result<void> make_branch(os::file_system& files, const std::string& from, const history::delta& way,
+                         const std::string& path, std::optional<std::uint64_t> last) {
+    const std::string building = path + "-branch-unfinished";
+    REM_TRY(refuse_if_there(files, path, " exists"));
+    REM_TRY(refuse_if_there(files, store::log_path(path), " is the redo log of a heap that is not there"));
+    for (const std::string& each : {building, store::log_path(building), store::new_path(building)})
+        REM_TRY(remove_left_over(files, each, path));
+    auto abi = copy(files, from, building, last);
+    if (!abi)
+        return abi.error();
+    auto made = [&]() -> result<void> {
+        REM_TRY(let_become(files, building, *abi, way));
+        return files.rename_to_new("branch: rename", building, path);
+    }();
+    if (made)
+        return files.sync_directory("branch: sync directory", path);
+    // Best effort: the error at hand is what counts, and the next call goes over what is left.
+    (void)remove_left_over(files, building, path);
+    (void)remove_left_over(files, store::log_path(building), path);
+    return made;
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,65 @@
+// What the calls of the history have in common.
+#pragma once
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "os/cancellation.hpp"
+
+#include <optional>
+
+namespace remanence::detail::history_calls {
+
+inline void refuse_in_sections(const heap_impl& impl) {
+    if (!impl.sections.is_in_any())
+        return;
+    raise(errc::section_open,
+          "no step of " + impl.origin.path.string() +
+              " can be undone or redone, no group begun and no version kept in a section. End the section first.",
+          impl.origin.path.string());
+}
+
+inline heap_impl* with_history(heap_impl* impl) {
+    link_history();
+    if (!impl->engine().has_history())
+        raise(errc::invalid_argument,
+              impl->origin.path.string() +
+                  " was opened without a history. Set heap_options::history when it is opened.",
+              impl->origin.path.string());
+    return impl;
+}
+
+/// Runs `f` with the write lock held.
+template <class F>
+void alone(heap_impl* impl, const F& f) {
+    refuse_in_sections(*impl);
+    const os::no_cancellation whole;
+    impl->sections.enter_write(section_kind::joining);
+    const struct section {
+        heap_impl& of;
+        ~section() { of.sections.leave_write(); }
+    } meanwhile{*impl};
+    f();
+}
+
+template <class F>
+void go(heap_impl* impl, const F& where) {
+    with_history(impl);
+    {
+        const os::no_cancellation whole;
+        std::optional<heap_commits::in_flight> commit;
+        alone(impl, [&] { commit = impl->go(where); });
+        impl->commits.await(*commit);
+    }
+    os::end_if_cancelled();
+}
+
+/// Calls `f` with the steps in a read section.
+template <class Result, class F>
+Result looked_at(heap_impl* impl, const F& f) {
+    const read_section section(impl);
+    if (!impl->engine().has_history())
+        return {};
+    return impl->engine().with_steps(f);
+}
+
+} // namespace remanence::detail::history_calls

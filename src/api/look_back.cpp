@@ -1,0 +1,341 @@
+// The history of a heap that is kept over sessions, for programs that do not have its types.
+
+#include <remanence/look_back.hpp>
+
+#include "api/heap_branch.hpp"
+#include "api/heap_origin.hpp"
+#include "api/raise.hpp"
+#include "history/history_file.hpp"
+#include "history/step_loader.hpp"
+#include "inspect/heap_schema.hpp"
+#include "inspect/last_commit.hpp"
+#include "inspect/root_walk.hpp"
+#include "inspect/version_diff.hpp"
+#include "log/record.hpp"
+#include "os/overlay_files.hpp"
+#include "recover/scan.hpp"
+#include "store/heap_creation.hpp"
+#include "txn/engine.hpp"
+#include "txn/heap_history.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace remanence::inspect {
+
+namespace {
+
+constexpr std::uint64_t k_attempts_to_look_back = 100;
+constexpr std::uint64_t k_no_limit = std::numeric_limits<std::uint64_t>::max();
+
+history::commit_name checkpoint_of(const format::superblock& super) { return {super.checkpoint_version, super.chain}; }
+
+/// What the log has beyond the checkpoint, up to this commit.
+struct logged_commits {
+    history::commit_name checkpoint{};
+    std::vector<recover::scanned_record> records;
+
+    [[nodiscard]] history::commit_name commit(std::uint64_t version) const {
+        if (version <= checkpoint.version || version - checkpoint.version > records.size())
+            return checkpoint;
+        const recover::scanned_record& record = records[static_cast<std::size_t>(version - checkpoint.version - 1)];
+        return {record.version, record.checksum};
+    }
+};
+
+result<logged_commits> log_of(const std::string& path, std::uint64_t last) {
+    os::overlay_files files(os::posix_file_system());
+    auto store = store::heap_file::open_damaged(files, path, [](const failure&) {}, store::heap_file::locking::no);
+    if (!store)
+        return store.error();
+    logged_commits found{checkpoint_of((*store)->super()), {}};
+    if ((*store)->is_clean())
+        return found;
+    auto log = recover::open_log(files, (*store)->supers(), os::access::read_only);
+    if (!log)
+        return log.error();
+    auto scanned = recover::scan_up_to_damage(**log, (*store)->supers());
+    if (!scanned)
+        return scanned.error();
+    found.records = std::move(scanned->records);
+    std::erase_if(found.records, [&](const recover::scanned_record& each) { return each.version > last; });
+    return found;
+}
+
+/// The steps that led to the last commit, as the file beside the heap and the log have them (H4, H6); none: `why` says why.
+result<std::optional<history::step_tree>> steps_of(inspection& heap, std::string& why) {
+    const history::commit_name last = checkpoint_of(heap.store().super());
+    auto log = log_of(heap.path(), last.version);
+    if (!log)
+        return log.error();
+    os::overlay_files files(os::posix_file_system());
+    const std::string path = store::history_path(heap.path());
+    const auto none = [&](std::string_view reason) {
+        why = path + std::string(reason);
+        return std::optional<history::step_tree>();
+    };
+    auto present = files.exists(path);
+    if (!present)
+        return present.error();
+    if (!*present)
+        return none(" is not there, so no history is kept, or the file was removed.");
+    auto file = files.open(path, os::access::read_only);
+    if (!file)
+        return file.error();
+    std::optional<history::entry_end> known; // the last one that the log, or its checkpoint, knows
+    auto is_ours = history::for_each_entry(**file, heap.store().super().uuid,
+                                           [&](const history::entry_end& each, std::span<const std::byte>) {
+                                               if (each.commit == log->commit(each.commit.version))
+                                                   known = each;
+                                               return history::reading::goes_on;
+                                           });
+    if (!is_ours)
+        return is_ours.error();
+    if (!*is_ours || !known)
+        return none(
+            " is the history of another heap, or is damaged, or a program that keeps no history wrote to the heap.");
+    history::step_loader steps(heap.store().image().bytes());
+    bool is_sound = true;
+    auto read = history::for_each_entry(
+        **file, heap.store().super().uuid, [&](const history::entry_end& each, std::span<const std::byte> events) {
+            is_sound = each.offset > known->offset || steps.add(each.commit.version, events);
+            return is_sound && each.offset < known->offset ? history::reading::goes_on : history::reading::is_done;
+        });
+    if (!read)
+        return read.error();
+    for (const recover::scanned_record& each : log->records) {
+        if (!is_sound || each.version <= known->commit.version)
+            continue;
+        const auto events = log::events_in(each.bytes);
+        is_sound = events && steps.add(each.version, *events);
+    }
+    if (!is_sound || !steps.is_whole())
+        return none(" is damaged, or a newer release or a program that keeps no history wrote to the heap.");
+    if (log->commit(last.version) != last)
+        return fail(errc::in_use, heap.path() + " was written to meanwhile. Try again.", heap.path());
+    return std::optional(steps.take({.steps_max = k_no_limit}));
+}
+
+/// Calls `use` with the last commit and the steps that led to it; without any, errc::no_step.
+void with_steps(const std::string& path, const progress_callback& on_progress,
+                const std::function<result<void>(inspection&, history::step_tree&)>& use) {
+    const auto progress = [&](std::uint64_t done, std::uint64_t total) {
+        if (on_progress)
+            on_progress(step::reading_log, done, total);
+    };
+    auto heap = with_last_commit(os::posix_file_system(), detail::real_path(path).string(), k_attempts_to_look_back,
+                                 progress, [&](inspection& now) -> result<void> {
+                                     if (!now.problems().empty()) // or the writer moved on: it is looked at again
+                                         return unexpected(now.problems().front());
+                                     std::string why;
+                                     auto steps = steps_of(now, why);
+                                     if (!steps)
+                                         return steps.error();
+                                     if (!*steps)
+                                         return fail(errc::no_step, now.path() + " has no history: " + why, now.path());
+                                     return use(now, **steps);
+                                 });
+    if (!heap)
+        detail::raise(heap.why());
+    if (!(*heap)->problems().empty())
+        detail::raise((*heap)->problems().front());
+}
+
+result<std::uint64_t> state_of(const history::step_tree& steps, const version_or_name& version,
+                               const std::string& path) {
+    const auto* const name = std::get_if<std::string>(&version);
+    const auto found = name != nullptr ? steps.find_kept(*name) : steps.find(std::get<std::uint64_t>(version));
+    if (found)
+        return *found;
+    if (name != nullptr)
+        return fail(errc::no_step,
+                    path + " keeps no version by the name \"" + *name + "\". \"rem log\" lists those that it keeps.",
+                    path);
+    return fail(errc::no_step,
+                path + " has no version " + std::to_string(std::get<std::uint64_t>(version)) +
+                    ": it was never one of its steps, or has gone since it was not kept. \"rem log\" lists those that "
+                    "there are.",
+                path);
+}
+
+/// The blocks that each root leads to.
+result<std::vector<std::pair<std::string, std::unique_ptr<root_walk>>>> walked_roots(inspection& heap) {
+    auto parts = heap.check_structure();
+    if (!parts)
+        return parts.error();
+    auto roots = roots_with_schema(heap);
+    if (!roots)
+        return roots.error();
+    std::vector<std::pair<std::string, std::unique_ptr<root_walk>>> all;
+    for (const root_with_schema& each : *roots) {
+        auto& [name, walk] =
+            all.emplace_back(each.name, std::make_unique<root_walk>(heap, links::addresses_and_distances));
+        auto damage = walk->run(each.object);
+        if (!damage)
+            return damage.error();
+    }
+    return all;
+}
+
+/// What the step between the two changed. The steps are of no other use afterwards: only ranges, and no bytes, are right.
+std::vector<heap_range> ranges_of_step(history::step_tree& steps, std::uint64_t parent, std::uint64_t version) {
+    steps.arrive(parent, parent);
+    std::vector<heap_range> all;
+    for (const history::delta* each : steps.way_to(version))
+        each->for_each([&](heap_range range, const std::byte*) { all.push_back(range); });
+    return all;
+}
+
+/// Calls `change` with the heap, opened for writing by whatever standard library its programs have.
+template <class F>
+std::uint64_t changed(const std::string& path, const F& change) {
+    os::file_system& files = os::posix_file_system();
+    const std::string real = detail::real_path(path).string();
+    std::string abi;
+    with_steps(path, {}, [&](inspection& now, history::step_tree&) -> result<void> {
+        abi = now.store().abi();
+        return {};
+    });
+    txn::link_history();
+    txn::engine_options options;
+    options.reserve_bytes = 64 * MiB; // or what the heap has
+    options.when_taken = txn::when_base_taken::elsewhere;
+    options.history = history::limits{.steps_max = k_no_limit};
+    options.history_kept = true;
+    auto engine = txn::engine::open(files, real, txn::open_mode::open_existing, options, abi);
+    if (!engine)
+        detail::raise(engine.why());
+    const std::uint64_t result = change(**engine);
+    if (auto closed = (*engine)->close(); !closed)
+        detail::raise(closed.why());
+    return result;
+}
+
+template <class T>
+T value_or_raise(result<T> found) {
+    if (!found)
+        detail::raise(found.why());
+    return std::move(*found);
+}
+
+/// By a commit that is durable.
+std::uint64_t gone(txn::engine& of, result<std::uint64_t> version) {
+    const std::uint64_t made = value_or_raise(std::move(version));
+    detail::check(of.await(made, log::durability::durable));
+    return made;
+}
+
+} // namespace
+
+std::vector<seen_step> history(const std::string& path, std::string& why, const progress_callback& on_progress) {
+    std::vector<seen_step> all;
+    try {
+        with_steps(path, on_progress, [&](inspection& now, history::step_tree& steps) -> result<void> {
+            all.clear();
+            auto roots = walked_roots(now);
+            if (!roots)
+                return roots.error();
+            std::vector<history::step_info> known = steps.list();
+            for (history::step_info& each : known) {
+                seen_step& seen = all.emplace_back();
+                seen.step = {each.version, each.parent,     std::move(each.name), each.time,
+                             each.bytes,   each.is_present, std::move(each.kept)};
+                if (!each.parent)
+                    continue;
+                const std::vector<heap_range> changed = ranges_of_step(steps, *each.parent, each.version);
+                for (const auto& [name, walk] : *roots) {
+                    const bool leads = std::ranges::any_of(changed, [&](const heap_range& range) {
+                        const auto block = now.block_of(range.offset);
+                        return block && walk->has_reached(block->offset);
+                    });
+                    if (leads)
+                        seen.roots.push_back(name);
+                }
+            }
+            return {};
+        });
+    } catch (const error& stop) {
+        if (stop.reason() != errc::no_step)
+            throw;
+        why = stop.what();
+    }
+    return all;
+}
+
+version_difference diff(const std::string& path, const version_or_name& before, const version_or_name& after,
+                        const progress_callback& on_progress) {
+    version_difference found;
+    with_steps(path, on_progress, [&](inspection& one, history::step_tree& steps) -> result<void> {
+        auto first = state_of(steps, before, one.path());
+        if (!first)
+            return first.error();
+        auto second = state_of(steps, after, one.path());
+        if (!second)
+            return second.error();
+        const history::delta to_first = steps.whole_way_to(*first);
+        const history::delta to_second = steps.whole_way_to(*second);
+        const std::uint64_t version = one.version();
+        REM_TRY(one.become(to_first));
+        auto other = with_last_commit(
+            os::posix_file_system(), one.path(), k_attempts_to_look_back, {}, [&](inspection& now) -> result<void> {
+                if (now.version() != version)
+                    return fail(errc::in_use, now.path() + " was written to meanwhile. Try again.", now.path());
+                REM_TRY(now.become(to_second));
+                auto compared = compare_versions(one, now, ranges_of(to_first, to_second));
+                if (!compared)
+                    return compared.error();
+                found = std::move(*compared);
+                return {};
+            });
+        return other ? result<void>() : other.error();
+    });
+    return found;
+}
+
+void branch(const std::string& path, const version_or_name& version, const std::string& to,
+            const progress_callback& on_progress) {
+    history::delta way;
+    std::uint64_t last = 0;
+    std::string real;
+    with_steps(path, on_progress, [&](inspection& now, history::step_tree& steps) -> result<void> {
+        auto state = state_of(steps, version, now.path());
+        if (!state)
+            return state.error();
+        way = steps.whole_way_to(*state);
+        last = now.version();
+        real = now.path();
+        return {};
+    });
+    detail::check(detail::make_branch(os::posix_file_system(), real, way, detail::real_path(to).string(), last));
+}
+
+std::uint64_t undo(const std::string& path, std::uint64_t steps) {
+    return changed(path, [&](txn::engine& of) { return gone(of, of.undo(steps, log::durability::durable)); });
+}
+
+std::uint64_t restore(const std::string& path, const version_or_name& version) {
+    return changed(path, [&](txn::engine& of) {
+        const auto find = [&](const txn::heap_history& all) { return state_of(all.steps(), version, of.path()); };
+        return gone(of, of.restore(find, log::durability::durable));
+    });
+}
+
+std::uint64_t keep(const std::string& path, std::string_view name) {
+    return changed(path, [&](txn::engine& of) { return value_or_raise(of.keep(name)); });
+}
+
+void drop(const std::string& path, const version_or_name& version) {
+    (void)changed(path, [&](txn::engine& of) {
+        const auto find = [&](const txn::heap_history& all) -> result<std::uint64_t> {
+            auto state = state_of(all.steps(), version, of.path());
+            return state ? all.kept_state(*state) : state.error();
+        };
+        detail::check(of.drop_kept(find));
+        return of.version();
+    });
+}
+
+} // namespace remanence::inspect

@@ -1,0 +1,128 @@
+// Kept versions, and what differs between two of them. Apart from history.cpp, so that their code is in programs that keep some, and
+// in no others.
+
+#include "api/heap_branch.hpp"
+#include "api/history_calls.hpp"
+#include "inspect/last_commit.hpp"
+#include "inspect/version_diff.hpp"
+#include "txn/heap_history.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace remanence {
+
+using detail::check;
+using detail::checked;
+using detail::heap_impl;
+using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
+
+namespace {
+
+constexpr std::uint64_t k_attempts_beside_nobody = 3; // nobody commits meanwhile, but a checkpoint may be under way
+
+template <class T>
+T value_of(result<T> found) {
+    if (!found)
+        detail::raise(found.why());
+    return std::move(*found);
+}
+
+txn::engine::find_state kept_as(std::uint64_t version) {
+    return [=](const txn::heap_history& of) { return of.kept_state(version); };
+}
+
+txn::engine::find_state kept_as(std::string_view name) {
+    return [=](const txn::heap_history& of) { return of.kept_state(name); };
+}
+
+template <class By>
+void restore(heap_impl* impl, By version) {
+    go(impl, [=](txn::engine& of, log::durability how) { return of.restore(kept_as(version), how); });
+}
+
+template <class By>
+void drop(heap_impl* impl, By version) {
+    alone(with_history(impl), [&] { check(impl->engine().drop_kept(kept_as(version))); });
+}
+
+} // namespace
+
+void heap::squash(std::uint64_t steps) {
+    heap_impl* const impl = with_history(checked(impl_));
+    alone(impl, [&] { check(impl->engine().squash(steps)); });
+}
+
+std::uint64_t heap::keep(std::string_view name) {
+    heap_impl* const impl = with_history(checked(impl_));
+    std::uint64_t version = 0;
+    alone(impl, [&] { version = value_of(impl->engine().keep(name)); });
+    return version;
+}
+
+std::vector<kept_version> heap::versions() const {
+    return looked_at<std::vector<kept_version>>(checked(impl_), [](const history::step_tree& steps) {
+        std::vector<kept_version> all;
+        for (history::kept_info& each : steps.list_kept())
+            all.push_back({each.version, each.parent, std::move(each.name), each.time, each.bytes,
+                           each.version == steps.present()});
+        return all;
+    });
+}
+
+void heap::restore(std::uint64_t version) { remanence::restore(checked(impl_), version); }
+
+void heap::restore(std::string_view name) { remanence::restore(checked(impl_), name); }
+
+void heap::drop(std::uint64_t version) { remanence::drop(checked(impl_), version); }
+
+void heap::drop(std::string_view name) { remanence::drop(checked(impl_), name); }
+
+void heap::branch(std::uint64_t version, const std::filesystem::path& path) {
+    heap_impl* const impl = with_history(checked(impl_));
+    {
+        const os::no_cancellation whole;
+        alone(impl, [&] {
+            const history::delta way = value_of(impl->engine().way_to(version));
+            check(impl->engine().sync());
+            check(
+                detail::make_branch(*impl->origin.files, impl->engine().path(), way, detail::real_path(path).string()));
+        });
+    }
+    os::end_if_cancelled();
+}
+
+// Both states are read from the file: memory may hold changes that are not committed, and is not touched.
+version_difference heap::diff(std::uint64_t before, std::uint64_t after) const {
+    heap_impl* const impl = with_history(checked(impl_));
+    version_difference found;
+    alone(impl, [&] {
+        const history::delta to_before = value_of(impl->engine().way_to(before));
+        const history::delta to_after = value_of(impl->engine().way_to(after));
+        check(impl->engine().sync());
+        os::file_system& files = *impl->origin.files;
+        const std::string& path = impl->engine().path();
+        const auto opened = [&](const auto& use) {
+            auto state = inspect::with_last_commit(files, path, k_attempts_beside_nobody, {}, use);
+            if (state && !(*state)->problems().empty())
+                detail::raise((*state)->problems().front());
+            check(state ? result<void>() : state.error());
+        };
+        opened([&](inspect::inspection& one) -> result<void> {
+            REM_TRY(one.become(to_before));
+            opened([&](inspect::inspection& other) -> result<void> {
+                REM_TRY(other.become(to_after));
+                auto compared = inspect::compare_versions(one, other, inspect::ranges_of(to_before, to_after));
+                if (!compared)
+                    return compared.error();
+                found = std::move(*compared);
+                return {};
+            });
+            return {};
+        });
+    });
+    return found;
+}
+
+} // namespace remanence

@@ -1,0 +1,123 @@
+// An object as a list of paths and values, to be compared with another one.
+#include "inspect/heap_schema.hpp"
+#include "inspect/object_reader.hpp"
+#include "inspect/object_text.hpp"
+#include "inspect/version_diff.hpp"
+
+#include <utility>
+
+namespace remanence::inspect {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+struct pointers_as_offsets : object_walk::listener {
+    void point(std::string& out, object_place, std::uint64_t to) override {
+        out += "{\"$offset\":" + std::to_string(to) + '}';
+    }
+};
+
+class object_parts {
+public:
+    object_parts(object_reader& reader, std::map<std::string, std::string>& found)
+        : reader_(reader), found_(found), walk_(reader, pointers_) {}
+
+    // NOLINTNEXTLINE(misc-no-recursion): bounded
+    result<void> add(const std::string& path, object_place of, unsigned depth) {
+        if (depth == object_walk::k_depth_max)
+            return fail(errc::corrupt, "an object at heap offset " + std::to_string(of.at) +
+                                           " lies too deep in others: it cannot be compared.");
+        const type_row& row = reader_.row(of.row);
+        if (row.shape == shape_kind::members)
+            return add_members(path, of, row.fields, depth);
+        if (row.kind == type_kind::members)
+            return add_members(path, of, row.parts, depth);
+        if (row.shape == shape_kind::same_as_part)
+            return add(path, {row.parts[row.numbers[0]].type, of.at}, depth + 1);
+        if (row.shape == shape_kind::optional || row.shape == shape_kind::variant) {
+            auto held = reader_.held(of);
+            if (!held)
+                return held.error();
+            return *held ? add(path, **held, depth + 1) : add_value(path, of);
+        }
+        if (has_elements(row, of.row))
+            return add_elements(path, of, depth);
+        return add_value(path, of);
+    }
+
+private:
+    [[nodiscard]] bool has_elements(const type_row& row, std::uint32_t index) const {
+        const bool is_array = row.kind == type_kind::array || row.shape == shape_kind::array;
+        if (!is_array)
+            return reader_.is_container(index);
+        const type_row& element = reader_.row(row.parts[0].type);
+        const bool is_text = element.shape == shape_kind::character && element.kind == type_kind::object;
+        return !is_text && (row.kind != type_kind::array || row.extent != 0);
+    }
+    /// A second one by the same path is numbered, as those of a key that has several are.
+    result<void> add_value(const std::string& path, object_place of) {
+        std::string text;
+        REM_TRY(walk_.put(text, of));
+        std::string name = path;
+        for (std::uint64_t i = 1; found_.contains(name); ++i)
+            name = path + '[' + std::to_string(i) + ']';
+        found_.emplace(std::move(name), std::move(text));
+        return {};
+    }
+    // NOLINTNEXTLINE(misc-no-recursion): bounded
+    result<void> add_members(const std::string& path, object_place of, const std::vector<type_part>& parts,
+                             unsigned depth) {
+        for (const type_part& part : parts) {
+            if (!part.offset) // a bit-field
+                continue;
+            const std::string name = part.name.empty() ? reader_.schema().name_of(part.type) : part.name;
+            REM_TRY(add(path + '.' + name, {part.type, of.at + *part.offset}, depth + 1));
+        }
+        return {};
+    }
+    // NOLINTNEXTLINE(misc-no-recursion): bounded
+    result<void> add_elements(const std::string& path, object_place of, unsigned depth) {
+        std::uint64_t index = 0;
+        const bool is_keyed = is_set(of.row);
+        return reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
+            std::string at = std::to_string(index++);
+            if (each.has_key || is_keyed) {
+                at.clear();
+                REM_TRY(walk_.put(at, each.has_key ? each.key : each.value));
+            }
+            REM_TRY(add(path + '[' + at + ']', each.value, depth + 1));
+            return true;
+        });
+    }
+    [[nodiscard]] bool is_set(std::uint32_t index) const {
+        switch (reader_.row(index).shape) {
+        case shape_kind::tree:
+        case shape_kind::hash_chain:
+        case shape_kind::btree:
+        case shape_kind::hash_table:
+            return !reader_.is_map(index);
+        default:
+            return false;
+        }
+    }
+
+    object_reader& reader_;
+    std::map<std::string, std::string>& found_;
+    pointers_as_offsets pointers_;
+    object_walk walk_;
+};
+
+} // namespace
+
+result<std::map<std::string, std::string>> parts_of_root(inspection& heap, const root_with_schema& root) {
+    std::map<std::string, std::string> found;
+    object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root.schema);
+    REM_TRY(object_parts(reader, found).add(root.name, {root.schema->root, root.object}, 0));
+    return found;
+}
+
+} // namespace remanence::inspect

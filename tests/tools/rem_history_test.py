@@ -1,0 +1,116 @@
+"""rem_history_test.py REM MAKE_HEAP SOURCE [unittest options]: log, diff, undo, restore, keep, drop, branch."""
+
+import os
+import subprocess
+
+from rem_support import ERROR, MAKE_HEAP, USAGE, RemTest, main
+
+
+class history(RemTest):
+    def setUp(self):
+        super().setUp()
+        subprocess.run([MAKE_HEAP, self.heap, "history"], check=True)
+
+    def steps(self):
+        return self.json("log", "--json", "book.rem")["steps"]
+
+    def prices(self, heap="book.rem"):
+        return self.json("get", heap, "prices")
+
+    def present(self):
+        return next(step["version"] for step in self.steps() if step["present"])
+
+    def test_log_tells_steps_and_versions_and_leaves_the_heap_alone(self):
+        before = self.state()
+        steps = self.steps()
+        self.assertEqual(self.state(), before)
+        self.assertEqual(len(steps), 4)
+        self.assertEqual([step["kept"] for step in steps], ["before import", "", "", ""])
+        self.assertEqual([step["name"] for step in steps[1:]], ["import", "import", "sell out"])
+        self.assertEqual([step["parent"] for step in steps], [None] + [step["version"] for step in steps[:-1]])
+        self.assertEqual([step["present"] for step in steps], [False, False, False, True])
+        self.assertEqual([step["roots"] for step in steps[1:]], [["prices"]] * 3)
+        text = self.text("log", "book.rem")[0].splitlines()
+        self.assertEqual(len(text), 5)
+        self.assertIn("[kept: before import]", text[1])
+        self.assertTrue(text[4].startswith("* "))
+        self.assertTrue(text[4].endswith("prices"))
+
+    def test_diff_tells_members_by_their_paths(self):
+        before = self.state()
+        newest = str(self.present())
+        found = self.json("diff", "--json", "book.rem", "before import", newest)
+        self.assertEqual(self.state(), before)
+        self.assertEqual([root["name"] for root in found["roots"]], ["prices"])
+        changed = {each["path"]: (each["how"], each["before"], each["after"]) for each in found["members"]}
+        self.assertEqual(
+            changed,
+            {
+                "prices[0]": ("changed", 100, 3),
+                "prices[1]": ("changed", 101, 4),
+                "prices[2]": ("changed", 102, 5),
+                "prices[4]": ("removed", 104, None),
+            },
+        )
+        self.assertTrue(found["ranges"])
+        text = self.text("diff", "book.rem", "before import", newest)[0]
+        self.assertIn("- prices[0]: 100\n+ prices[0]: 3\n", text)
+        self.assertEqual(self.text("diff", "book.rem", newest, newest)[0], "nothing differs\n")
+
+    def test_undo_and_restore_are_commits(self):
+        newest = self.present()
+        self.assertRegex(self.text("undo", "book.rem")[0], r"^undone by commit \d+\n$")
+        self.assertEqual(dict(self.prices())[4], 104)
+        self.assertNotEqual(self.present(), newest)
+        self.rem("restore", "book.rem", "before import")
+        self.assertEqual(self.prices(), [[i, 100 + i] for i in range(5)])
+        version = self.json("restore", "--json", "book.rem", str(newest))["version"]
+        self.assertEqual(self.json("info", "--json", "book.rem")["version"], version)
+        self.assertEqual(dict(self.prices()), {0: 3, 1: 4, 2: 5, 3: 103})
+        self.rem("undo", "book.rem", "2")
+        self.assertEqual(dict(self.prices())[2], 2)
+        self.assertEqual(len(self.steps()), 4)  # none went
+
+    def test_versions_are_kept_and_dropped(self):
+        newest = self.present()
+        self.assertEqual(self.json("keep", "--json", "book.rem", "sold")["version"], newest)
+        self.assertEqual([step["kept"] for step in self.steps() if step["kept"]], ["before import", "sold"])
+        self.assertIn("already", self.text("keep", "book.rem", "sold", code=ERROR)[1])
+        self.rem("drop", "book.rem", "sold")
+        self.rem("drop", "book.rem", "before import")
+        self.assertEqual([step["kept"] for step in self.steps() if step["kept"]], [])
+
+    def test_branch_is_a_heap_of_its_own(self):
+        before = self.state()
+        self.rem("branch", "book.rem", "before import", "old.rem")
+        self.assertEqual({name: self.state()[name] for name in before}, before)
+        self.assertEqual(sorted(set(self.state()) - set(before)), ["old.rem"])
+        self.assertEqual(self.prices("old.rem"), [[i, 100 + i] for i in range(5)])
+        self.rem("verify", "old.rem")
+        self.assertIn("exists", self.text("branch", "book.rem", "before import", "old.rem", code=ERROR)[1])
+
+    def test_what_is_not_there_is_said(self):
+        for words in (
+            ["restore", "book.rem", "after import"],
+            ["restore", "book.rem", "12345"],
+            ["drop", "book.rem", "12345"],
+            ["diff", "book.rem", "12345", "before import"],
+            ["branch", "book.rem", "12345", "old.rem"],
+        ):
+            self.assertIn("rem log", self.text(*words, code=ERROR)[1], words)
+        self.assertIn("undo_depth", self.text("undo", "book.rem", "99", code=ERROR)[1])
+        self.rem("undo", "book.rem", "0", code=USAGE)
+        self.assertFalse(os.path.exists(self.path("old.rem")))
+
+    def test_a_heap_without_a_history_says_so(self):
+        self.make(name="plain.rem")
+        got = self.json("log", "--json", "plain.rem")
+        self.assertEqual(got["steps"], [])
+        self.assertTrue(got["why_none"])
+        self.assertIn("history", self.text("log", "plain.rem")[0])
+        self.assertIn("history", self.text("undo", "plain.rem", code=ERROR)[1])
+        self.assertIn("history", self.text("keep", "plain.rem", "x", code=ERROR)[1])
+
+
+if __name__ == "__main__":
+    main()
