@@ -44,6 +44,7 @@ public:
     result<std::unique_ptr<os::file>> open(const std::string& path, os::access mode) override;
     result<std::unique_ptr<os::file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override;
+    result<bool> has_directory(const std::string& /*path*/) override { return true; }
     result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override;
     result<void> rename_over(os::site where, const std::string& from, const std::string& to) override;
     result<void> remove(os::site where, const std::string& path, os::file& which) override;

@@ -159,6 +159,11 @@ struct heap_options {
     /// recorded in the heap. Later: what is recorded must be the same, or nothing of the heap is read or recovered:
     /// errc::wrong_application; likewise where nothing is recorded, until `rem upgrade --application` does. Empty: opens any heap.
     std::string application = {};
+    /// Where the redo log lies, on a faster device than the heap perhaps: recorded in the heap when it is opened for writing, and
+    /// kept from then on by all who open it without this. An absolute path, or one relative to the current directory, of a directory
+    /// that is there (errc::not_found). Empty: beside the heap. There the log is NAME-log, elsewhere NAME-PART_OF_UUID-log. With
+    /// sharing::processes it is for the first process to name another one (errc::invalid_argument). With read_only it has no effect.
+    std::optional<std::filesystem::path> log_directory = {};
     /// Creation: no block touches more cache lines or pages than it must. One of up to a cache line (64 bytes) never straddles one, from
     /// a cache line on it begins on one, and from a page (4 KiB) on on a page. It costs space: blocks of 24 bytes take 32, of 65 take
     /// 128, of 5,000 take 8,192. Releases before this one open such a heap for reading only.

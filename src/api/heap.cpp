@@ -48,6 +48,22 @@ constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
     detail::raise(failure{code, "cannot open " + path.string() + ": " + why, path.string()});
 }
 
+std::string checked_log_directory(const std::filesystem::path& path, const std::filesystem::path& directory) {
+    if (directory.empty())
+        return {};
+    std::error_code why;
+    std::string real = std::filesystem::canonical(directory, why).string();
+    if (why == std::errc::no_such_file_or_directory || why == std::errc::not_a_directory ||
+        (!why && !std::filesystem::is_directory(real, why)))
+        refuse(path, errc::not_found,
+               "options.log_directory, " + directory.string() + ", is no directory that is there. Make it first.");
+    if (why)
+        refuse(path, errc::io, "options.log_directory, " + directory.string() + ": " + why.message() + ".");
+    if (!store::may_be_log_directory(real))
+        refuse(path, errc::invalid_argument, "options.log_directory is too long.");
+    return real;
+}
+
 const std::string& checked_application(const std::filesystem::path& path, const std::string& name) {
     if (!store::may_be_application(name) && !name.empty())
         refuse(path, errc::invalid_argument,
@@ -117,6 +133,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.is_shared = options.access == sharing::processes;
     internal.share_on_network = options.share_on_network;
     internal.application = checked_application(path, options.application);
+    if (options.log_directory)
+        internal.log_directory = checked_log_directory(path, *options.log_directory);
     internal.aligned_blocks = options.aligned_blocks;
     internal.guarded_blocks = options.guarded_blocks;
     internal.history = checked_history(path, options);

@@ -60,6 +60,8 @@ heap_options options_of(const rem_options& given) {
     options.guarded_blocks = given.guarded_blocks;
     if (given.application != nullptr)
         options.application = given.application;
+    if (given.log_directory != nullptr)
+        options.log_directory = given.log_directory;
     if (given.mode != 0)
         options.mode = given.mode;
     if (given.lazy_interval_ms != 0)

@@ -57,7 +57,7 @@ inline constexpr std::uint64_t k_inner_children = k_node_bytes / sizeof(node_ref
 inline constexpr std::uint64_t k_feature_second_homes = 1;  // a region may have one
 inline constexpr std::uint64_t k_feature_encodings = 2;     // the chunk map may have other encodings than raw and zero
 inline constexpr std::uint64_t k_feature_log_directory = 4; // the log lies where superblock::log_directory says
-inline constexpr std::uint64_t k_known_incompat_features = k_feature_second_homes;
+inline constexpr std::uint64_t k_known_incompat_features = k_feature_second_homes | k_feature_log_directory;
 
 // Bits of superblock::features_ro_compat. A release that does not know one of them can read the heap. It must not write to
 // it: the schema, the history, the retained versions or the sizes of blocks would no longer fit what the heap holds.
@@ -154,7 +154,7 @@ struct superblock {
     session_number session;                            // of the last log that was begun; zeros: there was none yet
     std::array<char, k_application_bytes> application; // whose heap it is, zero-terminated; empty: nobody said
     area_reference history;                            // which history belongs to the heap; see k_feature_history
-    area_reference log_directory;                      // where the log lies; see k_feature_log_directory
+    area_reference log_directory;                      // a page with the path, then zeros; see k_feature_log_directory
     std::array<std::uint8_t, k_superblock_bytes - 4024 - sizeof(std::uint64_t)> zero;
     std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)
 };

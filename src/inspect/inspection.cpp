@@ -64,7 +64,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->super_ = opened->store_->super();
     opened->live_ = lock == store::heap_file::locking::no;
     opened->other_superblock_damage_ = opened->store_->supers().other_damage();
-    const std::string log_path = store::log_path(path);
+    const std::string log_path = opened->store_->log_path();
     auto present = opened->files_.exists(log_path);
     if (!present)
         return present.error();

@@ -77,12 +77,11 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
 }
 
 // Cold, as is join(): once in a session.
-[[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& heap_path,
+[[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& path,
                                                                  const uuid& heap,
                                                                  const store::session_identity& session,
                                                                  std::uint64_t superblock_sequence, unsigned mode,
                                                                  std::uint64_t version) {
-    const std::string path = store::log_path(heap_path);
     auto file = take_file(files, path, mode);
     if (!file)
         return file.error();
@@ -111,8 +110,7 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
 }
 
 [[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const std::string& heap_path,
-                                                               os::access how) {
-    const std::string path = store::log_path(heap_path);
+                                                               const std::string& path, os::access how) {
     auto file = files.open(path, how);
     if (!file && file.why().code == errc::not_found) {
         return fail(

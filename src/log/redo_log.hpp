@@ -52,18 +52,18 @@ public:
     using prerequisite = std::function<result<void>()>;
     static constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
 
-    /// Makes an empty log file beside the heap, and locks it; durable, directory entry included, once this returns.
+    /// Makes an empty log file of this name, and locks it; durable, directory entry included, once this returns.
     /// `version`: of the heap's last commit. errc::no_space leaves nothing behind; errc::log_foreign, and nothing changed,
     /// when there is a file with anything in it; errc::in_use when somebody has that one open.
-    static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& heap_path,
-                                                    const uuid& heap, const store::session_identity& session,
+    static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& path, const uuid& heap,
+                                                    const store::session_identity& session,
                                                     std::uint64_t superblock_sequence, unsigned mode,
                                                     std::uint64_t version);
 
-    /// Opens the log beside a shared heap, which another process has made, and shares its lock, unless it is to be read only.
+    /// Opens the log of a shared heap, which another process has made, and shares its lock, unless it is to be read only.
     /// follow() comes before all else. errc::log_missing; errc::in_use.
     static result<std::unique_ptr<redo_log>> join(os::file_system& files, const std::string& heap_path,
-                                                  os::access how = os::access::read_write);
+                                                  const std::string& path, os::access how = os::access::read_write);
     /// Made by create(), it is not this process's alone any more.
     result<void> share();
     /// Other processes have written, or may have: the window begins at `begin`, and ends here. Precondition: everything that was

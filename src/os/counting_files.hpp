@@ -23,6 +23,7 @@ public:
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override;
     result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override { return below_.exists(path); }
+    result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }
     result<void> rename_to_new(site where, const std::string& from, const std::string& to) override {
         return below_.rename_to_new(where, from, to);
     }

@@ -137,6 +137,8 @@ public:
     /// What a symbolic link leads to is not opened.
     virtual result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) = 0;
     virtual result<bool> exists(const std::string& path) = 0;
+    /// Whether the directory is there. A system without directories has them all.
+    virtual result<bool> has_directory(const std::string& path) = 0;
     /// Renames atomically; errc::exists, and nothing done, when `to` is there already.
     virtual result<void> rename_to_new(site where, const std::string& from, const std::string& to) = 0;
     /// Renames atomically; a file that is at `to` is gone then.

@@ -24,6 +24,7 @@ public:
     /// errc::not_supported, as is every other operation that makes a name.
     result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override;
+    result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }
     result<void> rename_to_new(site where, const std::string& from, const std::string& to) override;
     result<void> rename_over(site where, const std::string& from, const std::string& to) override;
     result<void> remove(site where, const std::string& path, file& which) override;

@@ -467,6 +467,15 @@ public:
         return false;
     }
 
+    result<bool> has_directory(const std::string& path) override {
+        struct stat info{};
+        if (::stat(path.c_str(), &info) == 0)
+            return S_ISDIR(info.st_mode);
+        if (errno == ENOENT || errno == ENOTDIR)
+            return false;
+        return system_failure(errno, "cannot inspect", path);
+    }
+
     result<void> rename_to_new(site, const std::string& from, const std::string& to) override {
         if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
             return {};

@@ -91,7 +91,7 @@ result<void> confirm(os::file& log, const std::vector<scanned_record>& records) 
 }
 
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {
-    auto log = open_log(files, store.supers(), os::access::read_write);
+    auto log = open_log(files, store, os::access::read_write);
     if (!log)
         return log.error();
     recovery_outcome outcome;
@@ -117,7 +117,7 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
 }
 
 result<void> check_clean(os::file_system& files, const store::heap_file& store) {
-    auto log = open_log(files, store.supers(), os::access::read_only);
+    auto log = open_log(files, store, os::access::read_only);
     if (!log)
         return log.error();
     if (!*log)

@@ -13,7 +13,7 @@ namespace {
 result<std::vector<scanned_record>> sound_records(os::file_system& files, const store::heap_file& store,
                                                   const damage_callback& damaged) {
     std::vector<scanned_record> none;
-    auto log = open_log(files, store.supers(), os::access::read_write);
+    auto log = open_log(files, store, os::access::read_write);
     if (!log) {
         if (!is_damage(log.why().code))
             return log.error();
@@ -34,7 +34,7 @@ result<std::vector<scanned_record>> sound_records(os::file_system& files, const 
 std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_record>& records,
                              const damage_callback& damaged, const progress_callback& progress,
                              recovery_outcome& outcome) {
-    replay all(store.homes(), store.whole_chunks(), store::log_path(store.path()));
+    replay all(store.homes(), store.whole_chunks(), store.log_path());
     const auto has_contents = [&](std::uint64_t chunk) -> result<bool> {
         const auto known = store.image().has_contents(chunk);
         return known && *known; // a damaged table of checksums is in nobody's way

@@ -106,11 +106,23 @@ result<void> refuse_other_session(const std::string& path, const format::log_hea
                 path);
 }
 
+unexpected missing_log(const store::heap_file& store, const std::string& path) {
+    const std::string& directory = store.where_log_lies().directory();
+    return fail(
+        errc::log_missing,
+        store.path() + " was not closed cleanly, and its redo log " + path + " is not there. " +
+            (directory.empty() ? "Put the log back beside the heap"
+                               : "If that is on another device, mount it; else put the log back into " + directory) +
+            "; without it the last commits are lost. If the heap was renamed or moved while it was open, the log "
+            "may have the heap's former name, and -log.",
+        path);
+}
+
 } // namespace
 
-result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::superblock_pair& supers,
-                                           os::access mode) {
-    const std::string path = store::log_path(supers.path());
+result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode) {
+    const store::superblock_pair& supers = store.supers();
+    const std::string path = store.log_path();
     auto present = files.exists(path);
     if (!present)
         return present.error();
@@ -121,12 +133,7 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::
         // beside a damaged superblock most likely went with a clean close, which that one told of.
         if (auto damaged = supers.other_damage())
             return damaged_superblock(supers, *damaged, "needs a redo log, which is not there");
-        return fail(
-            errc::log_missing, // I3
-            supers.path() + " was not closed cleanly, and its redo log " + path +
-                " is not there. Put the log back beside the heap; without it the last commits are lost. If the heap "
-                "was renamed or moved while it was open, the log may have the heap's former name, and -log.",
-            path);
+        return missing_log(store, path); // I3
     }
     auto log = files.open(path, mode);
     if (!log)

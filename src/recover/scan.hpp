@@ -4,8 +4,8 @@
 
 #include "base/result.hpp"
 #include "os/file.hpp"
+#include "store/heap_file.hpp"
 #include "store/image_writer.hpp"
-#include "store/superblock_pair.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +16,9 @@
 
 namespace remanence::recover {
 
-/// Opens the log beside the heap and checks that it is the heap's; null when there is none, and none is needed (I3).
+/// Opens the heap's log and checks that it is the heap's; null when there is none, and none is needed (I3).
 /// Errors: log_missing, log_foreign, corrupt.
-result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::superblock_pair& supers,
-                                           os::access mode);
+result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode);
 
 struct scanned_record {
     std::uint64_t offset; // in the log

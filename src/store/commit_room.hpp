@@ -24,6 +24,8 @@ public:
     // Homes, which are named by a superblock that may be written now: reserve_places() made room for it, and no publication may
     // be under way. needs_...() tell.
 
+    /// What to say when the format has no room for more.
+    [[nodiscard]] unexpected exhausted() const;
     /// Gives every heap byte below `heap_bytes` a home. errc::exhausted.
     result<void> add_regions(std::uint64_t heap_bytes);
     [[nodiscard]] bool needs_regions(std::uint64_t heap_bytes) const {
@@ -51,8 +53,6 @@ public:
     result<void> reserve_to_give_back(chunk_range chunks, std::uint64_t runs);
 
 private:
-    [[nodiscard]] unexpected exhausted() const;
-
     sized_file& file_;
     superblock_pair& supers_;
     chunk_homes& homes_;

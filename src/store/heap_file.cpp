@@ -1,5 +1,6 @@
 #include "store/heap_file.hpp"
 
+#include "base/checksum.hpp"
 #include "format/log_record.hpp"
 #include "os/memory.hpp"
 
@@ -87,7 +88,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
     if (!ruling && ruling.why().code == errc::not_a_heap && has_redo_log(files, path)) {
         return fail(errc::truncated,
                     path + (*size == 0 ? " is empty" : " does not begin as a heap") + ", although a redo log, " +
-                        log_path(path) + ", lies beside it. Keep that log, and restore the heap from a copy.",
+                        store::log_path(path) + ", lies beside it. Keep that log, and restore the heap from a copy.",
                     path, 0, 0);
     }
     if (!ruling)
@@ -112,6 +113,10 @@ result<std::unique_ptr<heap_file>> heap_file::read_structure(std::unique_ptr<hea
         REM_TRY(check_may_be_written(store->super(), store->path()));
     REM_TRY(store->check_length());
     REM_TRY(store->homes_.read_map(store->file()));
+    auto place = read_log_place(store->file(), store->super());
+    if (!place)
+        return place.error();
+    store->log_place_ = std::move(*place);
     return store;
 }
 
@@ -136,6 +141,13 @@ result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& file
             return read.error();
         damaged(read.why()); // without it, chunks that it calls zero count as stored, and read as zeros too
     }
+    auto place = read_log_place((*store)->file(), (*store)->super());
+    if (place)
+        (*store)->log_place_ = std::move(*place);
+    else if (is_damage(place.why().code))
+        damaged(place.why()); // beside the heap, then
+    else
+        return place.error();
     return store;
 }
 
@@ -223,6 +235,26 @@ result<void> heap_file::upgrade(std::string_view application) {
     if (!application.empty())
         set_application(next, application);
     return supers_.write(next);
+}
+
+// I3: the page is durable before the superblock that names it. I8: that of the directory before is left alone.
+result<void> heap_file::move_log(const std::string& directory) {
+    format::superblock next = super();
+    next.log_directory = {};
+    next.features_incompat &= ~format::k_feature_log_directory;
+    if (!directory.empty()) {
+        const log_directory_page page = to_page(directory);
+        next.features_incompat |= format::k_feature_log_directory;
+        next.log_directory = {homes_.file_end(), page.size(), checksum64(page), 1, 0};
+        if (next.log_directory.offset > k_layout_bytes_max)
+            return room_.exhausted();
+        REM_TRY(sized_.reserve("store: reserve log directory", {next.log_directory.offset, page.size()}));
+        REM_TRY(file().write("store: log directory", next.log_directory.offset, page));
+        REM_TRY(sized_.syncs().sync("store: sync log directory"));
+    }
+    REM_TRY(supers_.write(next));
+    log_place_ = log_place(directory, next);
+    return {};
 }
 
 } // namespace remanence::store

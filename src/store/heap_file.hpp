@@ -17,6 +17,7 @@
 #include "store/heap_creation.hpp"
 #include "store/image.hpp"
 #include "store/image_writer.hpp"
+#include "store/log_place.hpp"
 #include "store/page_checksums.hpp"
 #include "store/sized_file.hpp"
 #include "store/superblock_pair.hpp"
@@ -83,6 +84,9 @@ public:
     /// errc::wrong_application when a program that says it is `application` has no business here; one that says nothing may
     /// look at anything.
     [[nodiscard]] result<void> check_application(std::string_view application, unstated when) const;
+    /// Where its log lies.
+    [[nodiscard]] const log_place& where_log_lies() const { return log_place_; }
+    [[nodiscard]] std::string log_path() const { return log_place_.path_for(path()); }
     /// Of the last log.
     [[nodiscard]] session_identity session() const { return {super().epoch, super().session}; }
     /// Of the next one; another one each time.
@@ -108,6 +112,9 @@ public:
     /// Publishes a superblock of this release's format, and of this application unless that is empty, which says the same
     /// else. Precondition: it is clean, and nobody has committed.
     result<void> upgrade(std::string_view application);
+    /// From now on its log lies in this directory; empty: beside it. Durable once this returns. A failure after the first write
+    /// leaves unknown which holds: errc::io. Precondition: it is clean, nobody has committed, and may_be_log_directory().
+    result<void> move_log(const std::string& directory);
     /// errc::truncated when the file ends before what was written of the image, chunks accepted since included. Chunks behind
     /// that, which have their contents in the log, are made to belong to the file, to be mapped: they read as zeros.
     result<void> extend_to_image();
@@ -133,6 +140,7 @@ private:
 
     sized_file sized_;
     superblock_pair supers_;
+    log_place log_place_;
     chunk_homes homes_{supers_.ruling()};
     page_checksums checksums_{sized_.file(), supers_.ruling(), homes_};
     store::image image_{sized_.file(), supers_.ruling(), homes_, checksums_};

@@ -43,22 +43,22 @@ std::vector<layout::homes> layout::all_homes() const {
     return found;
 }
 
-std::uint64_t layout::end_of_maps(const format::map_reference& next_map) const {
+std::uint64_t layout::end_of_areas(const format::map_reference& next_map) const {
     std::uint64_t end = format::k_first_table_offset;
     for (const auto& area : {super_.map, next_map})
         end = std::max(end, area.area_offset + 2 * area.slot_bytes);
-    return end;
+    return std::max(end, super_.log_directory.offset + super_.log_directory.bytes);
 }
 
 std::uint64_t layout::end(const format::map_reference& next_map) const {
-    std::uint64_t end = end_of_maps(next_map);
+    std::uint64_t end = end_of_areas(next_map);
     for (std::size_t i = 0; i < super_.region_count; ++i) // each commit asks: without all_homes(), which takes memory
         end = std::max(end, std::max(super_.regions[i].home_offset, super_.second_homes[i]) + super_.regions[i].bytes);
     return end;
 }
 
 std::uint64_t layout::end_of_structure(const format::map_reference& next_map) const {
-    std::uint64_t end = end_of_maps(next_map);
+    std::uint64_t end = end_of_areas(next_map);
     for (std::size_t i = 0; i < super_.region_count; ++i)
         end = std::max(end, super_.regions[i].table_offset + checksum_table::file_bytes(super_.regions[i].bytes));
     return end;

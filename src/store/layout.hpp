@@ -58,7 +58,7 @@ public:
     /// Where the last part of the file ends, whether or not the file reaches as far. `next_map` is the area that the next chunk
     /// map is written to.
     [[nodiscard]] std::uint64_t end(const format::map_reference& next_map) const;
-    /// The same of what the file must have whatever is stored: superblocks, checksum tables and chunk maps.
+    /// The same of what the file must have whatever is stored: superblocks, checksum tables, chunk maps and the like.
     [[nodiscard]] std::uint64_t end_of_structure(const format::map_reference& next_map) const;
 
     /// Calls `f(part)` for the parts of `heap` that lie in one region each, in order, until it returns a failure.
@@ -74,7 +74,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint64_t end_of_maps(const format::map_reference& next_map) const;
+    [[nodiscard]] std::uint64_t end_of_areas(const format::map_reference& next_map) const;
 
     const format::superblock& super_;
 };

@@ -14,7 +14,7 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       files_(std::move(files)),
       heap_(std::move(heap)),
       health_(heap_.store->path(), options.read_only),
-      names_(*files_, heap_.store->file(), heap_.store->path(), health_),
+      names_(*files_, *heap_.store, health_),
       session_(*files_, *heap_.store, names_, health_),
       budget_(*files_, heap_.store->homes(), *heap_.view, options_),
       space_(*heap_.store, *heap_.view, health_),

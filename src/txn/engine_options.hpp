@@ -56,10 +56,11 @@ struct engine_options {
     std::size_t stretches_max = view::view_options{}.stretches_max;
     unsigned mode = 0666;
     bool read_only = false;
-    bool is_shared = false;        // several processes may have the heap open
-    bool share_on_network = false; // as in heap_options
-    std::string application;       // likewise
-    bool guarded_blocks = false;   // likewise
+    bool is_shared = false;                   // several processes may have the heap open
+    bool share_on_network = false;            // as in heap_options
+    std::string application;                  // likewise
+    bool guarded_blocks = false;              // likewise
+    std::optional<std::string> log_directory; // likewise
     bool aligned_blocks = false;
     /// Keeps what undoes commits. Whoever sets it calls link_history(). Not of shared heaps, nor of those opened read-only.
     std::optional<history::limits> history;

@@ -1,7 +1,6 @@
 #include "txn/heap_names.hpp"
 
 #include "recover/recovery.hpp"
-#include "store/heap_creation.hpp"
 
 #include <utility>
 
@@ -45,7 +44,7 @@ unexpected log_in_the_way(const std::string& heap, const std::string& log, const
 
 void heap_names::add_log(os::file& log) {
     log_ = &log;
-    log_name_ = store::log_path(heap_name_);
+    log_name_ = log_for(heap_name_);
 }
 
 result<bool> heap_names::are_as_known() {
@@ -93,7 +92,7 @@ result<void> heap_names::bring_log(const std::string& heap) {
     auto log = log_->find_name();
     if (!log)
         return log.error();
-    const std::string wanted = store::log_path(heap);
+    const std::string wanted = log_for(heap);
     if (!log->exists)
         return no_log(heap, wanted);
     if (log->path.empty())
@@ -151,7 +150,7 @@ result<void> heap_names::tell_what_is_left(unexpected why) {
     auto name = heap_.find_name();
     if (!name || name->path.empty())
         return {};
-    const std::string log = store::log_path(name->path);
+    const std::string log = log_for(name->path);
     auto is_left = files_.exists(log);
     if (!is_left || !*is_left)
         return {};

@@ -41,6 +41,23 @@ store::creation creation_of(const engine_options& options, std::uint64_t base, s
             options.guarded_blocks};
 }
 
+/// Sees to it that a log can be made where it is to lie. Precondition: there is none.
+result<void> place_log(os::file_system& files, store::heap_file& store, const engine_options& options) {
+    if (options.log_directory && *options.log_directory != store.where_log_lies().directory())
+        REM_TRY(store.move_log(*options.log_directory));
+    const std::string& directory = store.where_log_lies().directory();
+    if (directory.empty())
+        return {};
+    auto is_there = files.has_directory(directory);
+    if (!is_there || *is_there)
+        return is_there ? result<void>() : is_there.error();
+    return fail(errc::not_found,
+                "the redo log of " + store.path() + " belongs into " + directory +
+                    ", which is not there. Mount its device; or, since the heap was closed and has all its commits, "
+                    "open it with another heap_options::log_directory (empty: the log lies beside the heap).",
+                directory);
+}
+
 /// No store: another process has just created the heap, which is as good where opening it was asked for, too.
 result<file_and_place> create(os::file_system& files, const std::string& path, open_mode mode,
                               const engine_options& options, std::string_view abi) {
@@ -52,8 +69,10 @@ result<file_and_place> create(os::file_system& files, const std::string& path, o
         return cannot_map(path, taken.why());
     const auto base = reinterpret_cast<std::uint64_t>(taken->base());
     auto made = store::heap_file::create(files, path, creation_of(options, base, abi));
-    if (made)
+    if (made) {
+        REM_TRY(place_log(files, **made, options));
         return file_and_place{.store = std::move(*made), .place = std::move(*taken)};
+    }
     if (made.why().code != errc::exists || mode == open_mode::create)
         return made.error();
     if (auto present = files.exists(path); !present || !*present)
@@ -213,6 +232,13 @@ result<file_and_place> join(os::file_system& files, const std::string& path, con
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
     REM_TRY(shared.others->check_identity(identity_of(*heap.store)));
+    if (options.log_directory && *options.log_directory != heap.store->where_log_lies().directory())
+        return fail(
+            errc::invalid_argument,
+            "other processes have " + path +
+                " open, whose redo log stays where it is meanwhile. Name no heap_options::log_directory, or the "
+                "one that they have.",
+            path);
     heap.store->unused().keep_length(true);
     REM_TRY(reserve(heap, options));
     heap.shared = std::move(shared);
@@ -238,6 +264,7 @@ result<file_and_place> open_shared(os::file_system& files, const std::string& pa
     if (!recovered)
         return recovered.error();
     heap.recovered = std::move(*recovered);
+    REM_TRY(place_log(files, *heap.store, options));
     heap.store->unused().keep_length(true);
     REM_TRY(reserve(heap, options));
     heap.shared = std::move(*shared);
@@ -315,6 +342,7 @@ result<file_and_place> open_existing(os::file_system& files, const std::string& 
             return removed.error();
     }
     heap.recovered = std::move(*recovered);
+    REM_TRY(place_log(files, *heap.store, options));
     REM_TRY(reserve(heap, options));
     return heap;
 }

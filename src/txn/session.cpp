@@ -22,8 +22,8 @@ result<void> session::begin() {
     // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
     if (version_ == 0)
         REM_TRY(files_.sync_directory("store: sync directory before first log", names_.heap()));
-    auto log =
-        log::redo_log::create(files_, names_.heap(), super.uuid, *identity_, super.sequence + 1, *mode, version_);
+    auto log = log::redo_log::create(files_, names_.log_for(names_.heap()), super.uuid, *identity_, super.sequence + 1,
+                                     *mode, version_);
     if (!log)
         return log.error();
     REM_TRY(health_.poison_if_failed(
@@ -35,7 +35,7 @@ result<void> session::begin() {
 }
 
 result<void> session::join(os::access how) {
-    auto log = log::redo_log::join(files_, names_.heap(), how);
+    auto log = log::redo_log::join(files_, names_.heap(), names_.log_for(names_.heap()), how);
     if (!log)
         return log.error();
     log_ = std::move(*log);

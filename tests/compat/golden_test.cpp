@@ -96,7 +96,7 @@ protected:
     static format::record_header last_record_of(const std::string& path) {
         auto store = store::heap_file::open(os::posix_file_system(), path, os::access::read_only);
         EXPECT_TRUE(store) << store.why().message;
-        auto log = recover::open_log(os::posix_file_system(), (*store)->supers(), os::access::read_only);
+        auto log = recover::open_log(os::posix_file_system(), **store, os::access::read_only);
         EXPECT_TRUE(log) << log.why().message;
         const auto records = recover::scan(**log, (*store)->supers());
         EXPECT_TRUE(records) << records.why().message;

@@ -1,5 +1,10 @@
 // How durable commits are when they return, and the log that they lie in.
+#include "store/superblocks.hpp"
 #include "workload_parts.hpp"
+
+#include <array>
+#include <memory>
+#include <string>
 
 namespace remanence::crash {
 
@@ -400,10 +405,53 @@ void asynchronous_growth_cut_short(session& program, session::cut how) {
         });
 }
 
+/// Each time that the heap is opened its log is to lie elsewhere: in one of two directories, or beside the heap.
+open_function engine_with_moving_log(std::uint64_t log_limit_bytes) {
+    return [log_limit_bytes](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
+        txn::engine_options options = small_heap_options();
+        options.log_limit_bytes = log_limit_bytes;
+        options.log_directory = "/a";
+        if (auto file = files.open(path, os::access::read_only)) {
+            auto size = (*file)->size();
+            if (!size)
+                return size.error();
+            if (const auto ruling = remanence::store::read_superblocks(**file, *size))
+                options.log_directory = std::array{"/a", "/b", ""}[ruling->super.sequence % 3];
+        }
+        return engine(options)(files, path);
+    };
+}
+
+void opened_and_closed(session& program) {
+    begin(program);
+    for (std::uint64_t i = 0; i < 7; i++) {
+        program.add_block(100 + 40'000 * (i % 2));
+        program.commit();
+        program.poke(8 * i);
+        program.commit();
+        if (i % 3 == 2)
+            program.die();
+        else
+            program.close();
+        program.open();
+    }
+    program.poke(3);
+    program.commit();
+    program.verify();
+}
+
 } // namespace
 
 std::vector<workload> durability_workloads() {
     return {
+        {.name = "moving_log",
+         .open = engine_with_moving_log(k_roomy),
+         .phases = {opened_and_closed},
+         .cuts_short = true}, // a real disk has no such directories
+        {.name = "moving_log_tight",
+         .open = engine_with_moving_log(k_tight),
+         .phases = {opened_and_closed},
+         .cuts_short = true},
         {.name = "log_growth", .open = engine_with(4 * MiB), .phases = {log_growth}},
         {.name = "background_log_growth", .open = background_engine(600 * KiB), .phases = {log_growth}},
         {.name = "lazy_log_growth", .open = engine_with(8 * MiB), .phases = {lazy_log_growth}, .cost = 2},

@@ -41,6 +41,9 @@ public:
     result<bool> exists(const std::string& path) override {
         return call<bool>("exists", path, [&] { return below_.exists(path); });
     }
+    result<bool> has_directory(const std::string& path) override {
+        return call<bool>("has_directory", path, [&] { return below_.has_directory(path); });
+    }
     result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
         return call<void>("rename_to_new", from, [&] { return below_.rename_to_new(where, from, to); });
     }

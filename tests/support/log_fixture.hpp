@@ -24,8 +24,8 @@ protected:
         ASSERT_TRUE(disk_.remove("test", store::log_path(k_path)));
         auto session = store_->next_session();
         ASSERT_TRUE(session);
-        auto log =
-            redo_log::create(disk_, k_path, super.uuid, *session, super.sequence + 1, 0600, super.checkpoint_version);
+        auto log = redo_log::create(disk_, store::log_path(k_path), super.uuid, *session, super.sequence + 1, 0600,
+                                    super.checkpoint_version);
         ASSERT_TRUE(log);
         ASSERT_TRUE(store_->writer().publish(
             {super.checkpoint_version, super.chain, *session, false, format::k_log_header_bytes}));

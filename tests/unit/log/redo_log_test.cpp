@@ -14,7 +14,7 @@ namespace {
 
 TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
     simulation::simulated_disk disk;
-    auto log = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
+    auto log = std::move(*redo_log::create(disk, "dir/h-log", {}, {1, {}}, 1, 0600, 0));
     EXPECT_EQ(*log->file().size(), format::k_log_header_bytes + 64 * KiB);
     const page_aligned_bytes record(3 * MiB + 512, std::byte{1});
     ASSERT_TRUE(log->reserve(record.size()));
@@ -31,7 +31,7 @@ TEST(redo_log, grows_by_segments_of_zeros_and_keeps_its_size_on_restart) {
 
 TEST(redo_log, has_segments_as_long_as_all_before_up_to_a_limit) {
     simulation::simulated_disk disk;
-    auto log = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
+    auto log = std::move(*redo_log::create(disk, "dir/h-log", {}, {1, {}}, 1, 0600, 0));
     std::vector<std::uint64_t> sizes; // in KiB, each time it has grown
     std::uint64_t size = *log->file().size();
     const page_aligned_bytes record(16 * KiB);
@@ -62,7 +62,7 @@ TEST(redo_log, has_segments_as_long_as_all_before_up_to_a_limit) {
 TEST(redo_log, that_cannot_grow_stays_as_it_was) {
     simulation::simulated_disk disk;
     test::failing_files files(disk);
-    auto log = std::move(*redo_log::create(files, "dir/h", {}, {1, {}}, 1, 0600, 0));
+    auto log = std::move(*redo_log::create(files, "dir/h-log", {}, {1, {}}, 1, 0600, 0));
     const std::uint64_t size = *log->file().size();
     for (std::uint64_t n = 0;; ++n) {
         files.fail_at(n, errc::no_space);
@@ -85,7 +85,7 @@ TEST(redo_log, that_cannot_be_made_leaves_nothing_behind) {
     for (std::uint64_t n = 0;; ++n) {
         simulation::simulated_disk disk;
         disk.fail_at(n, errc::no_space);
-        auto log = redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0);
+        auto log = redo_log::create(disk, "dir/h-log", {}, {1, {}}, 1, 0600, 0);
         if (log) {
             EXPECT_GT(n, 3U);
             break;
@@ -98,14 +98,14 @@ TEST(redo_log, is_made_over_no_file_with_anything_in_it_and_over_none_that_is_in
     simulation::simulated_disk disk;
     const std::string path = "dir/h-log";
     {
-        auto first = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
-        EXPECT_EQ(redo_log::create(disk, "dir/h", {}, {2, {}}, 1, 0600, 0).why().code, errc::in_use);
+        auto first = std::move(*redo_log::create(disk, "dir/h-log", {}, {1, {}}, 1, 0600, 0));
+        EXPECT_EQ(redo_log::create(disk, "dir/h-log", {}, {2, {}}, 1, 0600, 0).why().code, errc::in_use);
     }
     const std::uint64_t size = *(*disk.open(path, os::access::read_only))->size();
-    EXPECT_EQ(redo_log::create(disk, "dir/h", {}, {2, {}}, 1, 0600, 0).why().code, errc::log_foreign);
+    EXPECT_EQ(redo_log::create(disk, "dir/h-log", {}, {2, {}}, 1, 0600, 0).why().code, errc::log_foreign);
     EXPECT_EQ(*(*disk.open(path, os::access::read_only))->size(), size);
     ASSERT_TRUE((*disk.open(path, os::access::read_write))->resize("test", 0));
-    EXPECT_TRUE(redo_log::create(disk, "dir/h", {}, {2, {}}, 1, 0600, 0));
+    EXPECT_TRUE(redo_log::create(disk, "dir/h-log", {}, {2, {}}, 1, 0600, 0));
 }
 
 TEST(redo_log, that_is_renamed_while_it_is_made_is_refused) {
@@ -116,7 +116,7 @@ TEST(redo_log, that_is_renamed_while_it_is_made_is_refused) {
             EXPECT_TRUE(disk.rename_to_new("test", "dir/h-log", "dir/renamed"));
         }
     });
-    EXPECT_EQ(redo_log::create(files, "dir/h", {}, {1, {}}, 1, 0600, 0).why().code, errc::unlinked);
+    EXPECT_EQ(redo_log::create(files, "dir/h-log", {}, {1, {}}, 1, 0600, 0).why().code, errc::unlinked);
 }
 
 class appended_records : public testing::Test {
@@ -145,7 +145,7 @@ protected:
     using steps = std::vector<std::string>;
 
     simulation::simulated_disk disk_;
-    std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(disk_, "dir/h", {}, {1, {}}, 1, 0600, 0));
+    std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(disk_, "dir/h-log", {}, {1, {}}, 1, 0600, 0));
     std::uint64_t appended_ = 0;
     steps created_ = done();
 };
@@ -249,7 +249,7 @@ TEST_F(appended_records, fail_all_together_and_for_good) {
     for (const durability first : {durability::none, durability::lazy, durability::durable}) {
         for (std::uint64_t n = 0; n < 2; ++n) {
             simulation::simulated_disk disk;
-            log_ = std::move(*redo_log::create(disk, "dir/h", {}, {1, {}}, 1, 0600, 0));
+            log_ = std::move(*redo_log::create(disk, "dir/h-log", {}, {1, {}}, 1, 0600, 0));
             appended_ = 0;
             submit();
             ASSERT_TRUE(log_->await(1, durability::durable));

@@ -70,7 +70,7 @@ protected:
     test::gate gate_;
     std::function<void()> ends_; // what the thread does that is at the gate
     std::mutex section_;
-    std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(files_, "dir/h", {}, {1, {}}, 1, 0600, 0));
+    std::unique_ptr<redo_log> log_ = std::move(*redo_log::create(files_, "dir/h-log", {}, {1, {}}, 1, 0600, 0));
 };
 
 TEST_F(redo_log_threads, that_come_while_one_writes_share_the_next_write) {

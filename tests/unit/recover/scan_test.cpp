@@ -198,7 +198,7 @@ TEST_F(log_scan, a_missing_log_is_missing_and_a_foreign_one_foreign) {
     ASSERT_TRUE(disk_.rename_to_new("test", store::log_path(store::k_path), "dir/elsewhere"));
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::log_missing);
-    ASSERT_TRUE(log::redo_log::create(disk_, store::k_path, {9, 9, 9}, {1, {}}, 1, 0600, 0));
+    ASSERT_TRUE(log::redo_log::create(disk_, store::log_path(store::k_path), {9, 9, 9}, {1, {}}, 1, 0600, 0));
     EXPECT_EQ(recover().why().code, errc::log_foreign);
     ASSERT_TRUE(disk_.remove("test", store::log_path(store::k_path)));
     ASSERT_TRUE(disk_.rename_to_new("test", "dir/elsewhere", store::log_path(store::k_path)));

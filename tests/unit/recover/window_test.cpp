@@ -380,7 +380,7 @@ TEST_F(recovery_of_window, brings_every_commit_back_wherever_it_lies) {
         const std::uint64_t left = commits - store_->super().checkpoint_version;
         crash();
         {
-            auto log = std::move(*open_log(disk_, store_->supers(), os::access::read_only));
+            auto log = std::move(*open_log(disk_, *store_, os::access::read_only));
             const auto found = scan(*log, store_->supers());
             ASSERT_TRUE(found) << found.why().message;
             in_two_parts += !found->empty() && found->back().offset < found->front().offset ? 1U : 0U;

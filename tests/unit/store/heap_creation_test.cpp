@@ -66,6 +66,7 @@ public:
         return opened;
     }
     result<bool> exists(const std::string& path) override { return below_.exists(path); }
+    result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }
     result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
         return below_.rename_to_new(where, from, to);
     }

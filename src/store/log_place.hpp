@@ -1,0 +1,39 @@
+// Where the redo log of a heap lies: beside it, or in another directory, which the heap's superblock names.
+#pragma once
+
+#include "base/result.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace remanence::store {
+
+class log_place {
+public:
+    log_place() = default; // beside the heap
+    log_place(std::string directory, const format::superblock& super);
+
+    /// Absolute; empty: the log lies beside the heap.
+    [[nodiscard]] const std::string& directory() const { return directory_; }
+    /// Beside NAME that is NAME-log; elsewhere the name has a part of the heap's UUID, since several heaps may have equal names.
+    [[nodiscard]] std::string path_for(const std::string& heap_path) const;
+
+private:
+    std::string directory_;
+    std::string tag_;
+};
+
+/// As the superblock says. errc::corrupt; errc::truncated.
+result<log_place> read_log_place(os::file& file, const format::superblock& super);
+
+/// What superblock::log_directory refers to: the path, then zeros.
+using log_directory_page = std::array<std::byte, k_page_bytes>;
+/// Of a path that may_be_log_directory().
+log_directory_page to_page(const std::string& directory);
+/// Whether it is absolute, and short enough.
+bool may_be_log_directory(const std::string& directory);
+
+} // namespace remanence::store
