@@ -28,7 +28,7 @@ std::vector<heap_range> reclaimer::unused_chunks(alloc::block_allocator& allocat
 // I8: it is left for another time when something uncommitted lies in memory, whose structures of the allocator say what is
 // unused.
 result<void> reclaimer::give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits) {
-    if (unused_chunks(allocator).empty())
+    if (unused_chunks(allocator).empty() || !view_.spiller().spilled().is_empty())
         return {};
     auto changed = view_.collector().holds_changes([&](std::uint64_t page) { return allocator.is_free_page(page); });
     if (!changed)

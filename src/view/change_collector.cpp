@@ -147,14 +147,31 @@ result<change_set> change_collector::uncommitted(const page_predicate& is_unused
 
 result<bool> change_collector::holds_changes(const page_predicate& is_unused) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
-    if (!spilled_.is_empty())
-        return true;
+    REM_TRY(spiller_.give_up_unused(is_unused));
+    for (const std::uint64_t chunk : spilled_.chunks()) {
+        auto differs = spilled_differs(chunk);
+        if (!differs || *differs)
+            return differs;
+    }
     for (const heap_range& range : split_at_chunks(written_.ranges(), image_.chunk_bytes())) {
+        if (spilled_.contains(range.offset / image_.chunk_bytes()))
+            continue;
         auto changes = changes_in({range}, is_unused, kept_bytes::usable);
         if (!changes)
             return changes.error();
         if (!changes->empty())
             return true;
+    }
+    return false;
+}
+
+// Memory that is in use by what a checkpoint has written may be spilled, too: then it is just what is committed.
+result<bool> change_collector::spilled_differs(std::uint64_t chunk) {
+    const heap_range all = memory_.range_of(chunk);
+    for (std::uint64_t at = all.offset; at < std::min(all.end(), memory_.accessible_bytes()); at += k_page_bytes) {
+        auto differs = comparer_.differs(at / k_page_bytes, memory_.base() + at);
+        if (!differs || *differs)
+            return differs;
     }
     return false;
 }

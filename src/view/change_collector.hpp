@@ -77,7 +77,8 @@ public:
     result<std::vector<heap_range>> written();
     /// Returns what collect() would find, with nothing moved, for who only tells of it.
     result<change::change_set> uncommitted(const page_predicate& is_unused);
-    /// Whether collect() would find any; it ends at the first chunk that has some. Complexity: as collect().
+    /// Whether memory differs from what is committed; it ends at the first chunk that does. What was spilled counts by what it holds,
+    /// though collect() finds each such chunk. Complexity: as collect(), and all bytes of spilled chunks.
     result<bool> holds_changes(const page_predicate& is_unused);
     /// Makes those of whole chunks; collect() leaves most of them to be made, so that they are not waited for before the first
     /// byte is written. Memory must be as it was then. From any thread; it allocates nothing.
@@ -103,6 +104,7 @@ private:
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);
+    result<bool> spilled_differs(std::uint64_t chunk);
     result<std::optional<page_copies>> copy_from_first_change(const std::vector<heap_range>& pages);
     void add_spilled_before(heap_range pages, change::change_set& changes) const;
     result<void> add_fresh(const std::vector<heap_range>& pages, change::fresh_contents where,
