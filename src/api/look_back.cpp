@@ -54,7 +54,7 @@ result<logged_commits> log_of(const std::string& path, std::uint64_t last) {
     logged_commits found{checkpoint_of((*store)->super()), {}};
     if ((*store)->is_clean())
         return found;
-    auto log = recover::open_log(files, (*store)->supers(), os::access::read_only);
+    auto log = recover::open_log(files, **store, os::access::read_only);
     if (!log)
         return log.error();
     auto scanned = recover::scan_up_to_damage(**log, (*store)->supers());

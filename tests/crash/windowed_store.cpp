@@ -119,8 +119,8 @@ private:
         auto session = store_->next_session();
         if (!session)
             return session.error();
-        auto log = log::redo_log::create(files_, store::log_path(path_), super.uuid, *session, super.sequence + 1, 0600,
-                                         version_);
+        auto log = log::redo_log::create(files_, remanence::store::log_path(path_), super.uuid, *session,
+                                         super.sequence + 1, 0600, version_);
         if (!log)
             return log.error();
         REM_TRY(store_->writer().publish({version_, chain_, *session, false, format::k_log_header_bytes}));

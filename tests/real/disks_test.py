@@ -259,7 +259,7 @@ class OnDisk:
 
 
 class Ext4(OnDisk, RealTest):
-    KIND = "ext4", 96, "mkfs.ext4", "-q", "-m", "0", "-e", "remount-ro"
+    KIND = "ext4", 160, "mkfs.ext4", "-q", "-m", "0", "-e", "remount-ro"
 
 
 class Xfs(OnDisk, RealTest):

@@ -129,7 +129,7 @@ TEST(unsupported_format, unknown_features_are_refused_and_nothing_is_changed) {
     fs::copy_file(dir / "h", dir / "copy");
     using change = std::function<void(format::superblock&)>;
     for (const change& each :
-         {change([](auto& s) { s.features_incompat = 4; }), change([](auto& s) { s.features_ro_compat = 1; }),
+         {change([](auto& s) { s.features_incompat = 8; }), change([](auto& s) { s.features_ro_compat = 1; }),
           change([](auto& s) { s.checksum_algorithm = 9; }), change([](auto& s) { s.endianness = 0x04030201; }),
           change([](auto& s) { s.versions.count = 1; })}) {
         edit_superblock(dir / "h", each);
