@@ -148,10 +148,7 @@ typedef struct rem_options {
     bool no_read_ahead;     /* a page fault reads one page, not its neighbours as well */
     const char*
         application; /* whose heap it is; (creation) recorded; else REM_WRONG_APPLICATION when another is recorded */
-    const char*
-        log_directory; /* where the redo log lies, recorded when the heap is opened for writing; "": beside the heap; NULL: as
-                                  recorded */
-    unsigned mode;             /* (creation) permissions of the file, less the umask; 0: 0666 */
+    unsigned mode;   /* (creation) permissions of the file, less the umask; 0: 0666 */
     unsigned lazy_interval_ms; /* of REM_LAZY: 1 to 3,600,000; 0: 200 */
     size_t reserve_bytes;      /* address space; grows while what lies behind is free. 0: 16 GiB */
     size_t chunk_bytes;        /* (creation) unit of placement: a power of two, 64 KiB to 4 MiB. 0: 256 KiB */
@@ -170,6 +167,8 @@ typedef struct rem_options {
        would keep this is REM_CORRUPT, memory keeps its changes, rem_verify() reports it, and rem_free() of the block ends the
        process. Blocks take 24 bytes more. */
     bool guarded_blocks;
+    const char* log_directory; /* where the redo log lies, recorded when the heap is opened for writing; "": beside the
+                                  heap; NULL: as recorded */
 } rem_options;
 
 /*

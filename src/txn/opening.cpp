@@ -43,8 +43,13 @@ store::creation creation_of(const engine_options& options, std::uint64_t base, s
 
 /// Sees to it that a log can be made where it is to lie. Precondition: there is none.
 result<void> place_log(os::file_system& files, store::heap_file& store, const engine_options& options) {
-    if (options.log_directory && *options.log_directory != store.where_log_lies().directory())
+    if (options.log_directory && *options.log_directory != store.where_log_lies().directory()) {
+        // Else the log that was removed there might come back, and nobody would look for it. What is gone cannot be synced.
+        auto left = files.sync_directory("log: sync directory that it leaves", store.log_path());
+        if (!left && left.why().code != errc::not_found)
+            return left;
         REM_TRY(store.move_log(*options.log_directory));
+    }
     const std::string& directory = store.where_log_lies().directory();
     if (directory.empty())
         return {};

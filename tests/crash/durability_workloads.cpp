@@ -427,7 +427,7 @@ void opened_and_closed(session& program) {
     for (std::uint64_t i = 0; i < 7; i++) {
         program.add_block(100 + 40'000 * (i % 2));
         program.commit();
-        program.poke(8 * i);
+        program.poke(3 + i);
         program.commit();
         if (i % 3 == 2)
             program.die();

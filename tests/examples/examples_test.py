@@ -147,7 +147,7 @@ class drawing_demo(Example):
         self.assertEqual(kills, ["1", "2", "3"], report)
         self.assertIn("redo() says: a commit after an undo began another branch.", report)
         self.assertRegex(report, r"(?m)^  \* +\d+ after +\d+  delete$")
-        self.assertTrue(report.endswith("\nEach drawing was as its last command left it.\n"), report)
+        self.assertTrue(report.endswith("\nEach drawing was as its last command left it, and so was its history.\n"), report)
 
     def test_survives_its_kills_and_leaves_a_picture(self):
         self.check_report(self.run_program(*self.SMALL))
