@@ -3,6 +3,8 @@
 
 #include "capi/guard.hpp"
 
+#include <remanence/remanence.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -12,15 +14,20 @@ namespace remanence::capi {
 /// No struct of any release is longer: what says so is not set.
 inline constexpr std::size_t k_struct_bytes_max = 4096;
 
+/// Of the struct in the first release that has it.
+template <class Struct>
+inline constexpr std::size_t k_first_bytes = sizeof(Struct);
+template <>
+inline constexpr std::size_t k_first_bytes<rem_options> = offsetof(rem_options, log_directory);
+
 /// A copy of what the caller set, with zeros where its struct ends before ours; all zeros, if there is none. `what` names it.
 /// Throws errc::invalid_argument when the size is not set, errc::not_supported when something is set that we do not have.
 template <class Struct>
 Struct whole_struct(const Struct* given, const char* what) {
-    constexpr std::size_t k_size_min = sizeof(Struct); // in the first release that has it
     Struct whole{};
     if (given == nullptr)
         return whole;
-    if (given->size < k_size_min || given->size > k_struct_bytes_max)
+    if (given->size < k_first_bytes<Struct> || given->size > k_struct_bytes_max)
         throw error(errc::invalid_argument, std::string("the size of ") + what + " is not set to its sizeof.");
     const auto* const bytes = reinterpret_cast<const std::byte*>(given);
     const std::size_t known = std::min(sizeof whole, given->size);

@@ -107,11 +107,11 @@ result<scalar> json_source::number(object_place of) {
         if (is.size == sizeof(float)) {
             float number = 0;
             read = std::from_chars(from.text.data(), end, number);
-            value.real = number;
+            value.real = static_cast<long double>(number);
         } else if (is.size == sizeof(double)) {
             double number = 0;
             read = std::from_chars(from.text.data(), end, number);
-            value.real = number;
+            value.real = static_cast<long double>(number);
         } else {
             read = std::from_chars(from.text.data(), end, value.real);
         }

@@ -32,9 +32,9 @@ result<scalar> heap_source::number(object_place of) {
     if (is.shape == shape_kind::floating) {
         value.what = scalar::form::real;
         if (is.size == sizeof(float))
-            value.real = read<float>(from);
+            value.real = static_cast<long double>(read<float>(from));
         else if (is.size == sizeof(double))
-            value.real = read<double>(from);
+            value.real = static_cast<long double>(read<double>(from));
         else if (is.size == sizeof(long double))
             value.real = read<long double>(from);
         else

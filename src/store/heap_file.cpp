@@ -248,7 +248,7 @@ result<void> heap_file::move_log(const std::string& directory) {
         next.log_directory = {homes_.file_end(), page.size(), checksum64(page), 1, 0};
         if (next.log_directory.offset > k_layout_bytes_max)
             return room_.exhausted();
-        REM_TRY(sized_.reserve("store: reserve log directory", {next.log_directory.offset, page.size()}));
+        REM_TRY(sized_.extend_to(next.log_directory.offset + page.size()));
         REM_TRY(file().write("store: log directory", next.log_directory.offset, page));
         REM_TRY(sized_.syncs().sync("store: sync log directory"));
     }

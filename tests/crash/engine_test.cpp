@@ -215,6 +215,7 @@ std::vector<workload> telling_workloads() {
                              "background_failing_xfs",
                              "points",
                              "moves",
+                             "moving_log_tight",
                              "kept_history",
                              "kept_history_of_few_steps",
                              "failing_kept_history"})

@@ -161,7 +161,7 @@ class drawing_demo(Example):
         self.check_report(report)
         roof = r"//#####################\\"
         self.assertEqual(report.count(roof), 3, report)  # drawn, after the undo, beside the fence
-        self.assertEqual(self.files(), ["d.rem", "d.svg"])
+        self.assertEqual(self.files(), ["d.rem", "d.rem-history", "d.svg"])
 
 
 class ring_buffer(Example):

@@ -166,7 +166,7 @@ TEST_F(c_bad_input, options_out_of_range_open_nothing) {
     using change = void (*)(rem_options&);
     const std::vector<std::pair<rem_status, change>> wrong = {
         {REM_INVALID_ARGUMENT, [](rem_options& o) { o.size = 0; }},
-        {REM_INVALID_ARGUMENT, [](rem_options& o) { o.size = sizeof o - 1; }},
+        {REM_INVALID_ARGUMENT, [](rem_options& o) { o.size = offsetof(rem_options, log_directory) - 1; }},
         {REM_INVALID_ARGUMENT, [](rem_options& o) { o.kind = static_cast<rem_kind>(99); }},
         {REM_INVALID_ARGUMENT, [](rem_options& o) { o.kind = static_cast<rem_kind>(-1); }},
         {REM_INVALID_ARGUMENT, [](rem_options& o) { o.durability = static_cast<rem_durability>(4); }},
