@@ -6,6 +6,7 @@
 #include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,20 +16,28 @@ namespace remanence::os {
 
 namespace {
 
+struct close_directory {
+    void operator()(DIR* opened) const { ::closedir(opened); }
+};
+
 /// The numbers that are names in a directory of /proc; none if it cannot be read.
 std::vector<int> numbers_in(const std::string& directory) {
     std::vector<int> found;
-    DIR* const opened = ::fdopendir(open_file(directory.c_str(), O_RDONLY | O_DIRECTORY));
-    if (opened == nullptr)
+    const int descriptor = open_file(directory.c_str(), O_RDONLY | O_DIRECTORY);
+    if (descriptor < 0)
         return found;
-    while (const dirent* entry = ::readdir(opened)) {
+    const std::unique_ptr<DIR, close_directory> opened(::fdopendir(descriptor));
+    if (!opened) {
+        ::close(descriptor);
+        return found;
+    }
+    while (const dirent* entry = ::readdir(opened.get())) {
         const std::string_view name = entry->d_name;
         int number = 0;
         const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number);
         if (wrong == std::errc{} && end == name.data() + name.size())
             found.push_back(number);
     }
-    ::closedir(opened);
     std::ranges::sort(found);
     return found;
 }
