@@ -225,25 +225,25 @@ result<void> heap_history::keep(os::file_system& files, os::file& heap, const he
     return {};
 }
 
-void heap_history::describe_commit() {
+void heap_history::begin_description() {
     events_.clear();
     if (owes_session_)
         steps_.append_session(events_);
+}
+
+void heap_history::describe_commit() {
+    begin_description();
     if (steps_.has_staged())
         steps_.append_staged(events_);
 }
 
 void heap_history::describe_arrival() {
-    events_.clear();
-    if (owes_session_)
-        steps_.append_session(events_);
+    begin_description();
     history::step_tree::append_arrival(events_, destination_, way_back_);
 }
 
 void heap_history::describe_forgetting() {
-    events_.clear();
-    if (owes_session_)
-        steps_.append_session(events_);
+    begin_description();
     history::step_tree::append_forgetting(events_);
 }
 

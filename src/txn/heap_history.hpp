@@ -114,6 +114,7 @@ public:
 private:
     heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
     result<void> check_may_go() const;
+    [[gnu::weak]] void begin_description();
     [[nodiscard]] bool is_too_large(const history::delta& before) const;
     [[gnu::weak]] void add_pages(const change::change_set& changes, history::delta& before) const;
     [[gnu::weak]] void add_fresh(const change::change_set& changes, history::delta& before) const;

@@ -83,9 +83,7 @@ result<void> heap_history::may_squash(std::uint64_t steps) const {
 }
 
 void heap_history::describe(const std::function<void(history::event_bytes&)>& change) {
-    events_.clear();
-    if (owes_session_)
-        steps_.append_session(events_);
+    begin_description();
     change(events_);
 }
 
