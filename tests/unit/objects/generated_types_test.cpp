@@ -10,16 +10,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <random>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 namespace generated {
 
 namespace rem = remanence;
+
+/// Two bytes behind an int and before zeros are an address to the check of pointers, if they begin as those of heaps do: none of ours does.
+inline constexpr std::uint64_t k_no_address = 0x1000;
 
 enum class shade : short { dark = -7, light = 100 };
 
@@ -82,11 +87,13 @@ void fill(T& object, generator& random) {
         return made;
     };
     if constexpr (std::is_same_v<T, shade>) {
-        object = below(2) == 0 ? shade::light : static_cast<shade>(below(60000));
+        object = below(2) == 0 ? shade::light : static_cast<shade>(below(k_no_address));
     } else if constexpr (std::is_same_v<T, bool>) {
         object = below(2) == 1;
     } else if constexpr (std::is_same_v<T, double>) {
         object = static_cast<double>(random()) / static_cast<double>(random() | 1);
+    } else if constexpr (std::is_integral_v<T> && sizeof(T) == 2) {
+        object = static_cast<T>(below(2 * k_no_address) - k_no_address);
     } else if constexpr (std::is_integral_v<T>) {
         object = static_cast<T>(random());
     } else if constexpr (std::is_same_v<T, rem::string> || std::is_same_v<T, rem::string_pi>) {
@@ -96,6 +103,9 @@ void fill(T& object, generator& random) {
         if (below(3) == 0)
             fill(object.template emplace<0>(), random);
     } else if constexpr (requires { object.has_value(); }) {
+        // An empty one has what lay on the stack, an address now and then.
+        if constexpr (std::is_trivially_copyable_v<T>)
+            std::memset(static_cast<void*>(&object), 0, sizeof object);
         if (below(3) != 0)
             fill(object.emplace(), random);
     } else if constexpr (requires { object.between; }) {
