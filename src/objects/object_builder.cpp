@@ -1,7 +1,7 @@
 #include "objects/object_builder.hpp"
 
 #include "base/units.hpp"
-#include "objects/container_fillers.hpp"
+#include "objects/shaped_filler.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -176,6 +176,13 @@ element_place object_builder::element_at(const type_row& container, std::uint64_
 }
 
 key_function object_builder::function_of(std::uint32_t index) const {
+    auto [known, is_new] = functions_.try_emplace(index);
+    if (is_new)
+        known->second = find_function_of(index);
+    return known->second;
+}
+
+key_function object_builder::find_function_of(std::uint32_t index) const {
     const type_row& is = row(index);
     const std::size_t at_part = inspect::is_map(is) ? 2 : 1;
     if (is.parts.size() <= at_part)
@@ -287,7 +294,16 @@ result<std::unique_ptr<container_filler>> object_builder::begin(object_place con
         !std::all_of(is.numbers.begin(), is.numbers.end(), is_small))
         return fail(errc::exhausted, "a " + schema_.name_of(container.row) + " of " + std::to_string(count) +
                                          " elements does not fit into " + memory_.path());
-    return make_filler(*this, container, count);
+    switch (is.shape) {
+    case shape_kind::tree:
+    case shape_kind::btree:
+        return make_ordered_filler(*this, container, count);
+    case shape_kind::hash_chain:
+    case shape_kind::hash_table:
+        return make_hash_filler(*this, container, count);
+    default:
+        return make_sequence_filler(*this, container, count);
+    }
 }
 
 } // namespace remanence::objects

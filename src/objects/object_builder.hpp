@@ -12,6 +12,7 @@
 #include "types/root_directory.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -75,19 +76,12 @@ public:
     /// Precondition: why_not() is nothing. Makes it empty, and ready for `count` elements.
     result<std::unique_ptr<container_filler>> begin(object_place container, std::uint64_t count);
 
-    [[nodiscard]] key_function function_of(std::uint32_t row) const;
+    [[nodiscard]] key_function function_of(std::uint32_t row) const; // worked out once
     [[nodiscard]] bool has_several_of_a_key(std::uint32_t row) const;
     /// Whether objects of this row can be hashed here.
     [[nodiscard]] bool can_hash(std::uint32_t row) const;
 
-private:
-    friend class filler_of_vector;
-    friend class filler_of_deque;
-    friend class filler_of_list;
-    friend class filler_of_tree;
-    friend class filler_of_btree;
-    friend class filler_of_hash_chain;
-    friend class filler_of_hash_table;
+    // For fillers.
 
     [[nodiscard]] std::byte* at(std::uint64_t offset) const { return memory_.base() + offset; }
     void put_word(std::uint64_t at, std::uint64_t value);
@@ -102,6 +96,11 @@ private:
     [[nodiscard]] layout element_of(const types::type_row& container, std::uint64_t mapped);
     [[nodiscard]] element_place element_at(const types::type_row& container, std::uint64_t at,
                                            std::uint64_t mapped) const;
+    /// The heap's address.
+    [[nodiscard]] std::uint64_t base() const { return base_; }
+
+private:
+    [[nodiscard]] key_function find_function_of(std::uint32_t row) const;
 
     txn::heap_memory& memory_;
     const types::type_description& schema_;
@@ -109,6 +108,7 @@ private:
     std::uint64_t base_;
     bool trusts_order_;
     heap_source built_;
+    mutable std::map<std::uint32_t, key_function> functions_;
 };
 
 } // namespace remanence::objects

@@ -1,0 +1,266 @@
+// Containers whose elements lie where the hashes of their keys say.
+#include "objects/shaped_filler.hpp"
+
+#include "base/units.hpp"
+
+#include <remanence/containers/detail/hash_group.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <random>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_row;
+
+namespace {
+
+/// std::unordered_map and its kin.
+class filler_of_hash_chain final : public shaped_filler {
+public:
+    using shaped_filler::shaped_filler;
+
+    result<void> begin(std::uint64_t count) {
+        const auto element = to_.element_of(is_, is_.numbers[2]);
+        const type_row& key = to_.row(is_.parts[0].type);
+        const std::size_t function = inspect::is_map(is_) ? 2 : 1;
+        // Hashes that are no noexcept functions are kept in the nodes.
+        keeps_hash_ = (key.shape == shape_kind::text || key.shape == shape_kind::text_by_link) &&
+                      to_.schema().name_of(is_.parts[function].type).starts_with("rem::hash<");
+        alignment_ = std::max(element.alignment, k_word);
+        hash_at_ = is_.numbers[1] + align_up(element.bytes, k_word);
+        bytes_ = align_up(keeps_hash_ ? hash_at_ + k_word : is_.numbers[1] + element.bytes, alignment_);
+        has_several_ = to_.has_several_of_a_key(container_.row);
+        std::unordered_set<int> model; // which knows how many buckets its library likes
+        if (count != 0)
+            model.rehash(count);
+        buckets_ = count == 0 ? 1 : model.bucket_count();
+        head_ = container_.at + is_.numbers[0];
+        table_ = container_.at + 7 * k_word; // room for one
+        first_of_.assign(buckets_, k_none);
+        if (buckets_ != 1) {
+            auto table = to_.allocate(buckets_ * k_word, k_word);
+            if (!table)
+                return table.error();
+            table_ = *table;
+        }
+        const float load = 1;
+        to_.put_word(container_.at, to_.base());
+        to_.put_address(container_.at + k_word, table_);
+        to_.put_word(container_.at + 2 * k_word, buckets_);
+        to_.put_word(container_.at + 4 * k_word, count);
+        std::memcpy(to_.at(container_.at + 5 * k_word), &load, sizeof load);
+        to_.put_word(container_.at + 6 * k_word, buckets_); // grows beyond so many
+        return {};
+    }
+    [[nodiscard]] bool wants_hash() const override { return true; }
+    result<element_place> add(std::uint64_t hash) override {
+        auto node = to_.allocate(bytes_, alignment_);
+        if (!node)
+            return node.error();
+        node_ = *node;
+        hash_ = hash;
+        element_ = to_.element_at(is_, node_ + is_.numbers[1], is_.numbers[2]);
+        return element_;
+    }
+    /// The node comes into its bucket: behind its equals, or as the last.
+    result<void> made() override {
+        if (keeps_hash_)
+            to_.put_word(node_ + hash_at_, hash_);
+        const std::size_t index = nodes_.size();
+        nodes_.push_back({node_, hash_, k_none});
+        std::size_t& first = first_of_[hash_ % buckets_];
+        if (first == k_none) {
+            first = index;
+            order_.push_back(index);
+            return {};
+        }
+        std::size_t last_equal = k_none;
+        std::size_t at = first;
+        for (;; at = nodes_[at].next) {
+            if (nodes_[at].hash == hash_) {
+                auto order = compare(to_.built(), key_at(nodes_[at].node), key_of(element_));
+                if (!order)
+                    return order.error();
+                if (*order && **order == 0)
+                    last_equal = at;
+            }
+            if (nodes_[at].next == k_none)
+                break;
+        }
+        if (last_equal != k_none && !has_several_)
+            return fail(errc::invalid_argument,
+                        "a " + to_.schema().name_of(container_.row) + " gets a key that is there already");
+        const std::size_t behind = last_equal == k_none ? at : last_equal;
+        nodes_[index].next = std::exchange(nodes_[behind].next, index);
+        return {};
+    }
+    /// One chain of all, a bucket behind the other, each known by the node before it.
+    result<void> finish() override {
+        std::uint64_t last = head_;
+        for (const std::size_t first : order_) {
+            to_.put_address(table_ + nodes_[first].hash % buckets_ * k_word, last);
+            for (std::size_t at = first; at != k_none; at = nodes_[at].next) {
+                to_.put_address(last, nodes_[at].node);
+                last = nodes_[at].node;
+            }
+        }
+        return {};
+    }
+
+private:
+    static constexpr std::size_t k_none = ~std::size_t{0};
+    struct known_node {
+        std::uint64_t node, hash;
+        std::size_t next; // of its bucket
+    };
+    [[nodiscard]] object_place key_at(std::uint64_t node) const { return {is_.parts[0].type, node + is_.numbers[1]}; }
+
+    bool keeps_hash_ = false;
+    bool has_several_ = false;
+    std::uint64_t hash_at_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t alignment_ = k_word;
+    std::uint64_t buckets_ = 1;
+    std::uint64_t table_ = 0;
+    std::uint64_t head_ = 0;
+    std::uint64_t node_ = 0;
+    std::uint64_t hash_ = 0;
+    element_place element_;
+    std::vector<known_node> nodes_;
+    std::vector<std::size_t> first_of_; // of each bucket
+    std::vector<std::size_t> order_;    // the first of each bucket, in the order in which they came
+};
+
+/// hash_map and hash_set (containers/detail/hash_table.hpp).
+class filler_of_hash_table final : public shaped_filler {
+public:
+    using shaped_filler::shaped_filler;
+
+    result<void> begin(std::uint64_t count) {
+        constexpr std::uint64_t k_buckets_least = 4;
+        element_bytes_ = to_.element_of(is_, is_.numbers[3]);
+        is_inline_ = is_.numbers[1] != 0;
+        slot_bytes_ = is_.numbers[0];
+        const std::uint64_t alignment = std::max<std::uint64_t>(is_.numbers[2], detail::k_hash_group);
+        // OB1
+        if (slot_bytes_ < (is_inline_ ? element_bytes_.bytes : k_word) || !std::has_single_bit(is_.numbers[2]) ||
+            (is_inline_ && is_.numbers[2] != element_bytes_.alignment))
+            return fail(errc::invalid_argument,
+                        "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
+        std::random_device random;
+        seed_ = std::uint64_t{random()} << 32 | random();
+        to_.put_word(container_.at + 4 * k_word, seed_);
+        to_.put_word(container_.at + 5 * k_word, 0 - (container_.at + 5 * k_word)); // the allocator
+        if (count == 0)
+            return {};
+        const auto elements_max = [](std::uint64_t buckets) { return buckets / 16 * 13 + buckets % 16 * 13 / 16; };
+        buckets_ = std::max(std::bit_ceil(count), k_buckets_least);
+        if (elements_max(buckets_) < count)
+            buckets_ *= 2;
+        const std::uint64_t controls = std::max<std::uint64_t>(buckets_, detail::k_hash_group);
+        const std::uint64_t slots_at = align_up(controls, alignment);
+        const std::uint64_t slots = buckets_ - buckets_ / detail::k_hash_group - 1;
+        auto block = to_.allocate(align_up(slots_at + slots * slot_bytes_, alignment), alignment);
+        if (!block)
+            return block.error();
+        block_ = *block;
+        slots_ = block_ + slots_at;
+        auto* const bytes = to_.at(block_);
+        std::memset(bytes, detail::k_slot_empty, controls);
+        if (buckets_ < detail::k_hash_group)
+            std::memset(bytes + buckets_ - 1, detail::k_slot_end, detail::k_hash_group_slots - (buckets_ - 1));
+        else
+            bytes[buckets_ - 2] = std::byte{detail::k_slot_end};
+        for (std::uint64_t i = detail::k_hash_group_slots; i < controls; i += detail::k_hash_group)
+            bytes[i] = std::byte{0};
+        to_.put_link(container_.at, block_);
+        to_.put_word(container_.at + k_word, buckets_);
+        to_.put_word(container_.at + 2 * k_word, count);
+        to_.put_word(container_.at + 3 * k_word, elements_max(buckets_) - count);
+        return {};
+    }
+    [[nodiscard]] bool wants_hash() const override { return true; }
+    [[nodiscard]] std::uint64_t seed() const override { return seed_; }
+    result<element_place> add(std::uint64_t hash) override {
+        const std::uint64_t mask = (buckets_ - 1) / detail::k_hash_group;
+        std::uint64_t group = hash >> 8 & mask; // H2
+        hash_ = hash;
+        for (std::uint64_t step = 0;; group = (group + ++step) & mask) {
+            auto* const controls = reinterpret_cast<unsigned char*>(to_.at(block_ + group * detail::k_hash_group));
+            if (const std::uint32_t empty = detail::plain_hash_group::empty(controls)) {
+                const std::size_t index = detail::first_in(empty);
+                control_ = controls + index;
+                *control_ = detail::control_of(hash);
+                std::uint64_t place = slot(group, index);
+                if (!is_inline_) {
+                    auto block = to_.allocate(element_bytes_.bytes, element_bytes_.alignment);
+                    if (!block)
+                        return block.error();
+                    to_.put_link(place, *block);
+                    place = *block;
+                }
+                element_ = to_.element_at(is_, place, is_.numbers[3]);
+                return element_;
+            }
+            detail::hash_overflow::add(controls, hash, [](const void*, std::size_t) {});
+        }
+    }
+    result<void> made() override {
+        const std::uint64_t mask = (buckets_ - 1) / detail::k_hash_group;
+        std::uint64_t group = hash_ >> 8 & mask;
+        for (std::uint64_t step = 0;; group = (group + ++step) & mask) {
+            const auto* const controls =
+                reinterpret_cast<const unsigned char*>(to_.at(block_ + group * detail::k_hash_group));
+            for (std::uint32_t alike = detail::plain_hash_group::alike(controls, hash_); alike != 0;
+                 alike &= alike - 1) {
+                const std::size_t index = detail::first_in(alike);
+                if (controls + index == control_)
+                    continue;
+                std::uint64_t place = slot(group, index);
+                if (!is_inline_)
+                    place += to_.word(place);
+                auto order = compare(to_.built(), {key_of(element_).row, place}, key_of(element_));
+                if (!order)
+                    return order.error();
+                if (*order && **order == 0)
+                    return fail(errc::invalid_argument,
+                                "a " + to_.schema().name_of(container_.row) + " gets a key that is there already");
+            }
+            if (!detail::hash_overflow::has(controls, hash_) || step == mask)
+                return {};
+        }
+    }
+
+private:
+    [[nodiscard]] std::uint64_t slot(std::uint64_t group, std::size_t index) const {
+        return slots_ + (group * detail::k_hash_group_slots + index) * slot_bytes_;
+    }
+
+    object_builder::layout element_bytes_{};
+    bool is_inline_ = true;
+    std::uint64_t slot_bytes_ = 0;
+    std::uint64_t seed_ = 0;
+    std::uint64_t buckets_ = 0;
+    std::uint64_t block_ = 0;
+    std::uint64_t slots_ = 0;
+    std::uint64_t hash_ = 0;
+    unsigned char* control_ = nullptr;
+    element_place element_;
+};
+
+} // namespace
+
+result<std::unique_ptr<container_filler>> make_hash_filler(object_builder& builder, object_place container,
+                                                           std::uint64_t count) {
+    if (builder.row(container.row).shape == shape_kind::hash_chain)
+        return begun<filler_of_hash_chain>(builder, container, count);
+    return begun<filler_of_hash_table>(builder, container, count);
+}
+
+} // namespace remanence::objects

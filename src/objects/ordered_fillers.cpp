@@ -1,0 +1,272 @@
+// Containers whose elements lie in the order of their keys.
+#include "objects/shaped_filler.hpp"
+
+#include "base/units.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+
+namespace {
+
+/// What both kinds of ordered containers check: that a key is not before the one before it, nor equal, unless it may be.
+class order_check {
+public:
+    order_check(object_builder& to, object_place container)
+        : to_(to),
+          container_(container),
+          function_(to.function_of(container.row)),
+          has_several_(to.has_several_of_a_key(container.row)) {}
+
+    void next(const element_place& element) { next_ = key_of(element); }
+    result<void> made() {
+        if (function_ == key_function::own)
+            return {};
+        if (const auto before = std::exchange(before_, next_)) {
+            auto order = compare(to_.built(), *before, next_);
+            if (!order)
+                return order.error();
+            if (*order && **order == 0 && !has_several_)
+                return wrong("a key that is there already");
+            if (!*order || (function_ == key_function::greater ? **order < 0 : **order > 0))
+                return wrong("a key that does not come behind the one before it");
+        }
+        return {};
+    }
+
+private:
+    [[nodiscard]] unexpected wrong(const std::string& what) const {
+        return fail(errc::invalid_argument, "a " + to_.schema().name_of(container_.row) + " gets " + what);
+    }
+
+    object_builder& to_;
+    object_place container_;
+    key_function function_;
+    bool has_several_;
+    std::optional<object_place> before_;
+    object_place next_;
+};
+
+/// std::map and its kin: a red-black tree as low as it can be, whose last level is red unless it is full.
+class filler_of_tree final : public shaped_filler {
+public:
+    filler_of_tree(object_builder& to, object_place container) : shaped_filler(to, container), check_(to, container) {}
+
+    result<void> begin(std::uint64_t count) {
+        const auto layout = to_.element_of(is_, is_.numbers[2]);
+        alignment_ = std::max(layout.alignment, k_word);
+        bytes_ = align_up(is_.numbers[1] + layout.bytes, alignment_);
+        const std::uint64_t header = container_.at + is_.numbers[0];
+        to_.put_word(container_.at, to_.base());
+        to_.put_address(header + k_left, header);
+        to_.put_address(header + k_right, header);
+        to_.put_word(header + 4 * k_word, count);
+        nodes_.reserve(std::min<std::uint64_t>(count, std::uint64_t{1} << 20)); // a number that somebody wrote
+        return {};
+    }
+    result<element_place> add(std::uint64_t /*hash*/) override {
+        auto node = to_.allocate(bytes_, alignment_);
+        if (!node)
+            return node.error();
+        nodes_.push_back(*node);
+        const element_place element = to_.element_at(is_, *node + is_.numbers[1], is_.numbers[2]);
+        check_.next(element);
+        return element;
+    }
+    result<void> made() override { return check_.made(); }
+    result<void> finish() override {
+        if (nodes_.empty())
+            return {};
+        const std::uint64_t header = container_.at + is_.numbers[0];
+        // A level below this one is not full.
+        const auto full_levels = static_cast<unsigned>(std::bit_width(nodes_.size() + 1) - 1);
+        to_.put_address(header + k_parent, link(0, nodes_.size(), header, 0, full_levels));
+        to_.put_address(header + k_left, nodes_.front());
+        to_.put_address(header + k_right, nodes_.back());
+        return {};
+    }
+
+private:
+    static constexpr std::uint64_t k_parent = 8;
+    static constexpr std::uint64_t k_left = 16;
+    static constexpr std::uint64_t k_right = 24;
+
+    /// The nodes [first, last) as a tree; returns its root, 0: there are none.
+    // NOLINTNEXTLINE(misc-no-recursion): by height
+    std::uint64_t link(std::size_t first, std::size_t last, std::uint64_t parent, unsigned level,
+                       unsigned full_levels) {
+        if (first == last)
+            return 0;
+        const std::size_t middle = first + (last - first) / 2;
+        const std::uint64_t node = nodes_[middle];
+        to_.put_word(node, level == full_levels ? 0 : 1); // red, black
+        to_.put_address(node + k_parent, parent);
+        to_.put_address(node + k_left, link(first, middle, node, level + 1, full_levels));
+        to_.put_address(node + k_right, link(middle + 1, last, node, level + 1, full_levels));
+        return node;
+    }
+
+    order_check check_;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t alignment_ = k_word;
+    std::vector<std::uint64_t> nodes_;
+};
+
+/// Our B-trees (containers/detail/btree_node.hpp). How many elements each node gets is known before the first is made, so that
+/// none moves, and all but the root are at least half full.
+class filler_of_btree final : public shaped_filler {
+public:
+    filler_of_btree(object_builder& to, object_place container) : shaped_filler(to, container), check_(to, container) {}
+
+    result<void> begin(std::uint64_t count) {
+        element_ = to_.element_of(is_, is_.numbers[5]);
+        is_inline_ = is_.numbers[1] != 0;
+        capacity_ = is_.numbers[0];
+        alignment_ = std::max(k_word, is_inline_ ? element_.alignment : k_word);
+        const std::uint64_t slot = is_inline_ ? element_.bytes : k_word;
+        // OB1: what the numbers say of a node fits its parts.
+        if (capacity_ < 2 || capacity_ > k_capacity_max || is_.numbers[3] < slot || is_.numbers[2] % alignment_ != 0 ||
+            is_.numbers[3] > k_slot_bytes_max || is_.numbers[2] > k_slot_bytes_max || is_.numbers[4] % k_word != 0 ||
+            is_.numbers[4] < is_.numbers[2] + capacity_ * is_.numbers[3] ||
+            is_.numbers[4] > 2 * k_capacity_max * k_slot_bytes_max ||
+            (is_inline_ && is_.numbers[3] % element_.alignment != 0))
+            return fail(errc::invalid_argument,
+                        "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
+        elements_max_ = {capacity_}; // of a tree of each height
+        while (elements_max_.back() < count)
+            elements_max_.push_back(capacity_ + (capacity_ + 1) * elements_max_.back());
+        to_.put_word(container_.at + 4 * k_word, 0 - (container_.at + 4 * k_word)); // the allocator
+        to_.put_word(container_.at + 3 * k_word, count);
+        if (count == 0)
+            return {};
+        auto root = open(elements_max_.size() - 1, count, 0);
+        if (!root)
+            return root.error();
+        to_.put_link(container_.at, *root);
+        to_.put_link(container_.at + k_word, open_.back().node);
+        return {};
+    }
+    result<element_place> add(std::uint64_t /*hash*/) override {
+        while (open_.back().made == open_.back().count)
+            open_.pop_back();
+        level& last = open_.back();
+        std::uint64_t place = last.node + is_.numbers[2] + last.made * is_.numbers[3];
+        ++last.made;
+        if (!is_inline_) {
+            auto block = to_.allocate(element_.bytes, element_.alignment);
+            if (!block)
+                return block.error();
+            to_.put_link(place, *block);
+            place = *block;
+        }
+        if (last.height != 0)
+            REM_TRY(open_child());
+        const element_place element = to_.element_at(is_, place, is_.numbers[5]);
+        check_.next(element);
+        return element;
+    }
+    result<void> made() override { return check_.made(); }
+
+private:
+    static constexpr std::uint64_t k_capacity_max = 65535;
+    static constexpr std::uint64_t k_slot_bytes_max = std::uint64_t{1} << 20;
+
+    struct level {
+        std::uint64_t node;
+        std::size_t height;
+        std::uint64_t count; // elements of its own
+        std::uint64_t below; // elements of its children
+        std::uint64_t made;
+    };
+
+    /// A node with `count` elements below and in it, and the first of its children. Returns the place of the node.
+    result<std::uint64_t> open(std::size_t height, std::uint64_t count, std::uint64_t parent) {
+        std::uint64_t first = 0;
+        for (;;) {
+            level made{};
+            made.height = height;
+            made.count = count;
+            if (height != 0) { // as few as suffice
+                const std::uint64_t below = elements_max_[height - 1];
+                made.count = std::max<std::uint64_t>((count - below + below) / (below + 1), 1);
+            }
+            made.below = count - made.count;
+            auto node = new_node(made, parent);
+            if (!node)
+                return node.error();
+            made.node = *node;
+            if (first == 0)
+                first = *node;
+            else
+                put_child(open_.back().node, 0, *node);
+            open_.push_back(made);
+            if (height == 0) {
+                to_.put_link(container_.at + 2 * k_word, made.node); // the last leaf, so far
+                return first;
+            }
+            count = share(made, 0);
+            parent = made.node;
+            --height;
+        }
+    }
+    /// The next child of the node that is open.
+    result<void> open_child() {
+        const level parent = open_.back();
+        auto child = open(parent.height - 1, share(parent, parent.made), parent.node);
+        if (!child)
+            return child.error();
+        put_child(parent.node, parent.made, *child);
+        return {};
+    }
+    /// How many elements a child gets.
+    static std::uint64_t share(const level& of, std::uint64_t child) {
+        const std::uint64_t children = of.count + 1;
+        return of.below / children + (child < of.below % children ? 1 : 0);
+    }
+    result<std::uint64_t> new_node(const level& of, std::uint64_t parent) {
+        const auto& n = is_.numbers;
+        const std::uint64_t capacity = of.height == 0 && parent == 0 ? of.count : capacity_;
+        const std::uint64_t bytes = of.height == 0 ? n[2] + capacity * n[3] : n[4] + (capacity_ + 1) * k_word;
+        auto node = to_.allocate(align_up(bytes, alignment_), alignment_);
+        if (!node)
+            return node;
+        to_.put_link(*node, parent);
+        const auto half = [&](std::uint64_t at, std::uint64_t value) {
+            const auto small = static_cast<std::uint16_t>(value);
+            std::memcpy(to_.at(*node + at), &small, sizeof small);
+        };
+        half(8, of.count);
+        half(10, capacity);
+        half(12, of.height);
+        return node;
+    }
+    void put_child(std::uint64_t node, std::uint64_t index, std::uint64_t child) {
+        to_.put_word(node + is_.numbers[4] + index * k_word, child - node);
+    }
+
+    order_check check_;
+    object_builder::layout element_{};
+    bool is_inline_ = true;
+    std::uint64_t capacity_ = 0;
+    std::uint64_t alignment_ = k_word;
+    std::vector<std::uint64_t> elements_max_;
+    std::vector<level> open_; // from the root to the leaf that is being filled
+};
+
+} // namespace
+
+result<std::unique_ptr<container_filler>> make_ordered_filler(object_builder& builder, object_place container,
+                                                              std::uint64_t count) {
+    if (builder.row(container.row).shape == shape_kind::tree)
+        return begun<filler_of_tree>(builder, container, count);
+    return begun<filler_of_btree>(builder, container, count);
+}
+
+} // namespace remanence::objects
