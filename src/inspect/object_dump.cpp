@@ -178,7 +178,7 @@ void put_hex(std::string& out, std::string_view bytes) {
     }
 }
 
-class dump_writer final : object_walk::listener {
+class dump_writer final : public object_walk::listener {
 public:
     dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots,
                 const std::function<void(std::string_view)>& sink)
@@ -202,10 +202,17 @@ private:
                            [](const type_row& row) { return row.kind == type_kind::pointer; });
     }
 
-    object_reader& reader_of(const type_description& schema) {
-        auto [known, is_new] = readers_.try_emplace(&schema);
+    /// How the objects of a schema are read.
+    struct reading {
+        reading(const heap_to_read& heap, const type_description& schema, object_walk::listener& told)
+            : reader(heap.bytes, heap.path, heap.base, heap.end, schema), walk(reader, told) {}
+        object_reader reader;
+        object_walk walk;
+    };
+    reading& reading_of(const type_description& schema) {
+        auto [known, is_new] = readings_.try_emplace(&schema);
         if (is_new)
-            known->second = std::make_unique<object_reader>(heap_.bytes, heap_.path, heap_.base, heap_.end, schema);
+            known->second = std::make_unique<reading>(heap_, schema, *this);
         return *known->second;
     }
 
@@ -220,9 +227,8 @@ private:
         return {numbers[row], at};
     }
 
+    [[nodiscard]] bool follows() const override { return purpose_ == purpose::locating; }
     void meet(object_place object, const std::vector<path_step>& path) override {
-        if (purpose_ != purpose::locating)
-            return;
         const auto found = targets_.find(key_of(*schema_, object.row, object.at));
         if (found == targets_.end() || !found->second.empty())
             return;
@@ -253,15 +259,16 @@ private:
 
     /// Goes through an object without keeping its text.
     result<void> look(object_place object) {
-        object_walk walk(reader_of(*schema_), *this);
-        if (!reader_of(*schema_).is_container(object.row)) {
-            std::string text;
+        auto& [reader, walk] = reading_of(*schema_);
+        std::string text;
+        walk.path().clear();
+        if (!reader.is_container(object.row))
             return walk.put(text, object);
-        }
-        meet(object, {});
+        if (follows())
+            meet(object, {});
         std::uint64_t index = 0;
-        return reader_of(*schema_).for_each_element(object, [&](const element_place& each) -> result<bool> {
-            std::string text;
+        return reader.for_each_element(object, [&](const element_place& each) -> result<bool> {
+            text.clear();
             walk.path() = {{{}, index++}};
             if (each.has_key) {
                 walk.path().push_back({{}, 0});
@@ -295,8 +302,8 @@ private:
             REM_TRY(look({root.schema->root, root.object}));
         }
         std::sort(pending_.begin(), pending_.end(), [&](const target& a, const target& b) {
-            const std::uint64_t size_of_a = reader_of(*a.schema).size_of(a.row);
-            const std::uint64_t size_of_b = reader_of(*b.schema).size_of(b.row);
+            const std::uint64_t size_of_a = reading_of(*a.schema).reader.size_of(a.row);
+            const std::uint64_t size_of_b = reading_of(*b.schema).reader.size_of(b.row);
             return size_of_a != size_of_b ? size_of_a > size_of_b : a.at < b.at;
         });
         for (const target& each : pending_) {
@@ -367,8 +374,7 @@ private:
 
     /// Ends the line that begins with what the object is.
     result<void> put_object(object_place object) {
-        object_reader& reader = reader_of(*schema_);
-        object_walk walk(reader, *this);
+        auto& [reader, walk] = reading_of(*schema_);
         const bool is_characters = reader.row(object.row).kind == type_kind::array ||
                                    reader.row(object.row).shape == detail::shape_kind::array;
         if (!reader.is_container(object.row) || is_characters) {
@@ -409,7 +415,7 @@ private:
     const heap_to_read& heap_;
     std::vector<root_with_schema> roots_;
     const std::function<void(std::string_view)>& sink_;
-    std::map<const type_description*, std::unique_ptr<object_reader>> readers_;
+    std::map<const type_description*, std::unique_ptr<reading>> readings_;
     std::map<const type_description*, std::size_t> schemas_; // numbers
     const type_description* schema_ = nullptr;               // of the object that is gone through
     purpose purpose_ = purpose::writing;

@@ -1,5 +1,7 @@
 #include "inspect/object_reader.hpp"
 
+#include "base/units.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -41,6 +43,12 @@ std::uint64_t object_reader::size_of(std::uint32_t index) const {
 }
 
 result<const std::byte*> object_reader::bytes(std::uint64_t at, std::uint64_t count) {
+    if (near_.have(at, count))
+        return near_.bytes + (at - near_.begin);
+    return bytes_from_heap(at, count);
+}
+
+result<const std::byte*> object_reader::bytes_from_heap(std::uint64_t at, std::uint64_t count) {
     if (!heap_.contains(at, count)) {
         return fail(errc::corrupt,
                     "an object of " + path_ + " leads to heap offset " + std::to_string(at) +
@@ -50,6 +58,10 @@ result<const std::byte*> object_reader::bytes(std::uint64_t at, std::uint64_t co
     auto found = heap_.at(at, count);
     if (!found)
         return found.error();
+    const std::uint64_t begin = align_down(at, k_page_bytes);
+    const std::uint64_t end = align_up(at + count, k_page_bytes);
+    if (heap_.contains(begin, end - begin))
+        near_ = {*found - (at - begin), begin, end};
     return *found;
 }
 
@@ -65,7 +77,7 @@ result<T> object_reader::word(std::uint64_t at) {
 
 result<std::uint64_t> object_reader::followed(std::uint64_t address, object_place from) {
     const std::uint64_t at = address - base_;
-    if (address < base_ || !heap_.contains(at, 1))
+    if (address < base_ || (!near_.have(at, 1) && !heap_.contains(at, 1)))
         return damaged(from, "with an address that does not lie in the heap");
     return at;
 }

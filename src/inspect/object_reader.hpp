@@ -70,6 +70,7 @@ public:
     [[nodiscard]] unexpected damaged(object_place where, std::string_view what) const;
 
 private:
+    result<const std::byte*> bytes_from_heap(std::uint64_t at, std::uint64_t count);
     template <class T>
     result<T> word(std::uint64_t at);
     result<std::uint64_t> followed(std::uint64_t address, object_place from);
@@ -91,6 +92,15 @@ private:
     std::uint64_t base_;
     const types::type_description& schema_;
     std::uint64_t budget_;
+    /// The pages of what was read last: most that comes next lies there, too, and need not be asked for.
+    struct {
+        const std::byte* bytes = nullptr;
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+        [[nodiscard]] bool have(std::uint64_t at, std::uint64_t count) const {
+            return at >= begin && at <= end && count <= end - at;
+        }
+    } near_;
 };
 
 } // namespace remanence::inspect

@@ -1,5 +1,6 @@
 #include "inspect/object_text.hpp"
 
+#include "base/plain_text.hpp"
 #include "types/schema_table.hpp"
 
 #include <algorithm>
@@ -51,13 +52,13 @@ std::int64_t signed_at(const std::byte* from, std::uint64_t size) {
 
 void put_json_text(std::string& out, std::string_view text) {
     out += '"';
-    std::size_t plain = 0;
-    for (std::size_t i = 0; i != text.size(); ++i) {
-        const char c = text[i];
-        if (c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20)
-            continue;
-        out.append(text, plain, i - plain);
-        plain = i + 1;
+    for (;;) {
+        const std::size_t plain = plain_prefix(text);
+        out.append(text, 0, plain);
+        if (plain == text.size())
+            break;
+        const char c = text[plain];
+        text.remove_prefix(plain + 1);
         switch (c) {
         case '"':
             out += "\\\"";
@@ -72,17 +73,20 @@ void put_json_text(std::string& out, std::string_view text) {
             out += "\\t";
             break;
         default:
+            if (static_cast<unsigned char>(c) >= 0x20) {
+                out += c;
+                break;
+            }
             out += "\\u00";
             out += k_digits[static_cast<unsigned char>(c) >> 4];
             out += k_digits[static_cast<unsigned char>(c) & 15];
         }
     }
-    out.append(text, plain);
     out += '"';
 }
 
 void put_json_bytes(std::string& out, std::string_view bytes) {
-    if (types::is_utf8(bytes))
+    if (plain_prefix(bytes) == bytes.size() || types::is_utf8(bytes))
         return put_json_text(out, bytes);
     out += "{\"$bytes\":\"";
     for (const char c : bytes) {
@@ -160,24 +164,40 @@ result<void> object_walk::put_number(std::string& out, object_place of) {
 // NOLINTNEXTLINE(misc-no-recursion): bounded
 result<void> object_walk::put_members(std::string& out, object_place of, const std::vector<type_part>& parts,
                                       unsigned depth) {
-    out += '{';
-    bool is_first = true;
+    if (parts.empty()) {
+        out += "{}";
+        return {};
+    }
+    const auto& members = members_of(of.row, parts);
+    for (const member_text& each : members) {
+        out += each.before;
+        if (follows_)
+            path_.push_back(each.step);
+        REM_TRY(put(out, {each.row, of.at + each.offset}, depth + 1));
+        if (follows_)
+            path_.pop_back();
+    }
+    out += members.empty() ? "{}" : "}";
+    return {};
+}
+
+const std::vector<object_walk::member_text>& object_walk::members_of(std::uint32_t row,
+                                                                     const std::vector<type_part>& parts) {
+    std::vector<member_text>& members = members_[row];
+    if (!members.empty())
+        return members;
     for (const type_part& part : parts) {
         if (!part.offset) // a bit-field
             continue;
-        const std::string base = part.name.empty() ? reader_.schema().name_of(part.type) : std::string();
-        const std::string_view name = part.name.empty() ? std::string_view(base) : std::string_view(part.name);
-        if (!is_first)
-            out += ',';
-        is_first = false;
-        put_json_text(out, name);
-        out += ':';
-        path_.push_back({part.name.empty() ? std::string_view(reader_.row(part.type).name) : name, 0});
-        REM_TRY(put(out, {part.type, of.at + *part.offset}, depth + 1));
-        path_.pop_back();
+        member_text& made = members.emplace_back();
+        made.before = members.size() == 1 ? "{" : ",";
+        put_json_text(made.before, part.name.empty() ? reader_.schema().name_of(part.type) : part.name);
+        made.before += ':';
+        made.step.member = part.name.empty() ? reader_.row(part.type).name : part.name;
+        made.row = part.type;
+        made.offset = *part.offset;
     }
-    out += '}';
-    return {};
+    return members;
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): bounded
@@ -226,7 +246,8 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
         return fail(errc::corrupt, "an object at heap offset " + std::to_string(of.at) + " lies more than " +
                                        std::to_string(k_depth_max) + " levels deep in others: it cannot be printed.");
     const type_row& row = reader_.row(of.row);
-    told_.meet(of, path_);
+    if (follows_)
+        told_.meet(of, path_);
     if (row.kind == type_kind::pointer) {
         auto to = reader_.target(of);
         if (!to)

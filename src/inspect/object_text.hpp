@@ -30,16 +30,22 @@ public:
 
     struct listener {
         virtual ~listener() = default;
+        /// Whether meet() is to be called: else nobody needs to know the way.
+        [[nodiscard]] virtual bool follows() const { return false; }
         /// Each object before its parts. `path` leads to it.
         virtual void meet(object_place, const std::vector<path_step>& /*path*/) {}
         /// What stands for a pointer in the text. `to`: 0 for null.
         virtual void point(std::string& /*out*/, object_place /*pointer*/, std::uint64_t /*to*/) {}
     };
 
-    object_walk(object_reader& reader, listener& told) : reader_(reader), told_(told) {}
+    object_walk(object_reader& reader, listener& told)
+        : reader_(reader), told_(told), members_(reader.schema().rows.size()) {}
 
     /// Appends to `out` the JSON of the object.
-    result<void> put(std::string& out, object_place of) { return put(out, of, 0); }
+    result<void> put(std::string& out, object_place of) {
+        follows_ = told_.follows();
+        return put(out, of, 0);
+    }
     /// The way to what is put next; for who puts the elements of a root one by one.
     std::vector<path_step>& path() { return path_; }
 
@@ -48,12 +54,23 @@ private:
     result<void> put_number(std::string& out, object_place of);
     result<void> put_members(std::string& out, object_place of, const std::vector<types::type_part>& parts,
                              unsigned depth);
+    /// A member as its struct's text has it.
+    struct member_text {
+        std::string before; // its name, behind a brace or a comma
+        path_step step;
+        std::uint32_t row = 0;
+        std::uint64_t offset = 0;
+    };
+    /// Of each row that was met, without bit-fields.
+    const std::vector<member_text>& members_of(std::uint32_t row, const std::vector<types::type_part>& parts);
     result<void> put_elements(std::string& out, object_place of, unsigned depth);
     result<void> put_hidden(std::string& out, object_place of);
 
     object_reader& reader_;
     listener& told_;
+    bool follows_ = false;
     std::vector<path_step> path_;
+    std::vector<std::vector<member_text>> members_;
 };
 
 } // namespace remanence::inspect

@@ -1,5 +1,6 @@
 #include "objects/json_document.hpp"
 
+#include "base/plain_text.hpp"
 #include "types/schema_table.hpp"
 
 #include <limits>
@@ -53,9 +54,11 @@ void json_document::skip_space() {
 
 result<void> json_document::parse_text(std::string_view& into) {
     const std::size_t begin = ++at_; // behind the quotation mark
-    while (at_ != text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
-           static_cast<unsigned char>(text_[at_]) >= 0x20)
-        ++at_;
+    for (;; ++at_) {                 // over what is no ASCII
+        at_ += plain_prefix(text_.substr(at_));
+        if (is_at_end() || text_[at_] == '"' || text_[at_] == '\\' || static_cast<unsigned char>(text_[at_]) < 0x20)
+            break;
+    }
     if (is_at_end())
         return wrong("a text does not end");
     if (text_[at_] == '"') {

@@ -240,11 +240,33 @@ result<std::optional<object_place>> json_source::member(object_place of, const t
         return std::optional<object_place>();
     if (part(of).kind != json_kind::object)
         return is_not(of, "an object");
-    const std::string name = member_name(schema(), part_of);
-    const std::uint32_t found = document_.member(static_cast<std::uint32_t>(of.at), name);
+    const std::uint32_t end = part(of).next;
+    const auto index = static_cast<std::uint32_t>(of.at);
+    const auto find = [&](std::string_view name) -> std::uint32_t {
+        const bool is_next = found_.line == line_ && found_.object == index;
+        const std::uint32_t expected = is_next ? found_.next : index + 1;
+        if (expected != end && document_.at(expected).text == name)
+            return expected + 1;
+        return document_.member(index, name);
+    };
+    const std::uint32_t found = part_of.name.empty() ? find(member_name(schema(), part_of)) : find(part_of.name);
     if (found == 0)
-        return damaged(of, "a " + schema().name_of(of.row) + " lacks its member " + name);
+        return damaged(of, "a " + schema().name_of(of.row) + " lacks its member " + member_name(schema(), part_of));
+    found_ = {line_, index, document_.at(found).next};
     return std::optional(object_place{part_of.type, found});
+}
+
+bool json_source::has_these_in_order(object_place of, const std::vector<type_part>& members) const {
+    auto at = static_cast<std::uint32_t>(of.at) + 1;
+    const std::uint32_t end = part(of).next;
+    for (const type_part& each : members) {
+        if (!each.offset)
+            continue;
+        if (at == end || each.name.empty() || document_.at(at).text != each.name)
+            return false;
+        at = document_.at(at + 1).next;
+    }
+    return at == end;
 }
 
 result<void> json_source::check_members(object_place of) {
@@ -253,6 +275,8 @@ result<void> json_source::check_members(object_place of) {
         return is_not(of, "an object");
     const auto* const members = members_of(row(of.row));
     const auto end = from.next;
+    if (has_these_in_order(of, *members))
+        return {};
     for (auto i = static_cast<std::uint32_t>(of.at) + 1; i != end; i = document_.at(i + 1).next) {
         const std::string_view name = document_.at(i).text;
         const bool is_known = std::any_of(members->begin(), members->end(), [&](const type_part& each) {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace remanence::objects {
 
@@ -36,11 +37,18 @@ private:
     [[nodiscard]] const json_part& part(object_place of) const {
         return document_.at(static_cast<std::uint32_t>(of.at));
     }
+    /// As a dump writes an object that has no bases.
+    [[nodiscard]] bool has_these_in_order(object_place of, const std::vector<types::type_part>& members) const;
     [[nodiscard]] unexpected is_not(object_place of, std::string_view wanted) const;
 
     const json_document& document_;
     const std::uint64_t& line_;
     std::string decoded_;
+    struct {
+        std::uint64_t line = 0;
+        std::uint32_t object = 0;
+        std::uint32_t next = 0; // behind the member of it that was found last: most come in their order
+    } found_;
 };
 
 } // namespace remanence::objects

@@ -175,8 +175,8 @@ private:
 
     result<void> collect(heap_source& old_objects, object_place root) {
         collector told(*this);
+        inspect::object_walk walk(old_objects.reader(), told);
         const auto look = [&](object_place of) -> result<void> {
-            inspect::object_walk walk(old_objects.reader(), told);
             if (!inspect::is_container(from_.rows[of.row])) {
                 std::string text;
                 return walk.put(text, of);

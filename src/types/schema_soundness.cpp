@@ -1,6 +1,8 @@
 // Whether the rows of a schema fit each other: what reads objects by it relies on nothing else (I7).
 #include "types/schema_table.hpp"
 
+#include "base/plain_text.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -210,13 +212,15 @@ private:
 } // namespace
 
 bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
+    for (;;) {
+        text.remove_prefix(ascii_prefix(text));
+        if (text.empty())
+            return true;
         const std::size_t bytes = sequence_bytes(text);
         if (bytes == 0)
             return false;
         text.remove_prefix(bytes);
     }
-    return true;
 }
 
 bool is_sound_schema(const type_description& schema) { return soundness(schema).run(); }
