@@ -2,6 +2,7 @@
 
 #include "base/range.hpp"
 #include "base/units.hpp"
+#include "inspect/object_parts.hpp"
 #include "inspect/root_walk.hpp"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -97,9 +99,16 @@ result<types::pointer_survey> survey_pointers(inspection& heap, const std::vecto
             }
         }
     }
+    std::set<std::uint64_t> places;
+    for (const suspect& each : suspects)
+        places.insert(each.at);
+    auto names = names_of_places(heap, places);
+    if (!names)
+        return names.error();
     for (const suspect& each : suspects) {
+        const auto name = names->find(each.at);
         all.first.push_back({each.root != nullptr ? each.root->name : "", each.root != nullptr ? each.root->type : "",
-                             each.at, sentence_of(each)});
+                             each.at, (name != names->end() ? name->second + ": " : "") + sentence_of(each)});
     }
     return all;
 }

@@ -1,9 +1,14 @@
-// An object as a list of paths and values, to be compared with another one.
+// An object as a list of paths and values, to be compared with another one, or to name a place in it.
+#include "inspect/object_parts.hpp"
+
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/object_text.hpp"
 #include "inspect/version_diff.hpp"
 
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace remanence::inspect {
@@ -23,8 +28,8 @@ struct pointers_as_offsets : object_walk::listener {
 
 class object_parts {
 public:
-    object_parts(object_reader& reader, std::map<std::string, std::string>& found)
-        : reader_(reader), found_(found), walk_(reader, pointers_) {}
+    object_parts(object_reader& reader, const visit_part& visit)
+        : reader_(reader), visit_(visit), walk_(reader, pointers_) {}
 
     // NOLINTNEXTLINE(misc-no-recursion): bounded
     result<void> add(const std::string& path, object_place of, unsigned depth) {
@@ -32,6 +37,10 @@ public:
             return fail(errc::corrupt, "an object at heap offset " + std::to_string(of.at) +
                                            " lies too deep in others: it cannot be compared.");
         const type_row& row = reader_.row(of.row);
+        const bool has_parts =
+            row.shape == shape_kind::members || row.kind == type_kind::members || has_elements(row, of.row);
+        if (has_parts)
+            REM_TRY(visit_(path, of, true));
         if (row.shape == shape_kind::members)
             return add_members(path, of, row.fields, depth);
         if (row.kind == type_kind::members)
@@ -42,11 +51,11 @@ public:
             auto held = reader_.held(of);
             if (!held)
                 return held.error();
-            return *held ? add(path, **held, depth + 1) : add_value(path, of);
+            return *held ? add(path, **held, depth + 1) : visit_(path, of, false);
         }
         if (has_elements(row, of.row))
             return add_elements(path, of, depth);
-        return add_value(path, of);
+        return visit_(path, of, false);
     }
 
 private:
@@ -57,16 +66,6 @@ private:
         const type_row& element = reader_.row(row.parts[0].type);
         const bool is_text = element.shape == shape_kind::character && element.kind == type_kind::object;
         return !is_text && (row.kind != type_kind::array || row.extent != 0);
-    }
-    /// A second one by the same path is numbered, as those of a key that has several are.
-    result<void> add_value(const std::string& path, object_place of) {
-        std::string text;
-        REM_TRY(walk_.put(text, of));
-        std::string name = path;
-        for (std::uint64_t i = 1; found_.contains(name); ++i)
-            name = path + '[' + std::to_string(i) + ']';
-        found_.emplace(std::move(name), std::move(text));
-        return {};
     }
     // NOLINTNEXTLINE(misc-no-recursion): bounded
     result<void> add_members(const std::string& path, object_place of, const std::vector<type_part>& parts,
@@ -106,18 +105,61 @@ private:
     }
 
     object_reader& reader_;
-    std::map<std::string, std::string>& found_;
+    const visit_part& visit_;
     pointers_as_offsets pointers_;
     object_walk walk_;
 };
 
 } // namespace
 
+result<void> for_each_part(object_reader& reader, const std::string& path, object_place of, const visit_part& visit) {
+    return object_parts(reader, visit).add(path, of, 0);
+}
+
 result<std::map<std::string, std::string>> parts_of_root(inspection& heap, const root_with_schema& root) {
     std::map<std::string, std::string> found;
     object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root.schema);
-    REM_TRY(object_parts(reader, found).add(root.name, {root.schema->root, root.object}, 0));
+    pointers_as_offsets pointers;
+    object_walk walk(reader, pointers);
+    REM_TRY(for_each_part(reader, root.name, {root.schema->root, root.object},
+                          [&](const std::string& path, object_place of, bool has_parts) -> result<void> {
+                              if (has_parts)
+                                  return {};
+                              std::string text;
+                              REM_TRY(walk.put(text, of));
+                              // A second one by the same path is numbered, as those of a key that has several are.
+                              std::string name = path;
+                              for (std::uint64_t i = 1; found.contains(name); ++i)
+                                  name = path + '[' + std::to_string(i) + ']';
+                              found.emplace(std::move(name), std::move(text));
+                              return {};
+                          }));
     return found;
+}
+
+result<std::map<std::uint64_t, std::string>> names_of_places(inspection& heap, const std::set<std::uint64_t>& places) {
+    std::map<std::uint64_t, std::string> names;
+    if (places.empty())
+        return names;
+    auto roots = roots_with_schema(heap);
+    if (!roots)
+        return is_damage(roots.why().code) ? result<std::map<std::uint64_t, std::string>>(names) : roots.error();
+    for (const root_with_schema& root : *roots) {
+        if (!root.schema)
+            continue;
+        object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root.schema);
+        const auto name = [&](const std::string& path, object_place of, bool) -> result<void> {
+            const std::uint64_t end = of.at + reader.size_of(of.row);
+            for (auto each = places.lower_bound(of.at); each != places.end() && *each < end; ++each)
+                names[*each] = path; // parts come after what has them
+            return {};
+        };
+        // What a wrong address leads to cannot be read: what was named before stays.
+        if (auto done = for_each_part(reader, root.name, {root.schema->root, root.object}, name);
+            !done && !is_damage(done.why().code))
+            return done.error();
+    }
+    return names;
 }
 
 } // namespace remanence::inspect

@@ -54,6 +54,7 @@ class verify(RemTest):
         self.assertEqual({each["type"] for each in below_root}, {"rem::vector<int const*>"})
         self.assertEqual([each["heap_offset"] for each in below_root], [self.places["word"], self.places["word"] + 8])
         self.assertIn("where other heaps lie", below_root[1]["what"])
+        self.assertEqual([each["what"].split(": ")[0] for each in below_root], ["stray[1]", "stray[2]"])
         text = self.text("verify", "--pointers", "book.rem", code=POINTERS)[0]
         self.assertIn("3 words look like pointers that leave the heap", text)
         for each in got["pointers"]:

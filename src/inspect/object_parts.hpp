@@ -1,0 +1,25 @@
+// The parts of an object, each by the path that leads to it, as a person writes it: people["KNUTH"][0].city.
+#pragma once
+
+#include "base/result.hpp"
+#include "inspect/inspection.hpp"
+#include "inspect/object_reader.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+namespace remanence::inspect {
+
+/// Structs and containers are visited before their parts.
+using visit_part = std::function<result<void>(const std::string& path, object_place of, bool has_parts)>;
+/// Pointers are not followed. errc::corrupt, and what `visit` fails with. O(object).
+result<void> for_each_part(object_reader& reader, const std::string& path, object_place of, const visit_part& visit);
+
+/// What lies at these heap offsets, by the smallest part of a root that has it; places that lie in none are left out, and so is what cannot
+/// be read. O(heap).
+result<std::map<std::uint64_t, std::string>> names_of_places(inspection& heap, const std::set<std::uint64_t>& places);
+
+} // namespace remanence::inspect
