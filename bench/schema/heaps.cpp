@@ -21,7 +21,7 @@ using book = remanence::multimap<remanence::string, address>;
 using numbers = remanence::vector<std::int64_t>;
 
 /// 300 types that differ.
-template <int N>
+template <std::size_t N>
 struct record {
     std::array<std::int32_t, N + 1> values;
     remanence::string name;
@@ -85,19 +85,19 @@ std::uint64_t checksum_of(const rem::heap& heap, workload what) {
     return sum;
 }
 
-template <int... N>
-void make_roots(rem::heap& heap, std::integer_sequence<int, N...> /*numbers*/) {
+template <std::size_t... N>
+void make_roots(rem::heap& heap, std::index_sequence<N...> /*numbers*/) {
     (static_cast<void>(heap.root<record<N>>("root " + std::to_string(N))), ...);
 }
-template <int... N>
-void find_roots(rem::heap& heap, std::integer_sequence<int, N...> /*numbers*/) {
+template <std::size_t... N>
+void find_roots(rem::heap& heap, std::index_sequence<N...> /*numbers*/) {
     ((heap.find_root<record<N>>("root " + std::to_string(N)) != nullptr
           ? void()
           : throw std::runtime_error("a root is missing")),
      ...);
 }
 
-constexpr int k_types = 300;
+constexpr std::size_t k_types = 300;
 constexpr std::uint64_t k_parts = 1'000'000;
 
 } // namespace
@@ -142,7 +142,7 @@ dump_system binary_form_system() { return heap_system("binary form", true); }
 
 void measure_open(const fs::path& directory) {
     constexpr unsigned k_times = 51;
-    const auto all = std::make_integer_sequence<int, k_types>();
+    const auto all = std::make_index_sequence<k_types>();
     const auto measure = [&](const std::string& name, const auto& make, const auto& find) {
         const fs::path file = directory / name;
         {

@@ -28,6 +28,10 @@ void save(const heap& from, std::ostream& to, const std::string& root = {});
 /// The same by a function that takes pieces of whole lines, and may throw.
 void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root = {});
 
+/// A function for save() and inspect::dump() that hands on the same in the binary form: CBOR, which takes fewer bytes and which
+/// programs of many languages read. load() takes either form.
+[[nodiscard]] std::function<void(std::string_view)> as_binary(std::function<void(std::string_view)> to);
+
 /// Makes the roots of a dump in a heap, in one atomic commit (within a write section in that), as if a program had made them.
 /// Returns how many there were. A root whose type has the name of one of `Types` is made as the program has that type, whatever platform
 /// or release the dump is of: members are matched by their names, and numbers may be wider. All others are made as the dump

@@ -5,11 +5,14 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "inspect/heap_schema.hpp"
+#include "objects/binary_form.hpp"
 #include "objects/dump_loader.hpp"
 #include "types/root_directory.hpp"
 
 #include <istream>
+#include <memory>
 #include <ostream>
+#include <utility>
 
 namespace remanence {
 
@@ -38,6 +41,16 @@ void save(const heap& from, std::ostream& to, const std::string& root) {
     save(from, put, root);
     if (!to.flush())
         put({});
+}
+
+std::function<void(std::string_view)> as_binary(std::function<void(std::string_view)> to) {
+    return [to = std::move(to), writer = std::make_shared<objects::binary_writer>(),
+            out = std::string()](std::string_view lines) mutable {
+        out.clear();
+        if (auto put = writer->put(out, lines); !put)
+            detail::raise(put.why());
+        to(out);
+    };
 }
 
 namespace detail {

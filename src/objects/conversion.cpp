@@ -19,10 +19,13 @@ using types::type_row;
 std::string conversion::way() const {
     std::string text;
     for (const step& each : way_) {
-        if (each.member.empty())
-            text += '[' + std::to_string(each.index) + ']';
-        else
-            text += (text.empty() ? "" : ".") + std::string(each.member);
+        if (each.member.empty()) {
+            text.append(1, '[').append(std::to_string(each.index)).append(1, ']');
+        } else {
+            if (!text.empty())
+                text += '.';
+            text += each.member;
+        }
     }
     return text;
 }
@@ -81,7 +84,8 @@ public:
         }
         for (const type_part& each : *parts) {
             if (!each.offset)
-                continue;
+                return "a " + builder_.schema().name_of(index) +
+                       " has bit-fields, whose places are not known: they would become 0";
             if (auto why = find(each.type))
                 return why;
         }

@@ -1,5 +1,6 @@
 #include "objects/dump_loader.hpp"
 
+#include "objects/binary_form.hpp"
 #include "objects/conversion.hpp"
 #include "objects/json_document.hpp"
 #include "objects/json_source.hpp"
@@ -26,42 +27,67 @@ using types::type_row;
 
 namespace {
 
-constexpr std::uint64_t k_line_bytes_max = (std::uint64_t{1} << 32) - 1;
-
-/// Lines without their ends.
+/// Lines without their ends; the items of a dump in the binary form as lines.
 class line_reader {
 public:
-    explicit line_reader(const read_bytes& read) : read_(read), buffer_(std::size_t{64} * 1024, '\0') {}
+    explicit line_reader(const read_bytes& read) : input_(read), binary_(input_) {}
 
-    /// False at the end. errc::invalid_argument: it is too long.
+    /// False at the end. errc::invalid_argument: it is too long, or none.
     result<bool> next(std::string& line) {
+        if (number_ == 0)
+            is_binary_ = input_.peek() == static_cast<unsigned char>(k_binary_mark.front());
         line.clear();
-        for (;;) {
-            const std::size_t end = std::min(buffer_.find('\n', at_), filled_);
-            line.append(buffer_, at_, end - at_);
-            at_ = end;
+        if (input_.peek() < 0)
+            return false;
+        ++number_;
+        if (is_binary_)
+            return binary_.next(line);
+        while (!input_.take_to(line, '\n')) {
             if (line.size() > k_line_bytes_max)
-                return fail(errc::invalid_argument, "line " + std::to_string(number_ + 1) + " is longer than 4 GiB");
-            if (end != filled_) {
-                ++at_;
-                ++number_;
-                return true;
-            }
-            at_ = 0;
-            filled_ = read_(buffer_.data(), buffer_.size());
-            if (filled_ == 0)
-                return line.empty() ? false : (++number_, true);
+                return fail(errc::invalid_argument, "it is longer than 4 GiB");
         }
+        return true;
     }
     /// Of the line that next() gave.
     [[nodiscard]] const std::uint64_t& number() const { return number_; }
 
 private:
-    const read_bytes& read_;
-    std::string buffer_;
-    std::size_t at_ = 0;
-    std::size_t filled_ = 0;
+    buffered_input input_;
+    binary_reader binary_;
+    bool is_binary_ = false;
     std::uint64_t number_ = 0;
+};
+
+/// The lines of a root's elements, some in each string, so that most need no allocation; freed as they are used.
+class kept_lines {
+public:
+    void add(std::string_view line) {
+        if (pieces_.empty() || pieces_.back().size() + line.size() >= pieces_.back().capacity())
+            pieces_.emplace_back().reserve(std::max(k_piece_bytes, line.size() + 1));
+        pieces_.back().append(line) += '\n';
+        ++count_;
+    }
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    /// Precondition of both: there is one.
+    [[nodiscard]] std::string_view first() const {
+        const std::string& piece = pieces_.front();
+        return std::string_view(piece).substr(at_, piece.find('\n', at_) - at_);
+    }
+    void remove_first() {
+        at_ = pieces_.front().find('\n', at_) + 1;
+        if (at_ == pieces_.front().size()) {
+            pieces_.pop_front();
+            at_ = 0;
+        }
+        --count_;
+    }
+
+private:
+    static constexpr std::size_t k_piece_bytes = std::size_t{1} << 20;
+
+    std::deque<std::string> pieces_;
+    std::size_t at_ = 0; // in the first
+    std::uint64_t count_ = 0;
 };
 
 struct reference_step {
@@ -370,7 +396,7 @@ private:
         if (!inspect::is_container(was))
             return wrong("a " + made.by->from->name_of(row) + " has no elements");
         const std::uint64_t first_line = lines_.number() + 1;
-        std::deque<std::string> kept;
+        kept_lines kept;
         bool has_line = false;
         std::string line;
         for (;;) {
@@ -383,29 +409,28 @@ private:
                 has_line = true;
                 break;
             }
-            kept.push_back(line);
+            kept.add(line);
         }
         const bool is_map = inspect::is_map(was);
         const bool is_array = !inspect::is_container(made.by->to.rows[made.place.row]) || is_fixed(made);
         if (is_array)
             return wrong("the elements of a " + made.by->to.name_of(made.place.row) + " are to be its value");
-        auto filler = made.by->builder->begin(made.place, kept.size());
+        auto filler = made.by->builder->begin(made.place, kept.count());
         if (!filler)
             return filler.error();
         json_document element;
         std::uint64_t number = first_line;
         json_source source(element, *made.by->from, number);
         source_pointer_ = &source;
-        for (; !kept.empty(); kept.pop_front(), ++number) {
-            conversion converted(source, *made.by->builder, *made.by->rows, *this);
-            const std::string here = owner + '[' + std::to_string(number - first_line) + ']';
+        conversion converted(source, *made.by->builder, *made.by->rows, *this);
+        for (; kept.count() != 0; kept.remove_first(), ++number) {
             const auto no_element = [&](const std::string& why) {
                 return fail(errc::invalid_argument,
                             "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(number) +
                                 ": " + why + ". Nothing was loaded.",
                             memory_.path());
             };
-            if (auto parsed = element.parse(kept.front()); !parsed)
+            if (auto parsed = element.parse(kept.first()); !parsed)
                 return no_element(parsed.why().message);
             const std::uint32_t key = element.member(0, "k");
             const std::uint32_t value = element.member(0, "v");
@@ -420,7 +445,7 @@ private:
             }
             line_of_objects_ = number;
             if (auto done = converted.make_element(**filler, made.place, from); !done)
-                return wrong_in(here, converted, done.error());
+                return wrong_in(owner + '[' + std::to_string(number - first_line) + ']', converted, done.error());
         }
         source_pointer_ = nullptr;
         REM_TRY((*filler)->finish());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "objects/buffered_input.hpp"
 #include "txn/heap_memory.hpp"
 
 #include <remanence/types/detail/fingerprint.hpp>
@@ -13,10 +14,7 @@
 
 namespace remanence::objects {
 
-/// Puts up to so many bytes there, and says how many; 0 at the end. May throw.
-using read_bytes = std::function<std::size_t(char* into, std::size_t bytes)>;
-
-/// Adds the roots of a dump, and their schemas; returns their number. With the write lock held; when it fails, the caller rolls back. `types`: those of the
+/// Adds the roots of a dump, of the portable form or the binary one, and their schemas; returns their number. With the write lock held; when it fails, the caller rolls back. `types`: those of the
 /// program, of which roots are made by their names; all others are made by the dump's schema, as this platform would have them.
 /// errc::exists: the heap has such a root; errc::invalid_argument, with the line, for what is no dump, or is not whole;
 /// errc::not_supported for a type that cannot be made without the program; errc::exhausted. O(dump); memory for the lines of a root,

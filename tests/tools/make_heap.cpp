@@ -39,8 +39,8 @@ int somewhere_else[2] = {1, 2};
 /// Keeps two of its steps, and a version from before them.
 void make_history(const char* path) {
     using prices = rem::btree_map<int, int>;
-    rem::heap heap = rem::heap::create(
-        path, {.chunk_bytes = 65536, .history = {.steps_max = 2, .kept_over_sessions = true}});
+    rem::heap heap =
+        rem::heap::create(path, {.chunk_bytes = 65536, .history = {.steps_max = 2, .kept_over_sessions = true}});
     auto& all = heap.root<prices>("prices");
     heap.root<rem::vector<std::uint64_t>>("untouched", 10U, 1U);
     heap.write([&] {
@@ -144,6 +144,11 @@ int run(int argc, char** argv) {
     }
     if (end == "objects") {
         make_objects(argv[1]);
+        std::puts("{}");
+        return 0;
+    }
+    if (end == "bit_fields") {
+        add_bit_fields(argv[1]);
         std::puts("{}");
         return 0;
     }

@@ -42,7 +42,10 @@ struct numbers {
     colour unknown = static_cast<colour>(77);
     char name[8] = "ann";
     int grid[2][3] = {{1, 2, 3}, {4, 5, 6}};
-    unsigned bits : 3 = 5;
+};
+struct flags {
+    unsigned level : 3 = 6;
+    int after = 7;
 };
 
 struct base {
@@ -98,17 +101,23 @@ struct all_shapes {
 template <>
 inline constexpr bool remanence::enable_persistable<app::account> = true;
 
+void add_bit_fields(const char* path) {
+    rem::heap heap = rem::heap::open_existing(path);
+    heap.root<app::flags>("flags");
+    heap.commit();
+    heap.close();
+}
+
 void make_objects(const char* path) {
     rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
     auto& people = heap.root<rem::btree_multimap<rem::string, app::address>>("people");
-    auto& numbers = heap.root<app::numbers>("numbers");
+    heap.root<app::numbers>("numbers");
     auto& shapes = heap.root<app::all_shapes>("shapes");
     heap.root<app::account>("account", 8);
     auto& ring = heap.root<app::node>("ring");
     heap.root<rem::vector<app::numbers>>("empty");
     heap.root<std::uint64_t>("odd \"name\".[1]", std::uint64_t{3});
     heap.write([&] {
-        numbers.bits = 6;
         people.emplace("KNUTH", app::address{"Serra Mall 353", "Stanford", 94305});
         people.emplace("KNUTH", app::address{"\"Quoted\" \\ street\n", "M\xc3\xbcnchen", 80331});
         people.emplace("ADA", app::address{"St James's Square 12", "London", 0});

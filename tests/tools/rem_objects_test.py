@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -45,6 +46,39 @@ class Dump:
         for step in steps:
             value = value[step]
         return value
+
+
+def lines_of_cbor(data):
+    """The binary form as lines of the portable one; RFC 8949."""
+    at = 0
+
+    def item():
+        nonlocal at
+        kind, info = data[at] >> 5, data[at] & 31
+        at += 1
+        value = info
+        if info >= 24:
+            size = 1 << (info - 24)
+            raw = data[at : at + size]
+            value = int.from_bytes(raw, "big")
+            at += size
+        if kind in (2, 3):
+            at += value
+            text = data[at - value : at]
+            return {"$bytes": text.hex()} if kind == 2 else text.decode()
+        if kind == 4:
+            return [item() for _ in range(value)]
+        if kind == 5:
+            return {item(): item() for _ in range(value)}
+        if kind == 6:
+            inner = item()
+            return inner if value == 55799 else json.loads(bytes.fromhex(inner["$bytes"]))
+        if kind == 7:
+            return {20: False, 21: True, 22: None}[info] if info < 24 else struct.unpack(">f" if info == 26 else ">d", raw)[0]
+        return value if kind == 0 else -1 - value
+
+    while at != len(data):
+        yield item()
 
 
 class objects(RemTest):
@@ -141,11 +175,35 @@ class objects(RemTest):
         self.assertEqual((people["name"], people["shape"]), ("rem::btree_multimap<rem::string, app::address>", "keyed"))
         numbers = {member["name"]: member for member in dump.types["numbers"]["members"]}
         self.assertEqual(numbers["grid"]["offset"], 60)
-        self.assertNotIn("offset", numbers[""])  # bit-fields
         for types in dump.schemas.values():
             for each in types:
                 if each["name"] == "app::colour":
                     self.assertEqual(each["enumerators"], {"red": 0, "green": 5, "blue": 6})
+
+    def test_the_binary_form_is_the_same_in_fewer_bytes_and_is_loaded(self):
+        text = self.rem("dump", "book.rem").stdout
+        data = self.rem("dump", "--cbor", "book.rem").stdout
+        self.assertTrue(data.startswith(b"\xd9\xd9\xf7"))
+        self.assertEqual(list(lines_of_cbor(data)), [json.loads(line) for line in text.decode().splitlines()])
+        self.assertLess(len(data), len(text))
+        self.load(data)
+        now = Dump(self.rem("dump", "new.rem").stdout)
+        now.roots["shapes"]["hash_map"].sort()
+        was = Dump(text)
+        was.roots["shapes"]["hash_map"].sort()
+        self.assertEqual(was.roots, now.roots)
+        self.assertIn("an item does not end", self.load(data[:-3], "other.rem", ERROR))
+
+    def test_bit_fields_are_not_dumped_and_objects_with_them_not_loaded(self):
+        self.make("bit_fields")
+        dump = self.dump("flags")
+        self.assertEqual(dump.roots["flags"], {"after": 7})
+        self.assertEqual([member.get("offset") for member in dump.types["flags"]["members"]], [None, 4])
+        self.assertIn(
+            "a app::flags has bit-fields, whose places are not known",
+            self.load(self.rem("dump", "book.rem", "flags").stdout, code=ERROR),
+        )
+        self.assertFalse(os.path.exists(self.path("new.rem")))
 
     def test_dump_of_one_root_has_no_other(self):
         self.assertEqual(list(self.dump("people").roots), ["people"])

@@ -17,7 +17,7 @@ int verify(const std::string& file, bool with_pointers, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force);
 int schema(const std::string& file, bool as_cpp);
 int get(const std::string& file, const std::string& object);
-int dump(const std::string& file, const std::string& root);
+int dump(const std::string& file, const std::string& root, bool as_cbor);
 int load(const std::string& file);
 int log(const std::string& file, bool as_json);
 int diff(const std::string& file, const std::string& before, const std::string& after, bool as_json);

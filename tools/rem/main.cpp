@@ -111,6 +111,7 @@ int run_command(int argc, char** argv) {
     std::string object;
     std::string root;
     bool as_cpp = false;
+    bool as_cbor = false;
     bool as_json = false;
     bool force = false;
     bool with_pointers = false;
@@ -148,6 +149,7 @@ int run_command(int argc, char** argv) {
         ->check(is_name);
     auto* dump_command = add("dump", "Print all objects as JSON, one element of a root per line", k_dump_examples);
     dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
+    dump_command->add_flag("--cbor", as_cbor, "Print CBOR, which takes fewer bytes");
 
     auto* load_command = add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
     std::string version;
@@ -210,7 +212,7 @@ int run_command(int argc, char** argv) {
                : copy_command->parsed()    ? copy(file, to, force)
                : schema_command->parsed()  ? schema(file, as_cpp)
                : get_command->parsed()     ? get(file, object)
-               : dump_command->parsed()    ? dump(file, root)
+               : dump_command->parsed()    ? dump(file, root, as_cbor)
                : load_command->parsed()    ? load(file)
                : log_command->parsed()     ? log(file, as_json)
                : diff_command->parsed()    ? diff(file, version, other, as_json)

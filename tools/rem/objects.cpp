@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
+#include <string_view>
 
 namespace remanence::tool {
 
@@ -25,9 +27,10 @@ int get(const std::string& file, const std::string& object) {
     return exit_ok;
 }
 
-int dump(const std::string& file, const std::string& root) {
+int dump(const std::string& file, const std::string& root, bool as_cbor) {
+    const std::function<void(std::string_view)> print = [](std::string_view piece) { put(piece); };
     with_progress([&](const inspect::progress_callback& shown) {
-        inspect::dump(file, root, [](std::string_view piece) { put(piece); }, shown);
+        inspect::dump(file, root, as_cbor ? as_binary(print) : print, shown);
         return exit_ok;
     });
     return exit_ok;

@@ -11,6 +11,7 @@ _rem() {
         verify) options="--json --pointers --help" ;;
         copy) options="--force --help" ;;
         schema) options="--cpp --help" ;;
+        dump) options="--cbor --help" ;;
         get | dump | load) options="--help" ;;
         upgrade) options="--application --help" ;;
         *) return ;;

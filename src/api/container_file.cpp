@@ -1,0 +1,211 @@
+// Containers whose file has the portable form, or the binary one: they are read into a heap, and written anew by each commit. A file of
+// its own, so that programs do not have it that keep containers as memory.
+
+#include <remanence/file_backed.hpp>
+#include <remanence/streams.hpp>
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace remanence::detail {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t k_piece_bytes = std::size_t{1} << 20;
+
+/// What save() hands over, as a file: it gets few large pieces, and is synced before it takes the place of the old one.
+class new_file {
+public:
+    explicit new_file(const fs::path& path) : path_(path.string()), made_(path_ + "-new") {
+        std::error_code unknown;
+        fs::remove(made_, unknown); // of a crash
+        file_ = value(files_.open_or_create(made_, 0666));
+    }
+    new_file(const new_file&) = delete;
+    new_file& operator=(const new_file&) = delete;
+    ~new_file() {
+        if (is_in_place_)
+            return;
+        std::error_code unknown;
+        fs::remove(made_, unknown);
+    }
+
+    void put(std::string_view text) {
+        piece_ += text;
+        if (piece_.size() >= k_piece_bytes)
+            write();
+    }
+    void finish() {
+        write();
+        check(file_->sync("form: sync new file"));
+        check(files_.rename_over("form: rename", made_, path_));
+        is_in_place_ = true;
+        check(files_.sync_directory("form: sync directory", path_));
+    }
+
+private:
+    template <class T>
+    static T value(result<T> got) {
+        if (!got)
+            raise(got.why());
+        return std::move(*got);
+    }
+    void write() {
+        check(file_->write("form: write", written_, std::as_bytes(std::span(piece_))));
+        written_ += piece_.size();
+        piece_.clear();
+    }
+
+    os::file_system& files_ = os::posix_file_system();
+    std::string path_;
+    std::string made_;
+    std::unique_ptr<os::file> file_;
+    std::string piece_;
+    std::uint64_t written_ = 0;
+    bool is_in_place_ = false;
+};
+
+bool is_heap(std::ifstream& file) {
+    std::array<char, format::k_heap_magic.size()> first{};
+    file.read(first.data(), first.size());
+    const bool is_one = file.gcount() == static_cast<std::streamsize>(first.size()) && first == format::k_heap_magic;
+    file.clear();
+    file.seekg(0);
+    return is_one;
+}
+
+/// Hands over a text that is there already.
+std::function<std::size_t(char*, std::size_t)> reader_of_text(std::string_view text) {
+    return [text](char* to, std::size_t bytes) mutable {
+        const std::size_t count = text.copy(to, bytes);
+        text.remove_prefix(count);
+        return count;
+    };
+}
+
+class text_file_of_container final : public container_file {
+public:
+    text_file_of_container(const fs::path& file, const file_backed_options& options);
+    ~text_file_of_container() override;
+    [[nodiscard]] heap make_heap(heap_options how) const override;
+    bool load(heap& into, const type_fingerprint& type) const override;
+    void save(const heap& from) const override;
+    void save_before_close(heap& from) const override;
+    void save_at_end(heap& from) const noexcept override;
+    [[nodiscard]] const fs::path& path() const override { return given_; }
+
+private:
+    void remove_heap() const;
+
+    fs::path given_;
+    fs::path file_;
+    fs::path heap_file_;
+    file_form form_;
+    bool commits_at_end_;
+    int exceptions_; // that were under way when it was opened
+};
+
+text_file_of_container::text_file_of_container(const fs::path& file, const file_backed_options& options)
+    : given_(file),
+      file_(real_path(file)),
+      heap_file_(file_.string() + "-open"),
+      form_(options.form),
+      commits_at_end_(options.commit_at_close),
+      exceptions_(std::uncaught_exceptions()) {
+    if (options.heap.read_only)
+        raise(errc::not_supported,
+              file_.string() +
+                  " cannot be opened read-only in the portable or the binary form: a container that is read from them "
+                  "lives in a heap of its own. Open it for writing, or keep it in the form of memory.",
+              file_.string());
+}
+
+text_file_of_container::~text_file_of_container() { remove_heap(); }
+
+void text_file_of_container::remove_heap() const {
+    std::error_code unknown;
+    fs::remove(heap_file_, unknown);
+    fs::remove(heap_file_.string() + "-log", unknown);
+}
+
+heap text_file_of_container::make_heap(heap_options how) const {
+    how.commit_at_close = false;
+    how.log_directory.reset();
+    how.commits = durability::none; // a crash loses it, as it would be lost without
+    std::error_code unknown;
+    if (fs::exists(heap_file_, unknown)) {
+        try {
+            heap::open_existing(heap_file_, how).close(); // errc::in_use
+        } catch (const error& why) {
+            if (why.reason() == errc::in_use)
+                throw;
+        }
+        remove_heap();
+    }
+    return heap::create(heap_file_, how);
+}
+
+bool text_file_of_container::load(heap& into, const type_fingerprint& type) const {
+    std::ifstream file(file_, std::ios::binary);
+    if (!file) {
+        std::error_code why;
+        if (!fs::exists(file_, why) && !why)
+            return false;
+        raise(errc::io, "cannot open " + file_.string() + " for reading.", file_.string());
+    }
+    const type_fingerprint* const types[] = {&type};
+    if (!is_heap(file)) {
+        load_roots(into, reader_of(file), types, 1);
+        return true;
+    }
+    std::string text;
+    const heap stored = heap::open_existing(file_, {.read_only = true});
+    require_one_container(stored);
+    remanence::save(stored, [&](std::string_view piece) { text += piece; });
+    load_roots(into, reader_of_text(text), types, 1);
+    return true;
+}
+
+void text_file_of_container::save(const heap& from) const {
+    if (impl_of(from).sections.write_depth() != 0)
+        return;
+    new_file made(file_);
+    const auto put = [&](std::string_view text) { made.put(text); };
+    remanence::save(from, form_ == file_form::binary ? as_binary(put) : put);
+    made.finish();
+}
+
+void text_file_of_container::save_before_close(heap& from) const {
+    if (!commits_at_end_)
+        return;
+    from.commit();
+    save(from);
+}
+
+void text_file_of_container::save_at_end(heap& from) const noexcept {
+    if (std::uncaught_exceptions() > exceptions_ || impl_of(from).sections.is_in_any())
+        return;
+    try {
+        save_before_close(from);
+    } catch (...) { // NOLINT(bugprone-empty-catch): close() tells
+    }
+}
+
+} // namespace
+
+std::unique_ptr<container_file> open_container_file(const fs::path& file, const file_backed_options& options) {
+    return std::make_unique<text_file_of_container>(file, options);
+}
+
+} // namespace remanence::detail

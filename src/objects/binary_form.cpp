@@ -1,0 +1,273 @@
+#include "objects/binary_form.hpp"
+
+#include "inspect/object_text.hpp"
+#include "objects/json_source.hpp"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+namespace remanence::objects {
+
+namespace {
+
+// Kinds of items, as RFC 8949 numbers them.
+constexpr unsigned k_unsigned = 0;
+constexpr unsigned k_negative = 1;
+constexpr unsigned k_bytes = 2;
+constexpr unsigned k_text = 3;
+constexpr unsigned k_list = 4;
+constexpr unsigned k_object = 5;
+constexpr unsigned k_tag = 6;
+constexpr unsigned k_simple = 7;
+
+constexpr unsigned k_false = 20;
+constexpr unsigned k_true = 21;
+constexpr unsigned k_null = 22;
+constexpr unsigned k_float = 26;
+constexpr unsigned k_double = 27;
+constexpr std::uint64_t k_tag_of_cbor = 55799;
+constexpr std::uint64_t k_tag_of_json = 262; // its bytes are JSON
+
+void put_big_endian(std::string& out, std::uint64_t value, unsigned bytes) {
+    for (unsigned i = bytes; i != 0; --i)
+        out += static_cast<char>(value >> (8 * (i - 1)));
+}
+
+void put_head(std::string& out, unsigned kind, std::uint64_t value) {
+    const auto begin = [&](unsigned info) { out += static_cast<char>(kind << 5 | info); };
+    if (value < 24)
+        return begin(static_cast<unsigned>(value));
+    const unsigned size = value <= 0xff ? 0 : value <= 0xffff ? 1 : value <= 0xffffffff ? 2 : 3;
+    begin(24 + size);
+    put_big_endian(out, value, 1U << size);
+}
+
+std::string number_text(double value) {
+    std::array<char, 64> text{};
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+template <class T>
+bool is_all(std::string_view text, T& value) {
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+/// So that the same text comes out of it again.
+void put_json_number(std::string& out, std::string_view text) {
+    std::uint64_t whole = 0;
+    if (is_all(text, whole))
+        return put_head(out, k_unsigned, whole);
+    std::int64_t negative = 0;
+    if (is_all(text, negative) && negative != 0)
+        return put_head(out, k_negative, static_cast<std::uint64_t>(-1 - negative));
+    double real = 0;
+    if (!is_all(text, real) || number_text(real) != text) { // longer than a double
+        put_head(out, k_tag, k_tag_of_json);
+        put_head(out, k_bytes, text.size());
+        out += text;
+        return;
+    }
+    const auto shorter = static_cast<float>(real);
+    const bool is_float = static_cast<double>(shorter) == real;
+    out += static_cast<char>(k_simple << 5 | (is_float ? k_float : k_double));
+    if (is_float)
+        put_big_endian(out, std::bit_cast<std::uint32_t>(shorter), sizeof(float));
+    else
+        put_big_endian(out, std::bit_cast<std::uint64_t>(real), sizeof(double));
+}
+
+unexpected wrong(const std::string& what) { return fail(errc::invalid_argument, what); }
+
+} // namespace
+
+result<void> binary_writer::put(std::string& out, std::string_view lines) {
+    if (!has_begun_)
+        out += k_binary_mark;
+    has_begun_ = true;
+    while (!lines.empty()) {
+        const std::size_t end = std::min(lines.find('\n'), lines.size());
+        REM_TRY(document_.parse(lines.substr(0, end)));
+        for (std::uint32_t i = 0; i != document_.root().next;)
+            put_part(out, i);
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+    return {};
+}
+
+/// One, without what lies in it; `index` is that of the next one then.
+void binary_writer::put_part(std::string& out, std::uint32_t& index) {
+    const json_part& part = document_.at(index++);
+    switch (part.kind) {
+    case json_kind::null:
+        return put_head(out, k_simple, k_null);
+    case json_kind::truth:
+        return put_head(out, k_simple, part.is_true ? k_true : k_false);
+    case json_kind::number:
+        return put_json_number(out, part.text);
+    case json_kind::text:
+        put_head(out, k_text, part.text.size());
+        out += part.text;
+        return;
+    case json_kind::list:
+        return put_head(out, k_list, part.children);
+    case json_kind::object:
+        if (part.children == 1 && document_.at(index).text == "$bytes" &&
+            document_.at(index + 1).kind == json_kind::text) {
+            if (const auto bytes = bytes_of_hex(document_.at(index + 1).text)) {
+                put_head(out, k_bytes, bytes->size());
+                out += *bytes;
+                index += 2;
+                return;
+            }
+        }
+        return put_head(out, k_object, part.children);
+    }
+}
+
+result<binary_reader::head> binary_reader::next_head() {
+    const int first = input_.take();
+    if (first < 0)
+        return wrong("an item does not end");
+    head item{static_cast<unsigned>(first) >> 5, static_cast<unsigned>(first) & 31, 0};
+    if (item.info < 24) {
+        item.value = item.info;
+        return item;
+    }
+    if (item.info > 27)
+        return wrong("an item has no length, or is of a kind that this form does not have");
+    for (unsigned i = 0; i != 1U << (item.info - 24); ++i) {
+        const int byte = input_.take();
+        if (byte < 0)
+            return wrong("an item does not end");
+        item.value = item.value << 8 | static_cast<unsigned>(byte);
+    }
+    return item;
+}
+
+result<void> binary_reader::put_bytes(std::string& line, std::uint64_t count) {
+    constexpr std::string_view k_digits = "0123456789abcdef";
+    text_.clear();
+    if (count > k_line_bytes_max || !input_.take(text_, count))
+        return wrong("an item does not end");
+    line += "{\"$bytes\":\"";
+    for (const char c : text_) {
+        line += k_digits[static_cast<unsigned char>(c) >> 4];
+        line += k_digits[static_cast<unsigned char>(c) & 15];
+    }
+    line += "\"}";
+    return {};
+}
+
+/// Behind the tag of JSON.
+result<void> binary_reader::put_number(std::string& line) {
+    constexpr std::uint64_t k_digits_max = 100;
+    auto item = next_head();
+    if (!item)
+        return item.error();
+    text_.clear();
+    if (item->kind != k_bytes || item->value > k_digits_max || !input_.take(text_, item->value) ||
+        text_.find_first_not_of("0123456789+-.eE") != std::string::npos)
+        return wrong("what is to be a number is none");
+    line += text_;
+    return {};
+}
+
+result<void> binary_reader::put_simple(std::string& line, const head& item) {
+    double real = 0;
+    switch (item.info) {
+    case k_false:
+        line += "false";
+        return {};
+    case k_true:
+        line += "true";
+        return {};
+    case k_null:
+        line += "null";
+        return {};
+    case k_float:
+        real = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(item.value)));
+        break;
+    case k_double:
+        real = std::bit_cast<double>(item.value);
+        break;
+    default:
+        return wrong("an item is of a kind that this form does not have");
+    }
+    if (!std::isfinite(real))
+        return wrong("a number is none");
+    line += number_text(real);
+    return {};
+}
+
+result<bool> binary_reader::next(std::string& line) {
+    line.clear();
+    if (input_.peek() < 0)
+        return false;
+    for (;;) {
+        auto item = next_head();
+        if (!item)
+            return item.error();
+        if (item->kind == k_tag && item->value == k_tag_of_cbor && line.empty())
+            continue;
+        if (line.size() > k_line_bytes_max)
+            return wrong("an item is longer than 4 GiB");
+        if (!open_.empty()) {
+            const open_item& in = open_.back();
+            if (in.is_object && in.done % 2 == 0 && item->kind != k_text)
+                return wrong("the name of a member is no text");
+            if (in.done != 0)
+                line += in.is_object && in.done % 2 == 1 ? ':' : ',';
+        }
+        switch (item->kind) {
+        case k_unsigned:
+            line += std::to_string(item->value);
+            break;
+        case k_negative:
+            if (item->value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+                return wrong("a number has more than 64 bits");
+            line += std::to_string(-1 - static_cast<std::int64_t>(item->value));
+            break;
+        case k_bytes:
+            REM_TRY(put_bytes(line, item->value));
+            break;
+        case k_text:
+            text_.clear();
+            if (item->value > k_line_bytes_max || !input_.take(text_, item->value))
+                return wrong("an item does not end");
+            inspect::put_json_text(line, text_);
+            break;
+        case k_list:
+        case k_object:
+            if (open_.size() == json_document::k_depth_max || item->value > k_line_bytes_max)
+                return wrong("lists and objects lie too deep in each other, or have too many parts");
+            line += item->kind == k_list ? '[' : '{';
+            open_.push_back({item->kind == k_object, item->kind == k_object ? 2 * item->value : item->value});
+            break;
+        case k_tag:
+            if (item->value != k_tag_of_json)
+                return wrong("an item has a tag that this form does not have");
+            REM_TRY(put_number(line));
+            break;
+        default:
+            REM_TRY(put_simple(line, *item));
+        }
+        const bool has_opened = item->kind == k_list || item->kind == k_object;
+        if (!has_opened && !open_.empty())
+            ++open_.back().done;
+        while (!open_.empty() && open_.back().done == open_.back().parts) {
+            line += open_.back().is_object ? '}' : ']';
+            open_.pop_back();
+            if (!open_.empty())
+                ++open_.back().done;
+        }
+        if (open_.empty())
+            return true;
+    }
+}
+
+} // namespace remanence::objects

@@ -1,0 +1,60 @@
+// The binary form: the lines of the portable form as a CBOR sequence (RFC 8949, RFC 8742), an item for each line. docs/reference/dump.md has
+// what becomes what. Lines that are written and read again are the same, byte by byte.
+#pragma once
+
+#include "base/result.hpp"
+#include "objects/buffered_input.hpp"
+#include "objects/json_document.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remanence::objects {
+
+/// What a dump in this form begins with: the tag that says "this is CBOR".
+inline constexpr std::string_view k_binary_mark = "\xd9\xd9\xf7";
+
+class binary_writer {
+public:
+    /// Appends the items of whole lines. errc::invalid_argument: they are none of the portable form's.
+    result<void> put(std::string& out, std::string_view lines);
+
+private:
+    void put_part(std::string& out, std::uint32_t& index);
+
+    json_document document_;
+    bool has_begun_ = false;
+};
+
+class binary_reader {
+public:
+    explicit binary_reader(buffered_input& input) : input_(input) {}
+
+    /// The next item as a line, without its end; false at the end. errc::invalid_argument: what is no CBOR, or not of this form.
+    result<bool> next(std::string& line);
+
+private:
+    /// A list or an object that is not complete.
+    struct open_item {
+        bool is_object;
+        std::uint64_t parts; // of an object names and values
+        std::uint64_t done = 0;
+    };
+    struct head {
+        unsigned kind;
+        unsigned info;
+        std::uint64_t value;
+    };
+    result<head> next_head();
+    result<void> put_bytes(std::string& line, std::uint64_t count);
+    result<void> put_number(std::string& line);
+    result<void> put_simple(std::string& line, const head& item);
+
+    buffered_input& input_;
+    std::vector<open_item> open_;
+    std::string text_;
+};
+
+} // namespace remanence::objects

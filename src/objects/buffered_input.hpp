@@ -1,0 +1,60 @@
+// Bytes from a function that gives some at a time. Whatever they are, they are input (I7).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace remanence::objects {
+
+/// Puts up to so many bytes there, and says how many; 0 at the end. May throw.
+using read_bytes = std::function<std::size_t(char* into, std::size_t bytes)>;
+
+inline constexpr std::uint64_t k_line_bytes_max = (std::uint64_t{1} << 32) - 1;
+
+class buffered_input {
+public:
+    explicit buffered_input(const read_bytes& read) : read_(read), buffer_(std::size_t{64} * 1024, '\0') {}
+
+    /// The next byte, which stays; -1 at the end.
+    int peek() { return has_more() ? static_cast<unsigned char>(buffer_[at_]) : -1; }
+    /// The next byte; -1 at the end.
+    int take() { return has_more() ? static_cast<unsigned char>(buffer_[at_++]) : -1; }
+    /// Appends up to `count` bytes; false: there are fewer.
+    bool take(std::string& to, std::size_t count) {
+        while (count != 0 && has_more()) {
+            const std::size_t bytes = std::min(count, filled_ - at_);
+            to.append(buffer_, at_, bytes);
+            at_ += bytes;
+            count -= bytes;
+        }
+        return count == 0;
+    }
+    /// Appends what is there up to the byte `end`, which is taken, too. False: it has not come yet, and there may be more.
+    bool take_to(std::string& to, char end) {
+        if (!has_more())
+            return true;
+        const std::size_t found = std::min(buffer_.find(end, at_), filled_);
+        to.append(buffer_, at_, found - at_);
+        at_ = std::min(found + 1, filled_);
+        return found != filled_;
+    }
+
+private:
+    bool has_more() {
+        if (at_ != filled_)
+            return true;
+        at_ = 0;
+        filled_ = read_(buffer_.data(), buffer_.size());
+        return filled_ != 0;
+    }
+
+    const read_bytes& read_;
+    std::string buffer_;
+    std::size_t at_ = 0;
+    std::size_t filled_ = 0;
+};
+
+} // namespace remanence::objects
