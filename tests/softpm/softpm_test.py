@@ -160,6 +160,31 @@ class Restarts(Programs):
         self.succeeds(self.program("-O2"), self.files, "rounds", 3)
         self.fails("was built anew since", self.program("-O1"), self.files, "check")
 
+    def test_a_program_that_was_built_anew_finds_code_and_constants_by_name_when_asked(self):
+        names = {**os.environ, "SYMBOL_NAMES": "1"}
+        self.succeeds(self.program("-O2"), self.files, "rounds", 3, env=names)
+        self.fails("It has their names", self.program("-O1"), self.files, "check")
+        for number, options in enumerate((["-O1"], ["-O0", "-fPIE", "-pie"], ["-O3", "-flto", "-DUNUSED_BY_ANYBODY"], ["-O2"])):
+            with self.subTest(options):
+                self.assertIn(f" {3 + 2 * number} points", self.succeeds(self.program(*options), self.files, "rounds", 2, env=names))
+        os.rename(self.program("-O0"), self.folder / "another name")
+        self.assertIn(" 11 points", self.succeeds(self.folder / "another name", self.files, "check", env=names))
+        self.is_whole()
+
+    def test_a_name_that_is_gone_or_there_twice_is_an_error_that_names_it(self):
+        names = {**os.environ, "SYMBOL_NAMES": "1"}
+        self.succeeds(self.program("-O2"), self.files, "rounds", 3, env=names)
+        self.fails("(heavy, which is not there now)", self.program("-O2", "-Dheavy=ponderous"), self.files, "check", env=names)
+        twin = self.folder / "twin.c"
+        twin.write_text("__attribute__((used, retain)) static long light(long of) { return of; }", encoding="utf-8")
+        self.fails("(light, of which there are several)", self.program("-O2", twin), self.files, "check", env=names)
+        self.succeeds(self.program("-O2"), self.files, "check")
+        self.is_whole()
+
+    def test_names_are_stored_only_when_asked(self):
+        self.succeeds(self.program("-O2"), self.files, "rounds", 3)
+        self.fails("(it stored none)", self.program("-O1"), self.files, "check", env={**os.environ, "SYMBOL_NAMES": "1"})
+
     def test_a_second_program_is_refused_while_the_first_runs(self):
         program = self.program()
         with subprocess.Popen([program, self.files, "rounds", "1000000"], stdout=subprocess.PIPE, text=True) as first:
@@ -171,6 +196,62 @@ class Restarts(Programs):
     def test_too_few_addresses_end_the_program_with_a_sentence(self):
         program = self.program()
         self.fails("ulimit -v", "/bin/sh", "-c", f"ulimit -v 4000000 && exec {program} {self.files} check")
+
+
+class Large(Programs):
+    """large.c: what lies where it lay is not looked at as a whole."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = compiled(self.folder / "large", "-O2", HERE / "large.c")
+
+    def grows(self, nodes, env=None):
+        result = run(self.program, self.files, "grow", nodes, env=env)
+        self.assertEqual(result.returncode, -signal.SIGKILL, result.stdout + result.stderr)
+        return re.search(r"leaked (0x\w+)", result.stdout)[1], re.search(r"root (0x\w+)", result.stdout)[1]
+
+    def finds(self, block, nodes):
+        return self.succeeds(self.program, self.files, "find", nodes, block).endswith("\nfound\n")
+
+    def test_restores_at_their_own_addresses_are_right_and_look_at_all_after_growth(self):
+        block, place = self.grows(100_000)
+        self.assertTrue(self.finds(block, 2_000), "the first restore has to find out what is reachable")
+        block, again = self.grows(2_000)
+        self.assertEqual(again, place)
+        # That restore has looked. Now the memory has hardly grown: blocks that nothing reaches are not looked for.
+        block, again = self.grows(2_000)
+        self.assertFalse(self.finds(block, 30_000))
+        for _ in range(4):
+            block, again = self.grows(2_000)
+        self.assertEqual(again, place)
+        self.assertFalse(self.finds(block, 30_000))
+        block, _ = self.grows(50_000)
+        self.assertTrue(self.finds(block, 100_000))
+        self.is_whole()
+
+    def test_they_are_right_at_other_addresses_in_between(self):
+        _, place = self.grows(100_000)
+        for _ in range(3):
+            self.grows(2_000)
+        _, moved = self.grows(2_000, self.occupying(place))
+        self.assertNotEqual(moved, place)
+        for _ in range(3):
+            self.grows(3_000)
+        self.is_whole()
+
+
+class Sites(Programs):
+    def test_a_place_whose_blocks_became_guests_allocates_in_their_container(self):
+        for options in ("-O0", "-O2"):
+            program = compiled(self.folder / "sites", options, HERE / "sites.c")
+            self.assertIn("0 and 0 nodes\nnew\n", self.succeeds(program, self.files, cwd=self.folder))
+            self.assertIn("1100 and 1100 nodes\nagain\n", self.succeeds(program, self.files, cwd=self.folder))
+            report = (self.folder / "report").read_text(encoding="utf-8")
+            guests = sum(int(line.split()[0]) for line in report.splitlines() if "of other memory" in line)
+            self.assertEqual(guests, 200, report)  # a hundred nodes with their texts, of this process before its first point
+            self.is_whole()
+            for file in self.files.iterdir():
+                file.unlink()
 
 
 class Hostile(Programs):
@@ -474,6 +555,17 @@ class Versions(Programs):
         self.assertRegex(text, r" 16  struct > \+0 \(on by \+\d \+\d\) > \+24\n")
         kept = int(re.search(r"report: (\d+) blocks", text)[1])
         self.assertEqual(kept, 1 + 3 * 1050)  # the struct; leaves, texts and cells
+
+
+class Sanitized(Programs):
+    def test_blocks_and_places_that_allocate_are_sound_under_sanitizers(self):
+        root = HERE.parents[1]
+        sources = [HERE / "arena_test.cpp", *(root / "bindings/softpm/runtime" / f"{name}.cpp" for name in ("arena", "sites")), root / "src/os/quick_mutex.cpp"]
+        for kind in ("thread", "address,undefined"):
+            with self.subTest(kind):
+                options = ["-std=c++20", "-O1", "-g", f"-fsanitize={kind}", "-fno-sanitize-recover=all", f"-I{root / 'src'}", f"-I{root / 'bindings/softpm'}"]
+                self.succeeds("clang++-19", *options, *sources, "-o", self.folder / "arena_test")
+                self.succeeds(self.folder / "arena_test", SEED)
 
 
 class Threads(Programs):

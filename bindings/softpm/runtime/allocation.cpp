@@ -5,6 +5,7 @@
 #include "audit.hpp"
 #include "memory.hpp"
 #include "shadow.hpp"
+#include "sites.hpp"
 #include "world.hpp"
 
 #include <algorithm>
@@ -33,16 +34,23 @@ using namespace remanence::softpm;
 
 constexpr std::size_t k_alignment = 16;
 
-/// Inline, so that who called the function that calls it is known.
-[[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment) {
+/// In this arena; null: where the program's place allocates, which this was called from. Inline, so that who called the function that calls it is known.
+[[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment,
+                                             arena* in = nullptr) {
     const critical_section here;
-    arena& in = current_arena();
-    const std::size_t room = &in == &volatile_arena() ? bytes + 1 : bytes;
-    void* const got = room < bytes ? nullptr : in.allocate(room, alignment);
+    const void* const site = __builtin_return_address(0);
+    if (in == nullptr && has_sites()) [[unlikely]]
+        in = arena_of_site(address_of(site));
+    if (in == nullptr)
+        in = &current_arena();
+    const std::size_t room = in == &volatile_arena() ? bytes + 1 : bytes;
+    void* const got = room < bytes ? nullptr : in->allocate(room, alignment);
     if (got == nullptr) [[unlikely]]
         errno = ENOMEM;
-    else if (is_audit_on()) [[unlikely]]
-        note_allocation(got, bytes, __builtin_return_address(0));
+    else if (has_sites()) [[unlikely]]
+        note_site(got, address_of(site));
+    if (got != nullptr && is_audit_on()) [[unlikely]]
+        note_allocation(got, bytes, site);
     return got;
 }
 
@@ -68,8 +76,9 @@ bool free_in_arena(void* pointer) {
     return true;
 }
 
-[[gnu::always_inline]] inline void* move(void* pointer, std::size_t old_bytes, std::size_t bytes) {
-    void* const got = allocate(bytes);
+/// A block of a container stays in it.
+[[gnu::always_inline]] inline void* move(arena& of, void* pointer, std::size_t old_bytes, std::size_t bytes) {
+    void* const got = allocate(bytes, k_alignment, &of == &volatile_arena() ? nullptr : &of);
     if (got == nullptr)
         return nullptr;
     const std::size_t kept = std::min(old_bytes, bytes);
@@ -90,7 +99,7 @@ bool free_in_arena(void* pointer) {
         end_for_a_wild_pointer("realloc()", pointer);
     if (bytes < old.bytes && bytes >= old.bytes / 4) // one byte less: see above
         return pointer;
-    return move(pointer, old.bytes, bytes);
+    return move(of, pointer, old.bytes, bytes);
 }
 
 bool overflows(std::size_t count, std::size_t bytes) {

@@ -356,4 +356,17 @@ void arena::finish_restore() {
     }
 }
 
+void arena::revive_all() {
+    for (std::uint32_t page = 0, pages = 1; page < *parts_.pages_used; page += pages) {
+        pages = pages_from(page);
+        const std::uint32_t count = blocks_from(page);
+        if (count == 0)
+            give_pages(page, pages);
+        std::uint64_t* const bits = bits_of(page);
+        std::fill_n(bits, count / 64, ~std::uint64_t{0});
+        if (count % 64 != 0)
+            bits[count / 64] = (std::uint64_t{1} << (count % 64)) - 1;
+    }
+}
+
 } // namespace remanence::softpm

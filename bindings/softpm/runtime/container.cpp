@@ -164,7 +164,7 @@ void container::open_and_check() {
 }
 
 void container::finish_restore() {
-    restorer work(parts(), *loaded_);
+    restorer work(parts(), *loaded_, attributes.symbol_names != 0);
     try {
         work.run();
     } catch (const std::runtime_error& failure) {
@@ -175,6 +175,7 @@ void container::finish_restore() {
     for (const global_entry& each : listed_->globals)
         look_->globals.push_back({nullptr, each.bytes, each.copy});
     look_->adopt_locks();
+    look_->adopt_modules(work.modules_used());
     add_arena(*blocks_);
 }
 
@@ -228,6 +229,8 @@ void container::take_from(container& other) {
     to.listed.globals = from.listed.globals;
     to.listed.locks = from.listed.locks;
     to.listed.excluded = from.listed.excluded;
+    to.listed.names = from.listed.names;
+    to.listed.pages_walked = 0;
 }
 
 std::filesystem::path container::path_of_version(int version) const {
@@ -327,6 +330,7 @@ void container::refresh_modules() {
 
 void container::look_at_written_pages() {
     look_->begin();
+    look_->stores_names = attributes.symbol_names != 0;
     auto pages = detail::impl_of(*heap_).engine().written_pages();
     if (!pages)
         detail::raise(pages.why());
