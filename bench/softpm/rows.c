@@ -1,7 +1,7 @@
 /* Rows of SQLite, as the paper's Figure 7 has them: rows HOW ROWS SECONDS. A table of ROWS rows is filled, then rows at random are inserted, selected, updated and
    deleted, each by a transaction of its own, for so many seconds each. Prints for each kind: name, operations, seconds, seconds in SQLite itself, in pPoint(), in
-   pSync(), and bytes written meanwhile. HOW: container or container-async (compiled with remcc: -DKEPT), or journal, wal, wal-normal: SQLite's own files; memory:
-   nothing is kept. */
+   pSync(), and bytes written meanwhile. HOW: container, container-async or container-lazy (compiled with remcc: -DKEPT; each point is waited for, or not, or given to the
+   operating system), or journal, wal, wal-normal: SQLite's own files; memory: nothing is kept. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +114,8 @@ int main(int count, char** arguments) {
     const char* file = ":memory:";
 #ifdef KEPT
     void* root;
+    const struct cattr attributes = {.durability = strcmp(how, "container-lazy") == 0 ? P_LAZY : P_DURABLE};
+    pCSetAttr(0, &attributes);
     if ((container = pCAlloc(1, sizeof root, &root)) < 0 || pGlobal(container, &database, sizeof database) != 0)
         fail(pStatus());
     waits = strcmp(how, "container") == 0;

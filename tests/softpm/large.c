@@ -1,5 +1,6 @@
 /* A container of some MiB, whose restores at its own addresses look at few of its pages: large DIRECTORY COMMAND. Every start checks all of it.
      grow N     adds N nodes, frees every seventh of what was there before, leaks one, takes a point; prints where the leaked block lies, and is killed
+     churn N    fills and frees blocks of 50,000 bytes, then takes a point, N times
      find N A   allocates N blocks: says whether one of them lies at A */
 #include <signal.h>
 #include <softpm.h>
@@ -112,6 +113,18 @@ int main(int count, char** arguments) {
         CHECK(pPoint(id) == 0 && pPoint(id) == 0 && pSync(id) == 0);
         check(0);
         printf("leaked %p\n", leaked);
+        fflush(stdout);
+        raise(SIGKILL);
+    }
+    if (strcmp(arguments[2], "churn") == 0) {
+        for (long i = 0; i < number; ++i) {
+            state->next_number += 1000;
+            unsigned char* const block = malloc(50000);
+            for (int k = 0; k < 50000; ++k)
+                block[k] = (unsigned char)(k * 7 + k / 256 + i + 1);
+            free(block);
+            CHECK(pPoint(id) == 0 && pSync(id) == 0);
+        }
         fflush(stdout);
         raise(SIGKILL);
     }

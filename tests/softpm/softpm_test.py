@@ -229,6 +229,12 @@ class Large(Programs):
         self.assertTrue(self.finds(block, 100_000))
         self.is_whole()
 
+    def test_what_came_and_went_between_two_points_is_not_logged(self):
+        self.assertEqual(run(self.program, self.files, "churn", 50).returncode, -signal.SIGKILL)
+        logged = re.search(r"per commit +([0-9.]+) bytes of records", self.succeeds(REM, "stat", self.files / "softpm-1.rem"))
+        self.assertLess(float(logged[1]), 5_000)  # of 50,000
+        self.succeeds(self.program, self.files, "find", 0, 0)
+
     def test_they_are_right_at_other_addresses_in_between(self):
         _, place = self.grows(100_000)
         for _ in range(3):
@@ -386,7 +392,7 @@ class Moved(Programs):
 class Generated(Programs):
     """Programs by chance (generate.py), as they print plainly, and when they were killed and found their memory at another place."""
 
-    COUNT = int(os.environ.get("SOFTPM_PROGRAMS", 100))
+    COUNT = int(os.environ.get("SOFTPM_PROGRAMS", 24))
     AT_ONCE = 2
     OPTIONS = ("-O0", "-O1", "-O2", "-O3 -mavx2", "-Os", "-O2 -flto")
 
@@ -558,6 +564,52 @@ class Versions(Programs):
 
 
 class Sanitized(Programs):
+    """The runtime under AddressSanitizer and UndefinedBehaviorSanitizer, in programs that are compiled as always, with marks elsewhere; and its blocks under
+    ThreadSanitizer, which has no room for marks anywhere."""
+
+    WRAPPED = ("malloc", "calloc", "realloc", "reallocarray", "free", "memalign", "aligned_alloc", "posix_memalign", "valloc", "malloc_usable_size")
+
+    def sanitized(self, source, *options):
+        build = pathlib.Path(REMCC).resolve().parents[1]
+        made = self.folder / source.stem
+        self.succeeds("clang-19", *options, "-O1", "-g", f"-I{HERE.parents[1] / 'bindings/softpm/include'}", "-c", source, "-o", f"{made}.o")
+        libraries = [build / "bindings/softpm/libremanence-softpm-sanitized.a", build / "libremanence.a"]
+        wraps = [f"-Wl,--wrap={each}" for each in self.WRAPPED]
+        self.succeeds("g++", "-fsanitize=address,undefined", f"{made}.o", *libraries, *wraps, "-pthread", "-Wl,--build-id", "-o", made)
+        return made
+
+    def marked(self, name):
+        plugin = pathlib.Path(REMCC).resolve().parents[1] / "lib/remanence-softpm-pass-sanitized.so"
+        return self.sanitized(HERE / f"{name}.c", f"-fpass-plugin={plugin}")
+
+    def sound(self, *command, **options):
+        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "SYMBOL_NAMES": "1"}
+        return self.succeeds(*command, env=environment, **options)
+
+    def test_points_and_restores_are_sound_under_sanitizers(self):
+        program = self.marked("restart")
+        self.sound(program, self.files, "rounds", 5)
+        place = re.search(r"root (0x\w+)", self.sound(program, self.files, "check"))[1]
+        self.assertNotIn(place, self.sound(program, self.files, "taken", place, 4))
+        self.sound(program, self.files, "misuse")
+        self.assertIn(" 9 points", self.sound(program, self.files, "check"))
+
+    def test_guests_versions_places_and_threads_are_sound_under_sanitizers(self):
+        self.sound(self.marked("guests"), self.files, 6)
+        for program, commands in (("versions", (["grow", 500], ["keep"], ["grow", 100], ["back", 1], ["report", self.folder / "report"])), ("sites", ([],)), ("threads", (["1"],))):
+            files = self.folder / program
+            made = self.marked(program).rename(self.folder / f"{program}.program")
+            files.mkdir()
+            for command in commands:
+                with self.subTest(program, command=command):
+                    self.sound(made, files, *command, cwd=self.folder)
+
+    def test_a_fault_in_the_runtime_is_noticed(self):
+        # The control: a call that gives the runtime less memory than it says.
+        source = self.folder / "wrong.c"
+        source.write_text("#include <softpm.h>\n#include <stdlib.h>\nint main(void) { struct cattr* how = calloc(1, 8); pCSetAttr(0, how); return 0; }", encoding="utf-8")
+        self.fails("heap-buffer-overflow", self.sanitized(source))
+
     def test_blocks_and_places_that_allocate_are_sound_under_sanitizers(self):
         root = HERE.parents[1]
         sources = [HERE / "arena_test.cpp", *(root / "bindings/softpm/runtime" / f"{name}.cpp" for name in ("arena", "sites")), root / "src/os/quick_mutex.cpp"]

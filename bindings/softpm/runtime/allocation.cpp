@@ -20,12 +20,24 @@
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
 
+// Under AddressSanitizer, in the runtime's tests, its malloc is behind ours, which the linker puts in front (--wrap).
+#ifdef REMANENCE_SOFTPM_SANITIZED
+#define REM_FRONT(name) __wrap_##name
+#define REM_BEHIND(name) __real_##name
+#else
+#define REM_FRONT(name) name
+#define REM_BEHIND(name) __libc_##name
+#endif
+
 extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* block, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-void __libc_free(void* block);
+void* REM_BEHIND(malloc)(std::size_t bytes);
+void* REM_BEHIND(calloc)(std::size_t count, std::size_t bytes);
+void* REM_BEHIND(realloc)(void* block, std::size_t bytes);
+void* REM_BEHIND(memalign)(std::size_t alignment, std::size_t bytes);
+void REM_BEHIND(free)(void* block);
+#ifdef REMANENCE_SOFTPM_SANITIZED
+std::size_t REM_BEHIND(malloc_usable_size)(void* block);
+#endif
 }
 
 namespace {
@@ -126,7 +138,7 @@ bool is_power_of_two(std::size_t number) { return number != 0 && (number & (numb
     if (text == nullptr)
         return nullptr;
     char* const got = copy_text(text, std::strlen(text));
-    __libc_free(text);
+    REM_BEHIND(free)(text);
     return got;
 }
 
@@ -253,58 +265,64 @@ REM_EXPORT char* softpm_getcwd_chk(char* into, std::size_t room, std::size_t /*k
 // ---- in front of the C library's ----
 // W1: whoever calls them, they are critical sections.
 
-REM_EXPORT void* malloc(std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(malloc)(std::size_t bytes) {
     const critical_section here;
-    return __libc_malloc(bytes);
+    return REM_BEHIND(malloc)(bytes);
 }
-REM_EXPORT void* calloc(std::size_t count, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(calloc)(std::size_t count, std::size_t bytes) {
     const critical_section here;
-    return __libc_calloc(count, bytes);
+    return REM_BEHIND(calloc)(count, bytes);
 }
-REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(memalign)(std::size_t alignment, std::size_t bytes) {
     const critical_section here;
-    return __libc_memalign(alignment, bytes);
+    return REM_BEHIND(memalign)(alignment, bytes);
 }
-REM_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return memalign(alignment, bytes); }
-REM_EXPORT void* valloc(std::size_t bytes) { return memalign(k_page_bytes, bytes); }
-REM_EXPORT int posix_memalign(void** into, std::size_t alignment, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(aligned_alloc)(std::size_t alignment, std::size_t bytes) {
+    return REM_FRONT(memalign)(alignment, bytes);
+}
+REM_EXPORT void* REM_FRONT(valloc)(std::size_t bytes) { return REM_FRONT(memalign)(k_page_bytes, bytes); }
+REM_EXPORT int REM_FRONT(posix_memalign)(void** into, std::size_t alignment, std::size_t bytes) {
     if (!is_power_of_two(alignment) || alignment < sizeof(void*))
         return EINVAL;
-    void* const got = memalign(alignment, bytes);
+    void* const got = REM_FRONT(memalign)(alignment, bytes);
     if (got == nullptr)
         return ENOMEM;
     *into = got;
     return 0;
 }
-REM_EXPORT void free(void* block) {
+REM_EXPORT void REM_FRONT(free)(void* block) {
     if (block == nullptr || free_in_arena(block))
         return;
     const critical_section here;
-    __libc_free(block);
+    REM_BEHIND(free)(block);
 }
-REM_EXPORT void* realloc(void* block, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(realloc)(void* block, std::size_t bytes) {
     arena* const of = block == nullptr ? nullptr : arena_of(address_of(block));
     if (of == nullptr) {
         const critical_section here;
-        return __libc_realloc(block, bytes);
+        return REM_BEHIND(realloc)(block, bytes);
     }
     if (bytes != 0)
         return reallocate(*of, block, bytes);
     std::free(block); // as the C library does
     return nullptr;
 }
-REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) {
-    return overflows(count, bytes) ? nullptr : realloc(block, count * bytes);
+REM_EXPORT void* REM_FRONT(reallocarray)(void* block, std::size_t count, std::size_t bytes) {
+    return overflows(count, bytes) ? nullptr : REM_FRONT(realloc)(block, count * bytes);
 }
 // What the C library's own call does cannot be called from here, but can be read: the size, with flags, lies before the block.
-REM_EXPORT std::size_t malloc_usable_size(void* block) {
+REM_EXPORT std::size_t REM_FRONT(malloc_usable_size)(void* block) {
     arena* const of = block == nullptr ? nullptr : arena_of(address_of(block));
     if (of == nullptr) {
         if (block == nullptr)
             return 0;
+#ifdef REMANENCE_SOFTPM_SANITIZED
+        return REM_BEHIND(malloc_usable_size)(block);
+#else
         std::size_t size = 0;
         std::memcpy(&size, static_cast<const std::byte*>(block) - sizeof size, sizeof size);
         return (size & ~std::size_t{7}) - ((size & 2U) != 0 ? 2 * sizeof size : sizeof size);
+#endif
     }
     const critical_section here;
     return of->find(address_of(block)).bytes;

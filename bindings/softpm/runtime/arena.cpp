@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <new>
 #include <system_error>
@@ -320,6 +321,24 @@ bool arena::free(void* pointer) noexcept {
     enter(at.page, pages, 0);
     give_pages(at.page, pages);
     return true;
+}
+
+void arena::clear_free(std::uint32_t page) noexcept {
+    const hold here(lock_);
+    const std::uint32_t entry = parts_.page_table[page];
+    const std::uint32_t first = (entry & k_kind) == k_inside ? page - (entry & ~k_kind) : page;
+    const std::size_t bytes = bytes_from(first);
+    const std::uint32_t count = blocks_from(first);
+    const std::size_t begin = (page - first) * k_page_bytes; // of the page, from the first one
+    const std::size_t end = begin + k_page_bytes;
+    for (std::size_t at = begin; at < end;) {
+        const auto index = static_cast<std::uint32_t>(at / bytes);
+        const std::size_t next =
+            index < count ? std::min((index + 1) * bytes, end) : end; // behind the last one nothing lies
+        if (index >= count || !is_used(first, index))
+            std::memset(begin_of(first) + at, 0, next - at);
+        at = next;
+    }
 }
 
 void arena::exclude(const block& which) {

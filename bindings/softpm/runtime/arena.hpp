@@ -44,6 +44,8 @@ public:
     /// A container does not keep this block, until it is freed.
     void exclude(const block& which);
     [[nodiscard]] const std::map<std::byte*, std::size_t>& excluded() const noexcept { return excluded_; }
+    /// Zeroes what lies on this page and is no part of a block in use.
+    void clear_free(std::uint32_t page) noexcept;
     /// The block in use that has this byte.
     [[nodiscard]] block find(std::uintptr_t address) const noexcept;
     [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {

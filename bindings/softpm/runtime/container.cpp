@@ -338,8 +338,12 @@ void container::look_at_written_pages() {
     const std::uint64_t end = begin + listed_->pages_used * k_page_bytes;
     for (const heap_range& each : *pages)
         for (std::uint64_t at = std::max(each.offset, begin); at < std::min(each.offset + each.bytes, end);
-             at += k_page_bytes)
-            look_->on_written_page((at - begin) / k_page_bytes);
+             at += k_page_bytes) {
+            const std::uint64_t page = (at - begin) / k_page_bytes;
+            // So that what came and went between two points, as a journal in memory, is not logged.
+            blocks_->clear_free(static_cast<std::uint32_t>(page));
+            look_->on_written_page(page);
+        }
     look_->finish();
     if (is_audit_on())
         audit(parts(), *loaded_);
