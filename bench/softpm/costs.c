@@ -1,7 +1,8 @@
 /* What calls of softpm.h take: costs COMMAND. Compiled with remcc.
      points PAGES     microseconds of the processor of a point after PAGES pages were written, and of a plain heap's commit after the same; neither waits
                       for anything (medians)
-     stop THREADS     microseconds of a point that has nothing to keep, beside so many running threads, and without them (medians)
+     stop THREADS [1] microseconds of a point that has nothing to keep, beside so many running threads, and without them (medians); 1: threads that wait most
+                      of the time, as those of servers do
      fill MIB         makes a tree of so many MiB, and takes a point
      open [1]         milliseconds of its restore, and of the processor's; looks whether all of it is there; takes a point */
 #include <pthread.h>
@@ -97,11 +98,13 @@ static void points(int dirty) {
     rem_close(heap);
 }
 
-static volatile int is_over;
+static volatile int is_over, rests;
 static void* turn(void* argument) {
     static volatile unsigned long sums[k_threads_max * 8];
+    const struct timespec rest = {0, 200000};
     while (!is_over)
-        ++sums[(unsigned long)argument * 8];
+        if (++sums[(unsigned long)argument * 8] != 0 && rests)
+            nanosleep(&rest, NULL);
     return NULL;
 }
 
@@ -165,6 +168,7 @@ int main(int count, char** arguments) {
     if (strcmp(arguments[1], "points") == 0) {
         points((int)number);
     } else if (strcmp(arguments[1], "stop") == 0) {
+        rests = count > 3;
         stop((int)number);
     } else if (strcmp(arguments[1], "fill") == 0) {
         const int id = open_container();

@@ -100,13 +100,15 @@ class Benchmark:
 
     def stop(self):
         program = self.costs()
-        both = []
-        for _ in range(RUNS):
-            with self.folder() as folder:
-                both.append([float(each) for each in demo.run(program, "stop", 4, cwd=folder).split()])
-        beside, alone = (median([each[i] for each in both]) for i in range(2))
-        say(f"\na point with nothing to keep: alone {alone:.1f} us, beside 4 running threads {beside:.1f} us: they stop and go on within {beside - alone:.1f} us (p50)")
-        self.note(part="stop", alone_us=alone, beside_us=beside)
+        say("")
+        for kind, more in (("running", ()), ("waiting", (1,))):
+            both = []
+            for _ in range(RUNS):
+                with self.folder() as folder:
+                    both.append([float(each) for each in demo.run(program, "stop", 4, *more, cwd=folder).split()])
+            beside, alone = (median([each[i] for each in both]) for i in range(2))
+            say(f"a point with nothing to keep: alone {alone:.1f} us, beside 4 {kind} threads {beside:.1f} us: they stop and go on within {beside - alone:.1f} us (p50)")
+            self.note(part="stop", threads=kind, alone_us=alone, beside_us=beside)
 
     def restore(self):
         program = self.costs()
