@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { k_rounds = 400, k_page = 4096, k_pages = 20000, k_threads_max = 16 };
+enum { k_rounds = 400, k_stops = 100, k_page = 4096, k_pages = 20000, k_threads_max = 16 };
 
 static void fail(const char* what) {
     fprintf(stderr, "costs: %s: %s\n", what, pStatus());
@@ -109,9 +109,9 @@ static void* turn(void* argument) {
 }
 
 static void stop(int threads) {
-    static double alone[k_rounds], beside[k_rounds];
+    static double alone[k_stops], beside[k_stops];
     const int id = open_container();
-    for (int i = 0; i < k_rounds; ++i) {
+    for (int i = 0; i < k_stops; ++i) {
         const double begin = now();
         pPoint(id);
         alone[i] = (now() - begin) * 1e6;
@@ -119,7 +119,7 @@ static void stop(int threads) {
     pthread_t all[k_threads_max];
     for (long i = 0; i < threads; ++i)
         pthread_create(&all[i], NULL, turn, (void*)i);
-    for (int i = 0; i < k_rounds; ++i) {
+    for (int i = 0; i < k_stops; ++i) {
         const struct timespec rest = {0, 2000000};
         nanosleep(&rest, NULL);
         const double begin = now();
@@ -130,7 +130,7 @@ static void stop(int threads) {
     is_over = 1;
     for (int i = 0; i < threads; ++i)
         pthread_join(all[i], NULL);
-    printf("%.1f %.1f\n", median(beside, k_rounds), median(alone, k_rounds));
+    printf("%.1f %.1f\n", median(beside, k_stops), median(alone, k_stops));
 }
 
 struct node {
