@@ -1,11 +1,10 @@
 """What marks cost: SQLite's speedtest1 in memory, compiled plainly and by remcc: speedtest.py REMCC SOURCES FOLDER
-[--runs N] [--size N] [--json FILE].
+[--runs N] [--size N]; a part of measure.py.
 
 Runs take turns. Prints medians of the processor's time, user and system, which other programs on the machine disturb least.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import statistics
@@ -35,27 +34,30 @@ def seconds(*command):
 
 
 
+def measure(remcc, sources, folder, runs, size):
+    """Prints a table; returns all times."""
+    source, _ = demo.compiled_sqlite(remcc, sources, folder)
+    newest = (remcc.absolute().parents[1] / "lib/remanence-softpm-pass.so").stat().st_mtime
+    programs = {name: compiled(compiler, source, folder, name, newest) for name, compiler in (("plain", "clang-19"), ("remcc", remcc.absolute()))}
+    times = {name: [] for name in programs}
+    for _ in range(runs):
+        for name, program in programs.items():
+            times[name].append(seconds(program, "--memdb", "--size", size))
+    medians = {name: statistics.median(all_of) for name, all_of in times.items()}
+    print(f"speedtest1 --memdb --size {size}, {runs} runs in turn: seconds of the processor")
+    for name, all_of in times.items():
+        print(f"{name:8} {medians[name]:7.3f}  ({min(all_of):.3f} to {max(all_of):.3f})  {medians[name] / medians['plain']:.2f} x plain, fastest runs {min(all_of) / min(times['plain']):.2f}", flush=True)
+    return times
+
+
 def main():
     arguments = argparse.ArgumentParser()
     for name in ("remcc", "sources", "folder"):
         arguments.add_argument(name, type=pathlib.Path)
     arguments.add_argument("--runs", type=int, default=7)
     arguments.add_argument("--size", type=int, default=30)
-    arguments.add_argument("--json", type=pathlib.Path)
     chosen = arguments.parse_args()
-    source, _ = demo.compiled_sqlite(chosen.remcc, chosen.sources, chosen.folder)
-    newest = (chosen.remcc.absolute().parents[1] / "lib/remanence-softpm-pass.so").stat().st_mtime
-    programs = {name: compiled(compiler, source, chosen.folder, name, newest) for name, compiler in (("plain", "clang-19"), ("remcc", chosen.remcc.absolute()))}
-    times = {name: [] for name in programs}
-    for _ in range(chosen.runs):
-        for name, program in programs.items():
-            times[name].append(seconds(program, "--memdb", "--size", chosen.size))
-    medians = {name: statistics.median(all_of) for name, all_of in times.items()}
-    print(f"speedtest1 --memdb --size {chosen.size}, {chosen.runs} runs in turn: seconds of the processor")
-    for name, all_of in times.items():
-        print(f"{name:8} {medians[name]:7.3f}  ({min(all_of):.3f} to {max(all_of):.3f})  {medians[name] / medians['plain']:.2f} x plain, fastest runs {min(all_of) / min(times['plain']):.2f}")
-    if chosen.json:
-        chosen.json.write_text(json.dumps({"times": times, "medians": medians}), encoding="utf-8")
+    measure(chosen.remcc, chosen.sources, chosen.folder, chosen.runs, chosen.size)
 
 
 if __name__ == "__main__":

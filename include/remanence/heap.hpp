@@ -207,10 +207,10 @@ struct heap_options {
     /// heap; may be called while statics are destroyed, if the heap is one. With it, and with the checking library (remanence::checked),
     /// which says the first such loss of a heap on standard error, the end of a heap costs a look for changes, as a commit does.
     std::function<void(const discarded_changes&)> on_discard = {};
-    /// Commits can be undone and redone, until the heap is closed or rebuilt: heap::undo(). Off unless a limit is set. Not with
-    /// sharing::processes (errc::not_supported) or read_only (errc::invalid_argument). A commit then copies what it overwrites, and
-    /// gives chunks back only at close(); asynchronous ones look for changes before they return. The first commit of a new heap, that
-    /// of its header, is made by open().
+    /// Commits can be undone and redone, until the heap is closed or rebuilt: heap::undo(). Off unless a limit is set. Not with read_only, and
+    /// with sharing::processes only kept_over_sessions (errc::invalid_argument): one history for all, with the limits of who opened it first.
+    /// A commit then copies what it overwrites, and gives chunks back only at close(); asynchronous ones look for changes before they return.
+    /// The first commit of a new heap, that of its header, is made by open().
     history_options history = {};
 };
 

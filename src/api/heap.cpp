@@ -84,8 +84,10 @@ std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const hea
 std::optional<history::limits> checked_history(const std::filesystem::path& path, const heap_options& options) {
     if (!options.history.is_on())
         return {};
-    if (options.access == sharing::processes)
-        refuse(path, errc::not_supported, "a heap that processes share has no history yet. Open it without one.");
+    if (options.access == sharing::processes && !options.history.kept_over_sessions)
+        refuse(path, errc::invalid_argument,
+               "the history of a heap that processes share lies in its files, since all of them undo and redo the same "
+               "steps. Set history_options::kept_over_sessions.");
     if (options.read_only)
         refuse(path, errc::invalid_argument,
                "options.history has no meaning for a heap that is opened read-only, where nothing is committed.");

@@ -30,6 +30,8 @@ heap_commits::in_flight heap_commits::make_by(const step& where, durability how)
     const auto version = where(of_.engine, internal(how));
     if (!version)
         raise(version.why());
+    if (of_.engine.is_shared())
+        check(of_.engine.publish(internal(how)));
     ++in_flight_;
     return {*version, how, started, *version != before};
 }

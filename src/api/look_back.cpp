@@ -184,8 +184,8 @@ result<std::vector<std::pair<std::string, std::unique_ptr<root_walk>>>> walked_r
 std::vector<heap_range> ranges_of_step(history::step_tree& steps, std::uint64_t parent, std::uint64_t version) {
     steps.arrive(parent, parent);
     std::vector<heap_range> all;
-    for (const history::delta* each : steps.way_to(version))
-        each->for_each([&](heap_range range, const std::byte*) { all.push_back(range); });
+    for (const auto& each : steps.way_to(version))
+        each.bytes().for_each([&](heap_range range, const std::byte*) { all.push_back(range); });
     return all;
 }
 

@@ -20,7 +20,8 @@ using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
 
 namespace {
 
-constexpr std::uint64_t k_attempts_beside_nobody = 3; // nobody commits meanwhile, but a checkpoint may be under way
+// Nobody commits meanwhile, but a checkpoint may be under way, or one after the other in other processes.
+constexpr std::uint64_t k_attempts = 100;
 
 template <class T>
 T value_of(result<T> found) {
@@ -104,7 +105,7 @@ version_difference heap::diff(std::uint64_t before, std::uint64_t after) const {
         os::file_system& files = *impl->origin.files;
         const std::string& path = impl->engine().path();
         const auto opened = [&](const auto& use) {
-            auto state = inspect::with_last_commit(files, path, k_attempts_beside_nobody, {}, use);
+            auto state = inspect::with_last_commit(files, path, k_attempts, {}, use);
             if (state && !(*state)->problems().empty())
                 detail::raise((*state)->problems().front());
             check(state ? result<void>() : state.error());

@@ -87,6 +87,34 @@ private:
     std::vector<std::byte> read_;
 };
 
+result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, bool is_first, const entry_visitor& f) {
+    for (;; is_first = false) {
+        auto found = all.bytes_at(end.offset, sizeof(history_entry));
+        if (!found)
+            return found.error();
+        if (!*found)
+            return {};
+        history_entry entry{};
+        std::memcpy(&entry, (*found)->data(), sizeof entry);
+        const bool follows =
+            is_first || entry.version == end.commit.version + 1 ||
+            (entry.version == end.commit.version && entry.chain == end.commit.chain); // of the first one, in parts
+        if (entry.magic != format::k_entry_magic || !follows || entry.bytes > file_bytes)
+            return {};
+        auto events = all.bytes_at(end.offset + sizeof entry, align_up(entry.bytes, std::uint64_t{8}));
+        if (!events)
+            return events.error();
+        if (!*events)
+            return {};
+        const auto sound = (*events)->first(static_cast<std::size_t>(entry.bytes));
+        if (entry.checksum != checksum_of(entry, sound, end.checksum))
+            return {};
+        end = {{entry.version, entry.chain}, end.offset + entry_bytes(entry.bytes), entry.checksum};
+        if (f(end, sound) == reading::is_done)
+            return {};
+    }
+}
+
 } // namespace
 
 result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f) {
@@ -100,32 +128,16 @@ result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_v
     const history_header expected = header_of(heap);
     if (!*head || std::memcmp((*head)->data(), &expected, sizeof expected) != 0)
         return false;
-    entry_end end{{}, format::k_history_header_bytes, expected.checksum};
-    for (bool is_first = true;; is_first = false) {
-        auto found = all.bytes_at(end.offset, sizeof(history_entry));
-        if (!found)
-            return found.error();
-        if (!*found)
-            return true;
-        history_entry entry{};
-        std::memcpy(&entry, (*found)->data(), sizeof entry);
-        const bool follows =
-            is_first || entry.version == end.commit.version + 1 ||
-            (entry.version == end.commit.version && entry.chain == end.commit.chain); // of the first one, in parts
-        if (entry.magic != format::k_entry_magic || !follows || entry.bytes > *size)
-            return true;
-        auto events = all.bytes_at(end.offset + sizeof entry, align_up(entry.bytes, std::uint64_t{8}));
-        if (!events)
-            return events.error();
-        if (!*events)
-            return true;
-        const auto sound = (*events)->first(static_cast<std::size_t>(entry.bytes));
-        if (entry.checksum != checksum_of(entry, sound, end.checksum))
-            return true;
-        end = {{entry.version, entry.chain}, end.offset + entry_bytes(entry.bytes), entry.checksum};
-        if (f(end, sound) == reading::is_done)
-            return true;
-    }
+    REM_TRY(read_entries(all, *size, {{}, format::k_history_header_bytes, expected.checksum}, true, f));
+    return true;
+}
+
+result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f) {
+    auto size = file.size();
+    if (!size)
+        return size.error();
+    window all(file, *size);
+    return read_entries(all, *size, from, false, f);
 }
 
 // The file (H5) may have more than the log has, or commits in place of which the heap has others since. What it has from the checkpoint
@@ -177,7 +189,7 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
     return (*file)->sync("history: sync entries of recovered commits"); // what was there, too
 }
 
-result<std::optional<step_tree>> history_file::load(const commit_name& last, const limits& most,
+result<std::optional<step_tree>> history_file::load(const commit_name& last, const std::optional<limits>& most,
                                                     std::uint64_t heap_bytes, std::string& why) {
     const auto none = [&](std::string reason) {
         why = std::move(reason);
@@ -197,13 +209,18 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     step_loader steps(heap_bytes);
     bool is_sound = true;
     std::optional<entry_end> end;
+    std::optional<std::uint64_t> first;
     entry_end newest;
     auto is_ours = for_each_entry(**file, heap_, [&](const entry_end& each, std::span<const std::byte> events) {
         is_sound = steps.add(each.commit.version, events);
         newest = each;
-        if (is_sound && each.commit == last && steps.is_whole())
+        if (!first)
+            first = each.commit.version;
+        const bool begins_later = !most && *first > last.version;
+        if (is_sound && (each.commit == last || begins_later) && steps.is_whole())
             end = each;
-        return is_sound && !end && each.commit.version <= last.version ? reading::goes_on : reading::is_done;
+        return is_sound && !end && (each.commit.version <= last.version || begins_later) ? reading::goes_on
+                                                                                         : reading::is_done;
     });
     if (!is_ours)
         return is_ours.error();
@@ -226,7 +243,8 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     end_ = *end;
     reserved_end_ = std::max(*size, end_.offset);
     rewritten_at_ = std::max(rewritten_from_, 2 * end_.offset);
-    return std::optional(steps.take(most));
+    has_limits_ = !most || steps.has_limits(*most);
+    return std::optional(most ? steps.take(*most) : steps.take());
 }
 
 result<void> history_file::begin(const step_tree& steps, const commit_name& last, unsigned mode) {
@@ -247,6 +265,7 @@ result<void> history_file::begin(const step_tree& steps, const commit_name& last
         return filled.error();
     }
     is_in_the_way_ = false;
+    has_limits_ = true;
     file_ = std::move(*file);
     end_ = end;
     pending_.clear();
@@ -312,6 +331,45 @@ void history_file::add(const commit_name& commit, std::span<const std::byte> eve
     append_entry(pending_, commit, events, end_); // there is room
 }
 
+void history_file::add_of_others(const commit_name& commit, std::span<const std::byte> events) {
+    const auto more = static_cast<std::size_t>(entry_bytes(events.size()));
+    if (pending_.size() + more > pending_.capacity())
+        pending_.reserve(std::max(pending_.size() + more, 2 * pending_.capacity()));
+    add(commit, events);
+}
+
+void history_file::forget_pending(std::uint64_t through) noexcept {
+    std::size_t at = 0;
+    while (at != pending_.size()) {
+        history_entry entry{};
+        std::memcpy(&entry, pending_.data() + at, sizeof entry);
+        if (entry.version > through)
+            break;
+        at += static_cast<std::size_t>(entry_bytes(entry.bytes));
+    }
+    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+result<bool> history_file::read_on(const commit_name& to, const events_visitor& f) {
+    pending_.clear();
+    result<void> used;
+    REM_TRY(for_each_entry_behind(*file_, end_, [&](const entry_end& each, std::span<const std::byte> events) {
+        if (each.commit.version > to.version)
+            return reading::is_done;
+        used = f(each.commit, events);
+        end_ = each;
+        return used && each.commit != to ? reading::goes_on : reading::is_done;
+    }));
+    REM_TRY(std::move(used));
+    return end_.commit == to;
+}
+
+result<void> history_file::write_appended() {
+    auto written = write_pending();
+    synced_ = file_;
+    return written;
+}
+
 result<void> history_file::write_pending() {
     if (pending_.empty())
         return {};
@@ -359,7 +417,10 @@ void history_file::follow(const std::string& path) {
 }
 
 result<void> history_file::cut_to_size() {
-    if (end_.offset >= reserved_end_)
+    auto size = file_->size(); // other processes may have reserved more
+    if (!size)
+        return size.error();
+    if (end_.offset >= *size)
         return {};
     REM_TRY(file_->resize("history: cut to size", end_.offset));
     reserved_end_ = end_.offset;

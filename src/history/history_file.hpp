@@ -41,6 +41,8 @@ enum class reading { goes_on, is_done };
 /// until it ends, or is not sound any more, is told. errc::io; throws std::bad_alloc.
 using entry_visitor = std::function<reading(const entry_end&, std::span<const std::byte> events)>;
 result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f);
+/// The same of those behind a sound entry, which ends there.
+result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f);
 
 /// What the redo log has of a commit.
 struct logged_events {
@@ -61,10 +63,13 @@ public:
         : files_(files), path_(std::move(path)), heap_(heap), rewritten_from_(rewritten_from) {}
 
     /// Returns the steps that led to this commit, with these limits, from the file; none: `why` has the reason in a sentence, and
-    /// the file is not touched before begin(). Fails when the file cannot be read. Throws std::bad_alloc.
-    result<std::optional<step_tree>> load(const commit_name& last, const limits& most, std::uint64_t heap_bytes,
-                                          std::string& why);
+    /// the file is not touched before begin(). Fails when the file cannot be read. Throws std::bad_alloc. Without limits: for a process
+    /// that joins the session of others, whose limits hold. If they began the file later, the steps are those of its beginning.
+    result<std::optional<step_tree>> load(const commit_name& last, const std::optional<limits>& most,
+                                          std::uint64_t heap_bytes, std::string& why);
     [[nodiscard]] bool has_begun() const { return file_ != nullptr; }
+    /// Whether the file says that the limits hold with which the steps are kept, so that whoever reads it comes to the same ones.
+    [[nodiscard]] bool has_limits() const { return has_limits_; }
     /// Makes the file anew, with all these steps, which led to this durable commit. Durable once this returns. A file that is in its
     /// place, and was not loaded, is set aside. errc::no_space leaves all as it was.
     result<void> begin(const step_tree& steps, const commit_name& last, unsigned mode);
@@ -75,6 +80,22 @@ public:
     result<void> reserve(std::size_t event_bytes);
     /// The commit is made. Precondition: reserve() had room for these events.
     void add(const commit_name& commit, std::span<const std::byte> events) noexcept;
+
+    // Of a heap that several processes share. All write the same bytes to the same places, so that it does not matter who does, or who
+    // has done so already. Nobody makes the file anew meanwhile.
+
+    /// The last commit that this process knows the events of.
+    [[nodiscard]] const commit_name& through() const { return end_.commit; }
+    /// Another process has made the next commit. Throws std::bad_alloc.
+    void add_of_others(const commit_name& commit, std::span<const std::byte> events);
+    /// The entries up to this version are durable: another process's checkpoint covers them.
+    void forget_pending(std::uint64_t through) noexcept;
+    /// Goes on to this commit, which another process's checkpoint covers, by the entries in the file; calls `f` with the events of each.
+    /// False: the file does not lead there. Throws std::bad_alloc.
+    using events_visitor = std::function<result<void>(const commit_name&, std::span<const std::byte> events)>;
+    result<bool> read_on(const commit_name& to, const events_visitor& f);
+    /// As write_all(), and the file stays.
+    result<void> write_appended();
 
     /// Hands everything to the file, which is made anew if it has become much larger than the steps need, or could not follow the heap.
     /// Precondition: it was begun once, all commits are durable, and `steps` are those after the last one. Throws std::bad_alloc.
@@ -103,6 +124,7 @@ private:
     std::uint64_t reserved_end_ = 0;
     std::uint64_t rewritten_at_ = 0; // when the file is so long
     bool is_in_the_way_ = false;     // another file has the name
+    bool has_limits_ = false;
 };
 
 } // namespace remanence::history

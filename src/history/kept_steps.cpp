@@ -194,7 +194,7 @@ bool step_loader::add_arrived(event_reader& event, std::uint64_t version) {
     const auto found = event.take<format::arrival_event>();
     if (event.has_failed() || !tree_.states_.contains(found.state))
         return false;
-    const std::vector<delta*> way = tree_.way_to(found.state);
+    const auto way = tree_.way_to(found.state);
     if (found.delta_count != way.size())
         return false;
     std::vector<delta> way_back;
@@ -202,8 +202,7 @@ bool step_loader::add_arrived(event_reader& event, std::uint64_t version) {
         way_back.push_back(delta::read(event, heap_bytes_));
     if (event.has_failed())
         return false;
-    for (std::size_t i = 0; i != way.size(); ++i)
-        *way[i] = std::move(way_back[i]);
+    tree_.go_over(way, way_back);
     tree_.arrive(found.state, version);
     return true;
 }

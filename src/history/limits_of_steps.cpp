@@ -8,17 +8,6 @@
 
 namespace remanence::history {
 
-namespace {
-
-// Of steps in the order of their commits. Those that lead back are applied the other way round, so the first one's bytes win.
-delta merged_in_order_of_commits(std::vector<const delta*> deltas, bool leads_back) {
-    if (leads_back)
-        std::ranges::reverse(deltas);
-    return delta::merged(deltas);
-}
-
-} // namespace
-
 bool step_tree::is_too_much() const {
     return (most_.steps_max != 0 && steps_ > most_.steps_max) || (most_.bytes_max != 0 && bytes_ > most_.bytes_max);
 }
@@ -182,12 +171,19 @@ void step_tree::merge(known_state& step) noexcept {
     }
 }
 
-void step_tree::make_one(known_state& step) {
+// Deltas that lead back are applied the other way round, so the first one's bytes win.
+delta step_tree::as_one(const known_state& step) {
     std::vector<const delta*> deltas;
     for (const delta& each : step.deltas)
         deltas.push_back(&each);
+    if (step.is_on_way)
+        std::ranges::reverse(deltas);
+    return delta::merged(deltas);
+}
+
+void step_tree::make_one(known_state& step) {
     std::list<delta> one;
-    one.push_back(merged_in_order_of_commits(std::move(deltas), step.is_on_way));
+    one.push_back(as_one(step));
     const bool counts = step.is_counted;
     count(step, false);
     step.deltas.swap(one);

@@ -1,6 +1,7 @@
 #include "history/step_tree.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace remanence::history {
@@ -68,14 +69,17 @@ void step_tree::drop_what_is_too_much() noexcept {
     }
 }
 
-// What an open group made is its step, though it may have been going to make more.
+// What an open group made is its step, though it may have been going to make more. Limits that held before let steps go with the next
+// commit, as in the last session.
 void step_tree::begin_session(const limits& most) noexcept {
+    const bool are_others = most != most_;
     most_ = most;
     has_ended_ = false;
     group_depth_ = 0;
     group_step_ = 0;
     is_group_lost_ = false;
-    drop_what_is_too_much();
+    if (are_others)
+        drop_what_is_too_much();
 }
 
 void step_tree::add(states::node_type made, std::uint64_t version, clock::time_point time) noexcept {
@@ -205,32 +209,46 @@ std::uint64_t step_tree::meeting_of(std::uint64_t one, std::uint64_t other) cons
 }
 
 template <class F>
-void step_tree::for_each_on_way(std::uint64_t state, const F& f) {
+void step_tree::for_each_on_way(std::uint64_t state, const F& f) const {
     const std::uint64_t meeting = meeting_of(present_, state);
     for (std::uint64_t here = present_; here != meeting; here = at(here).parent)
-        f(at(here));
-    std::vector<known_state*> forth;
+        f(here, at(here));
+    std::vector<std::uint64_t> forth;
     for (std::uint64_t here = state; here != meeting; here = at(here).parent)
-        forth.push_back(&at(here));
+        forth.push_back(here);
     for (auto each = forth.rbegin(); each != forth.rend(); ++each)
-        f(**each);
+        f(*each, at(*each));
 }
 
-// A step has one delta from here on, so that what is noted of going over it does not depend on when its deltas were joined.
-std::vector<delta*> step_tree::way_to(std::uint64_t state) {
-    std::vector<delta*> way;
-    for_each_on_way(state, [&](known_state& step) {
+// As one delta each, so that what is noted of going over a step does not depend on when its deltas were joined.
+std::vector<step_tree::way_part> step_tree::way_to(std::uint64_t state) const {
+    std::vector<way_part> way;
+    for_each_on_way(state, [&](std::uint64_t version, const known_state& step) {
         if (step.deltas.size() > 1)
-            make_one(step);
-        way.push_back(&step.deltas.front());
+            way.emplace_back(version, as_one(step));
+        else
+            way.emplace_back(version, step.deltas.front());
     });
     return way;
 }
 
+// Here alone the steps change: all processes that share the heap come to the same ones, though one of them has failed to go somewhere.
+void step_tree::go_over(std::span<const way_part> way, std::span<delta> way_back) noexcept {
+    for (std::size_t i = 0; i != way.size(); ++i) {
+        known_state& step = at(way[i].step());
+        const bool counts = step.is_counted;
+        count(step, false);
+        step.deltas.erase(std::next(step.deltas.begin()), step.deltas.end());
+        step.deltas.front() = std::move(way_back[i]);
+        step.bytes = step.deltas.front().bytes();
+        count(step, counts);
+    }
+}
+
 // H1
-delta step_tree::whole_way_to(std::uint64_t state) {
+delta step_tree::whole_way_to(std::uint64_t state) const {
     std::vector<const delta*> way;
-    for_each_on_way(state, [&](known_state& step) {
+    for_each_on_way(state, [&](std::uint64_t /*version*/, const known_state& step) {
         const std::size_t first = way.size();
         for (const delta& each : step.deltas)
             way.push_back(&each);

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace remanence::history {
@@ -31,6 +32,7 @@ struct limits {
     std::uint64_t bytes_max = 0;
     std::uint64_t steps_max = 0;
     when_full then = when_full::oldest_go;
+    friend bool operator==(const limits&, const limits&) = default;
 };
 
 /// One state that can be reached, with the step that led to it.
@@ -99,11 +101,27 @@ public:
     /// All states that can be reached, by version. Throws std::bad_alloc.
     [[nodiscard]] std::vector<step_info> list() const;
 
-    /// The deltas to apply, one after the other, so that memory is as in this state, which exists. Throws std::bad_alloc.
-    [[nodiscard]] std::vector<delta*> way_to(std::uint64_t state);
+    /// What leads over one step.
+    class way_part {
+    public:
+        way_part(std::uint64_t step, const delta& only) : step_(step), only_(&only) {}
+        way_part(std::uint64_t step, delta&& joined) : step_(step), joined_(std::move(joined)) {}
+        [[nodiscard]] std::uint64_t step() const { return step_; }
+        [[nodiscard]] const delta& bytes() const { return only_ != nullptr ? *only_ : joined_; }
+
+    private:
+        std::uint64_t step_;
+        const delta* only_ = nullptr; // null: there are several, which are one here
+        delta joined_{};
+    };
+    /// The deltas to apply, one after the other, so that memory is as in this state, which exists. Valid until the steps change. Throws
+    /// std::bad_alloc.
+    [[nodiscard]] std::vector<way_part> way_to(std::uint64_t state) const;
     /// All of them as one, to be applied to memory as it is. Throws std::bad_alloc.
-    [[nodiscard]] delta whole_way_to(std::uint64_t state);
-    /// Memory is there now, by a commit of this version; the deltas of way_to() are those of the other sides.
+    [[nodiscard]] delta whole_way_to(std::uint64_t state) const;
+    /// Memory has gone over these steps, and `way_back` is what leads over each of them from the other side. arrive() must follow.
+    void go_over(std::span<const way_part> way, std::span<delta> way_back) noexcept;
+    /// Memory is there now, by a commit of this version.
     void arrive(std::uint64_t state, std::uint64_t version) noexcept;
     /// The present state stays, and those that are kept.
     void forget() noexcept;
@@ -139,7 +157,7 @@ public:
     void append_session(event_bytes& into) const;
     /// What accept() is going to do. Precondition: a commit is staged.
     void append_staged(event_bytes& into) const;
-    /// What arrive() is going to do, when the deltas of way_to(state) have become these.
+    /// What go_over() and arrive() are going to do.
     static void append_arrival(event_bytes& into, std::uint64_t state, std::span<const delta> way_back);
     // What forget(), keep(), drop() and squash() are going to do.
     static void append_forgetting(event_bytes& into);
@@ -215,10 +233,12 @@ private:
     void remove_if_passed(std::uint64_t version) noexcept;
     void join_to_child(known_state& step, states::iterator child) noexcept;
     void merge(known_state& step) noexcept;
+    /// Throws std::bad_alloc.
+    [[nodiscard]] static delta as_one(const known_state& step);
     /// Throws std::bad_alloc, and then nothing has changed.
     void make_one(known_state& step);
     template <class F>
-    void for_each_on_way(std::uint64_t state, const F& f);
+    void for_each_on_way(std::uint64_t state, const F& f) const;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
 
     limits most_;

@@ -44,7 +44,7 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     REM_TRY(opened->memory_.begin());
     if (opened->heap_.shared && !joins)
         REM_TRY(opened->begin_to_share());
-    if (options.history)
+    if (options.history && !opened->is_shared())
         REM_TRY(opened->begin_history());
     opened->open_time_ = std::chrono::steady_clock::now() - started;
     return opened;
@@ -436,6 +436,8 @@ result<void> engine::begin_to_share() {
             return made.error();
         REM_TRY(session_.await(*made, log::durability::durable));
     }
+    if (options_.history)
+        REM_TRY(share_history());
     const format::superblock& super = heap_.store->super();
     REM_TRY(heap_.shared->others->become_ready(identity_of(*heap_.store), follower_->state(),
                                                {super.sequence, super.checkpoint_version, super.log_begin}));
@@ -451,6 +453,8 @@ void engine::begin_sharing() {
 result<void> engine::join() {
     REM_TRY(session_.join(options_.read_only ? os::access::read_only : os::access::read_write));
     begin_sharing();
+    if (options_.history)
+        REM_TRY(join_history());
     auto followed = follower_->begin(*heap_.shared->ruling);
     others()->let_go();
     others()->unpin();
@@ -504,8 +508,17 @@ result<void> engine::publish(log::durability how) {
     const std::lock_guard alone(locks_.at_store);
     if (session_.version() == others()->visible())
         return {};
-    others()->publish(follower_->state());
     const std::lock_guard allocation(locks_.allocation);
+    return publish_locked(how);
+}
+
+result<void> engine::publish_locked(log::durability how) {
+    others()->publish(follower_->state());
+    if (has_history() && history_->differs_from_others()) {
+        health_.lack_memory();
+        is_of_no_version_ = true; // this process can do nothing more; the others go on
+        return {};
+    }
     return checkpoints_.begin_if_due(last_scope_, last_pages_, how);
 }
 
@@ -609,10 +622,19 @@ result<void> engine::follow_locked(bool takes_over) {
     return health_.poison_if_failed(std::move(followed));
 }
 
+// Nothing pinned the version of memory, and another process's fold may have passed it: then pages of the image are not those of the
+// superblock that this process knows.
+bool engine::is_image_newer() const {
+    return others()->fold_target() > session_.version() ||
+           others()->checkpoint_sequence() != heap_.store->super().sequence;
+}
+
 // Else they would be in another process's commit, or lost.
 result<void> engine::refuse_stray_changes() {
     memory_.allocator().flush();
     auto changed = heap_.view->collector().holds_changes(memory_.unused_pages());
+    if (!changed && changed.why().code == errc::corrupt && is_image_newer())
+        return {}; // there is nothing to compare with; following brings the page forward, or maps it anew
     if (!changed)
         return changed.error();
     if (!*changed)

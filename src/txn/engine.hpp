@@ -275,6 +275,8 @@ private:
     /// With both locks held. What a new heap is made of before anything is in it is no loss.
     void tell(const change_listener& listener, const change::change_set& changes);
     [[gnu::weak]] result<void> begin_history();
+    [[gnu::weak]] result<void> share_history();
+    [[gnu::weak]] result<void> join_history();
     // Of a history that is kept: the record of a commit gets what the commit is to it.
     [[nodiscard]] history::commit_name last_commit() const { return {session_.version(), session_.chain()}; }
     [[gnu::weak]] result<void> keep_events(pending_commit& commit);
@@ -291,6 +293,8 @@ private:
     [[gnu::weak]] result<void> stay();
     result<void> begin_to_share();
     void begin_sharing();
+    /// With both locks held, and the last commit as durable as that.
+    result<void> publish_locked(log::durability how);
     void tell_of_poison() noexcept;
     void give_up_turn() noexcept;
     result<void> join();
@@ -299,6 +303,7 @@ private:
     [[nodiscard]] bool is_reading();
     std::optional<std::uint64_t> read_on();
     result<void> refuse_stray_changes();
+    [[nodiscard]] bool is_image_newer() const;
     result<void> close_shared();
     result<void> close_alone();
     result<void> close_finished();

@@ -67,6 +67,10 @@ result<recover::log_place> follower::follow_superblock(const share::ruling_check
     auto reached = accept_again(ruling, is_passed ? ruling.version : session_.version(), &newer);
     if (reached)
         REM_TRY(is_passed ? view_.follow_image() : view_.settler().settle_all_but(newer));
+    if (reached && history_ != nullptr && is_passed)
+        REM_TRY(history_->follow_passed({ruling.version, store_.super().chain}, store_.image().bytes()));
+    else if (history_ != nullptr)
+        history_->note_checkpoint(ruling.version);
     return reached;
 }
 
@@ -243,7 +247,7 @@ result<void> follower::apply(const recover::scanned_record& record, into where) 
             return bytes.error();
         log::apply_ranges(each, *bytes);
     }
-    return {};
+    return history_ != nullptr && where == into::store_and_memory ? history_->follow(record) : result<void>();
 }
 
 // Only now: a fold may have been overwriting a page when it was copied, and its last change mends that.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "history/history_file.hpp"
 #include "recover/scan.hpp"
 #include "share/coordination.hpp"
 #include "store/heap_file.hpp"
@@ -20,6 +21,21 @@
 
 namespace remanence::txn {
 
+/// Does to the history what other processes' commits did. Each function throws std::bad_alloc; what fails leaves it of no version.
+class history_follower {
+public:
+    history_follower() = default;
+    history_follower(const history_follower&) = delete;
+    history_follower& operator=(const history_follower&) = delete;
+    virtual ~history_follower() = default;
+    /// The next commit.
+    virtual result<void> follow(const recover::scanned_record& record) = 0;
+    /// A checkpoint that covers it has passed this process: its records are gone.
+    virtual result<void> follow_passed(const history::commit_name& checkpoint, std::uint64_t heap_bytes) = 0;
+    /// Another process's checkpoint covers the commits up to this one.
+    virtual void note_checkpoint(std::uint64_t version) noexcept = 0;
+};
+
 /// Its functions are weak, as those of share::coordination. Callers hold both locks of the heap, nobody is in a section of it, and
 /// nothing uncommitted is in memory.
 class follower {
@@ -27,6 +43,9 @@ public:
     /// All must outlive it.
     follower(share::coordination& others, store::heap_file& store, view::memory_view& view, session& commits)
         : others_(others), store_(store), view_(view), session_(commits) {}
+
+    /// From now on `history` hears of what is followed. It must outlive this, or what is followed.
+    void tell(history_follower& history) { history_ = &history; }
 
     /// Whether something has been committed elsewhere, or a superblock written, that this process does not have. `own`: the sequence
     /// of the superblock that this process's own checkpoint under way writes; 0: there is none.
@@ -68,6 +87,7 @@ private:
     store::heap_file& store_;
     view::memory_view& view_;
     session& session_;
+    history_follower* history_ = nullptr;            // null: the heap has none
     std::map<std::uint64_t, std::uint32_t> changed_; // pages, and the checksums that they are to have in the end
 };
 

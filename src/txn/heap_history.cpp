@@ -179,14 +179,14 @@ result<void> heap_history::apply(std::uint64_t state) {
     way_back_.clear();
     way_back_.reserve(way_.size());
     destination_ = state;
-    for (const history::delta* each : way_) {
-        for (const heap_range& pages : each->pages())
+    for (const auto& each : way_) {
+        for (const heap_range& pages : each.bytes().pages())
             REM_TRY(view_.announce(pages.offset, pages.bytes));
     }
     try {
-        for (const history::delta* each : way_) {
-            way_back_.push_back(each->other_side(view_.base()));
-            each->apply(view_.base());
+        for (const auto& each : way_) {
+            way_back_.push_back(each.bytes().other_side(view_.base()));
+            each.bytes().apply(view_.base());
         }
     } catch (const std::bad_alloc&) {
         take_back();
@@ -197,8 +197,7 @@ result<void> heap_history::apply(std::uint64_t state) {
 
 // H1
 void heap_history::arrive(std::uint64_t version) noexcept {
-    for (std::size_t i = 0; i != way_.size(); ++i)
-        *way_[i] = std::move(way_back_[i]);
+    steps_.go_over(way_, way_back_);
     way_.clear();
     way_back_.clear();
     steps_.arrive(destination_, version);
@@ -249,7 +248,8 @@ void heap_history::describe_forgetting() {
 
 result<void> heap_history::reserve_events(const history::commit_name& last,
                                           const std::function<result<void>()>& make_durable) {
-    file_->follow(store::history_path(names_->heap()));
+    if (!is_shared_) // else whoever is the last brings it to the heap's name
+        file_->follow(store::history_path(names_->heap()));
     if (!file_->has_begun()) {
         REM_TRY(make_durable());
         auto mode = heap_->permissions();
@@ -271,8 +271,9 @@ result<bool> heap_history::move(bool is_clean) {
     auto mode = heap_->permissions();
     if (!mode)
         return mode.error();
-    file_->follow(store::history_path(names_->heap()));
-    REM_TRY(file_->write_all(steps_, *mode));
+    if (!is_shared_ || is_clean)
+        file_->follow(store::history_path(names_->heap()));
+    REM_TRY(is_shared_ && !is_clean ? file_->write_appended() : file_->write_all(steps_, *mode));
     if (is_clean)
         REM_TRY(file_->cut_to_size());
     return true;
@@ -316,6 +317,8 @@ result<void> engine::commit_described() {
     pending_commit commit{commit_scope::everything, {}};
     committer_.take_record(commit);
     REM_TRY(add_described(commit));
+    if (is_shared())
+        others()->begin_writing();
     REM_TRY(committer_.reserve(commit));
     REM_TRY(committer_.write_nothing(*commit.record));
     history_->add_events(last_commit());
@@ -342,7 +345,7 @@ result<void> engine::forget_history() {
         REM_TRY(session_.await(session_.version(), log::durability::durable));
         history_->steps().forget();
         history_->steps().arrive(history_->steps().present(), session_.version());
-        return {};
+        return is_shared() ? publish_locked(log::durability::durable) : result<void>();
     }
     history_->steps().forget();
     return {};

@@ -10,6 +10,7 @@
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
 #include "txn/checkpoint_run.hpp"
+#include "txn/follower.hpp"
 #include "txn/heap_names.hpp"
 #include "view/memory_view.hpp"
 
@@ -27,7 +28,7 @@ namespace remanence::txn {
 
 /// Its functions are weak, as those of share::coordination: a program has them if it calls link_history(). Callers hold both locks of
 /// the heap.
-class heap_history final : public history_mover {
+class heap_history final : public history_mover, public history_follower {
 public:
     /// The history begins with the present state, of this version. `view` must outlive it.
     [[gnu::weak]] static std::unique_ptr<heap_history> make(const history::limits& most, std::uint64_t version,
@@ -82,7 +83,8 @@ public:
     [[gnu::weak]] result<void> keep(os::file_system& files, os::file& heap, const heap_names& names,
                                     const history::heap_uuid& uuid, const history::commit_name& last,
                                     std::uint64_t heap_bytes, std::uint64_t rewritten_from);
-    [[nodiscard]] bool is_kept() const { return file_ && (!steps_.has_ended() || steps_.has_kept()); }
+    /// Of a shared heap each commit has its entry, be it empty, so that all processes know up to where they have followed.
+    [[nodiscard]] bool is_kept() const { return file_ && (is_shared_ || !steps_.has_ended() || steps_.has_kept()); }
     /// Why no steps of earlier sessions are there; empty: they are, or nobody asked.
     [[nodiscard]] const std::string& why_new() const { return why_new_; }
 
@@ -105,6 +107,22 @@ public:
     /// For a checkpoint. Throws std::bad_alloc.
     [[gnu::weak]] result<bool> move(bool is_clean) override;
     [[gnu::weak]] result<void> sync() override;
+
+    // In a heap that several processes share (shared_history.cpp). Each has all steps, and does to them what the others' records say.
+
+    /// Others may open the heap from now on, and find the file, with the limits that hold for all. `last`: the last commit, which is
+    /// durable. errc::no_space. Throws std::bad_alloc.
+    result<void> share(const history::commit_name& last);
+    /// Joins those that have it open: the steps are those of this commit, or of a later one that they have made. errc::corrupt: nothing
+    /// leads there. Throws std::bad_alloc.
+    result<void> join(os::file_system& files, os::file& heap, const heap_names& names, const history::heap_uuid& uuid,
+                      const history::commit_name& at, std::uint64_t heap_bytes, std::uint64_t rewritten_from);
+    result<void> follow(const recover::scanned_record& record) override;
+    result<void> follow_passed(const history::commit_name& checkpoint, std::uint64_t heap_bytes) override;
+    void note_checkpoint(std::uint64_t version) noexcept override;
+    /// Whether a lack of memory has left steps here that are not those of the other processes.
+    [[nodiscard]] bool differs_from_others() const { return is_shared_ && steps_.has_lacked_memory(); }
+
     /// Whether apply() has brought memory to another state than that of the last commit.
     [[nodiscard]] bool is_elsewhere() const { return destination_ != steps_.present(); }
 
@@ -114,6 +132,8 @@ public:
 private:
     heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
     result<void> check_may_go() const;
+    result<void> follow(const history::commit_name& commit, std::span<const std::byte> events,
+                        std::uint64_t heap_bytes);
     [[gnu::weak]] void begin_description();
     [[nodiscard]] bool is_too_large(const history::delta& before) const;
     [[gnu::weak]] void add_pages(const change::change_set& changes, history::delta& before) const;
@@ -124,15 +144,16 @@ private:
     history::step_tree steps_;
     view::memory_view& view_;
     const std::string path_;
-    std::uint64_t destination_ = 0;             // of apply()
-    std::vector<history::delta*> way_;          // there
-    std::vector<history::delta> way_back_;      // in the order of way_
-    os::file* heap_ = nullptr;                  // its file, if the history is kept
-    const heap_names* names_ = nullptr;         // likewise
-    std::optional<history::history_file> file_; // none: it ends with the session
-    history::event_bytes events_;               // of the next commit
-    bool owes_session_ = true;                  // no commit has told of this session
+    std::uint64_t destination_ = 0;                 // of apply()
+    std::vector<history::step_tree::way_part> way_; // there
+    std::vector<history::delta> way_back_;          // in the order of way_
+    os::file* heap_ = nullptr;                      // its file, if the history is kept
+    const heap_names* names_ = nullptr;             // likewise
+    std::optional<history::history_file> file_;     // none: it ends with the session
+    history::event_bytes events_;                   // of the next commit
+    bool owes_session_ = true;                      // no commit has told of this session
     std::string why_new_;
+    bool is_shared_ = false;
 };
 
 /// Brings the functions above into the program, and does nothing.

@@ -113,7 +113,11 @@ result<void> engine::change_steps(const std::function<void(history::event_bytes&
     }
     change(); // the commit is in the log, durable or not
     history_->steps().arrive(history_->steps().present(), session_.version());
-    return session_.await(session_.version(), log::durability::durable);
+    REM_TRY(session_.await(session_.version(), log::durability::durable));
+    if (!is_shared())
+        return {};
+    const std::lock_guard allocation(locks_.allocation);
+    return publish_locked(log::durability::durable);
 }
 
 result<std::uint64_t> engine::keep(std::string_view name) {

@@ -181,7 +181,8 @@ result<shared_access> attach(os::file_system& files, const std::string& path, co
     if (!mode)
         return mode.error();
     auto attached = while_in_use(k_creator_has_lock, [&] {
-        return share::coordination::attach(files, **file, path, *mode, where_it_may_be(options));
+        return share::coordination::attach(files, **file, path, *mode, where_it_may_be(options),
+                                           options.history.has_value());
     });
     if (!attached)
         return attached.error();

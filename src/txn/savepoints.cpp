@@ -10,6 +10,7 @@ result<std::uint64_t> savepoints::make(std::size_t depth) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
     const std::lock_guard allocation(locks_.allocation);
+    REM_TRY(give_up_unchanged());
     if (!view_.spiller().spilled().is_empty()) {
         return fail(errc::exhausted,
                     "the section has changed more than memory may hold, and part of it is in the heap's file "
@@ -23,6 +24,17 @@ result<std::uint64_t> savepoints::make(std::size_t depth) {
     made_.push_back({next_, depth, std::move(*pages)});
     spiller_.hold(true);
     return next_++;
+}
+
+// What a checkpoint has written may be spilled like what was changed since, so that a section which changed little finds chunks spilled.
+result<void> savepoints::give_up_unchanged() {
+    if (view_.spiller().spilled().is_empty())
+        return {};
+    auto unchanged = view_.collector().unchanged_spilled();
+    if (!unchanged)
+        return unchanged.error();
+    return health_.poisoning_without_memory(
+        [&] { return health_.poison_if_failed(view_.spiller().give_up(*unchanged)); });
 }
 
 result<void> savepoints::roll_back_to(std::uint64_t number) {

@@ -26,8 +26,8 @@ public:
         : locks_(locks), view_(view), memory_(memory), spiller_(spiller), health_(state) {}
 
     /// Returns its number; no other of this heap ever has it. `depth` is that of the section. From here on nothing is spilled until
-    /// the last savepoint has ended. errc::exhausted when something was spilled already; errc::poisoned. Throws std::bad_alloc.
-    /// O(pages written in the section).
+    /// the last savepoint has ended. errc::exhausted when changes were spilled already; errc::poisoned. Throws std::bad_alloc.
+    /// O(pages written in the section), and bytes of what was spilled.
     result<std::uint64_t> make(std::size_t depth);
     /// Memory becomes what it was then, and the savepoints that were made later end. errc::invalid_argument when it has ended; a
     /// failure to read what is committed poisons. O(pages written in the section).
@@ -53,6 +53,7 @@ private:
     void keep_first(std::size_t count) noexcept;
     [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept;
     result<void> restore_last();
+    result<void> give_up_unchanged();
 
     heap_locks& locks_;
     view::memory_view& view_;

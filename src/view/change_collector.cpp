@@ -165,6 +165,18 @@ result<bool> change_collector::holds_changes(const page_predicate& is_unused) {
     return false;
 }
 
+result<std::vector<std::uint64_t>> change_collector::unchanged_spilled() {
+    std::vector<std::uint64_t> unchanged;
+    for (const std::uint64_t chunk : spilled_.chunks()) {
+        auto differs = spilled_differs(chunk);
+        if (!differs)
+            return differs.error();
+        if (!*differs)
+            unchanged.push_back(chunk);
+    }
+    return unchanged;
+}
+
 // Memory that is in use by what a checkpoint has written may be spilled, too: then it is just what is committed.
 result<bool> change_collector::spilled_differs(std::uint64_t chunk) {
     const heap_range all = memory_.range_of(chunk);

@@ -80,6 +80,8 @@ public:
     /// Whether memory differs from what is committed; it ends at the first chunk that does. What was spilled counts by what it holds,
     /// though collect() finds each such chunk. Complexity: as collect(), and all bytes of spilled chunks.
     result<bool> holds_changes(const page_predicate& is_unused);
+    /// Returns the spilled chunks that hold what is committed. O(bytes of spilled chunks).
+    result<std::vector<std::uint64_t>> unchanged_spilled();
     /// Makes those of whole chunks; collect() leaves most of them to be made, so that they are not waited for before the first
     /// byte is written. Memory must be as it was then. From any thread; it allocates nothing.
     void make_checksums(change::change_set& changes) const noexcept;

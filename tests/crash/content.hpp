@@ -50,6 +50,8 @@ struct known_past {
     std::vector<std::shared_ptr<const content>> states; // that undo and redo lead to; null: the one that memory is in
     std::size_t state = 0;                              // that one
     std::map<std::string, std::shared_ptr<const content>> kept; // by name; null, likewise
+    std::map<std::uint64_t, std::shared_ptr<const content>>
+        by_version{}; // all states that there ever were; null, likewise
 };
 
 /// Cheap to copy: versions share the pieces they have in common.

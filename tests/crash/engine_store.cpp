@@ -212,16 +212,10 @@ public:
     std::string steps() override {
         if (!keeps_history_)
             return {};
-        return engine_->with_steps([](const auto& steps) {
-            std::string all;
-            for (const auto& each : steps.list()) {
-                all += std::to_string(each.version) + " after " + std::to_string(each.parent.value_or(0)) + ' ' +
-                       each.name + " [" + each.kept + "] " + std::to_string(each.bytes) +
-                       (each.is_present ? " bytes *\n" : " bytes\n"); // its time differs from run to run on real disks
-            }
-            return all + std::to_string(steps.undo_depth()) + " back, " + std::to_string(steps.redo_depth()) +
-                   " forth\n";
-        });
+        return steps_in_words(*engine_);
+    }
+    std::vector<std::uint64_t> way() override {
+        return engine_->has_history() ? way_through(*engine_) : std::vector<std::uint64_t>();
     }
     std::uint64_t undo_depth() override {
         return engine_->with_steps([](const auto& steps) { return steps.undo_depth(); });
@@ -335,6 +329,33 @@ private:
 };
 
 } // namespace
+
+std::string steps_in_words(const txn::engine& of) {
+    return of.with_steps([](const auto& steps) {
+        std::string all;
+        for (const auto& each : steps.list()) {
+            all += std::to_string(each.version) + " after " + std::to_string(each.parent.value_or(0)) + ' ' +
+                   each.name + " [" + each.kept + "] " + std::to_string(each.bytes) +
+                   (each.is_present ? " bytes *\n" : " bytes\n"); // its time differs from run to run on real disks
+        }
+        return all + std::to_string(steps.undo_depth()) + " back, " + std::to_string(steps.redo_depth()) + " forth\n";
+    });
+}
+
+std::vector<std::uint64_t> way_through(const txn::engine& of) {
+    return of.with_steps([](const auto& steps) {
+        std::map<std::uint64_t, std::uint64_t> parents;
+        for (const auto& each : steps.list())
+            parents[each.version] = each.parent.value_or(0);
+        std::vector<std::uint64_t> way;
+        for (std::uint64_t left = steps.undo_depth(), here = steps.present(); left != 0; --left)
+            way.push_back(here = parents[here]);
+        std::ranges::reverse(way);
+        for (std::uint64_t i = 0; i <= steps.redo_depth(); ++i)
+            way.push_back(steps.after_present(i));
+        return way;
+    });
+}
 
 std::uint64_t& schedule_seed() {
     static std::uint64_t seed = 1;

@@ -4,6 +4,10 @@
 #include "store.hpp"
 #include "txn/engine.hpp"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace remanence::crash {
 
 /// Small chunks and a fixed base, so that heaps are small and the same each time.
@@ -18,6 +22,10 @@ enum class sections { ordinary, announced, declared, watched, among_threads };
 /// one go, dragged out, or not until somebody has to wait for it. One makes durable what was committed lazily or
 /// asynchronously. With `watched` one spills, and nobody else looks at memory.
 enum class checkpointing { at_one_go, in_background };
+/// All steps of its history.
+std::string steps_in_words(const txn::engine& of);
+/// As store::way() has it.
+std::vector<std::uint64_t> way_through(const txn::engine& of);
 /// What these moments are drawn by, with the heap's version: 1, unless it is set.
 std::uint64_t& schedule_seed();
 open_function engine(txn::engine_options options = small_heap_options(), sections kind = sections::ordinary,

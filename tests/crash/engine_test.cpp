@@ -154,14 +154,14 @@ TEST(points_on_full_disk, are_refused_and_come_to_nothing) {
     EXPECT_GT(markers["asynchronous commit comes to nothing"], 3);
 }
 
-/// The names of call sites in the sources of store, log, history and txn, and how many calls have each. A name begins with the
-/// layer that it belongs to; so no call that is given its site by a caller is missed either.
+/// The names of call sites in the sources of store, log, history, txn and api, and how many calls have each. A name begins with the
+/// layer that it belongs to, or with "branch"; so no call that is given its site by a caller is missed either.
 std::map<std::string, int> sites_in_sources() {
-    const std::regex site(R"re("((?:store|log|history): [^"]*)")re");
+    const std::regex site(R"re("((?:store|log|history|branch): [^"]*)")re");
     const std::regex call(
         R"re((?:write|write_direct|write_durable|sync|resize|reserve|punch|rename_to_new|rename_over|remove|sync_directory)\(\s*"([^"]*)")re");
     std::map<std::string, int> found;
-    for (const char* layer : {"store", "log", "history", "txn"}) {
+    for (const char* layer : {"store", "log", "history", "txn", "api"}) {
         for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIR) / layer)) {
             std::ifstream stream(file.path());
             const std::string text(std::istreambuf_iterator<char>(stream), {});
@@ -218,7 +218,9 @@ std::vector<workload> telling_workloads() {
                              "moving_log_tight",
                              "kept_history",
                              "kept_history_of_few_steps",
-                             "failing_kept_history"})
+                             "failing_kept_history",
+                             "undo_branches",
+                             "killed_undo_branch"})
         found.push_back(named(name));
     return found;
 }

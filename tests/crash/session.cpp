@@ -143,8 +143,11 @@ void session::adopt(std::unique_ptr<store> opened, bool was_absent) {
 void session::adopt_past() {
     states_ = {committed_};
     state_ = 0;
+    by_version_.clear();
     is_in_group_ = false;
     has_group_step_ = false;
+    if (const auto way = store_->way(); !way.empty())
+        by_version_[way[static_cast<std::size_t>(store_->undo_depth())]] = committed_;
     const known_past* const known = committed_->past();
     if (known == nullptr || known->steps.empty())
         return;
@@ -156,12 +159,35 @@ void session::adopt_past() {
     states_[state_] = committed_;
     for (const auto& [name, state] : known->kept)
         kept_[name] = state ? state : committed_;
+    for (const auto& [version, state] : known->by_version)
+        by_version_[version] = state ? state : committed_;
+}
+
+// Of the states that the session knows: what the store names in between ends the way.
+void session::follow_limits() {
+    const std::vector<std::uint64_t> way = store_->way();
+    if (way.empty())
+        return;
+    const auto present = static_cast<std::size_t>(store_->undo_depth());
+    by_version_[way[present]] = committed_;
+    std::size_t first = present;
+    while (first != 0 && by_version_.contains(way[first - 1]))
+        --first;
+    states_.clear();
+    for (std::size_t i = first; i != way.size() && by_version_.contains(way[i]); ++i)
+        states_.push_back(by_version_[way[i]]);
+    state_ = present - first;
 }
 
 void session::note_past() {
-    known_past known{store_->steps(), states_, state_, kept_};
+    follow_limits();
+    known_past known{store_->steps(), states_, state_, kept_, by_version_};
     known.states[state_].reset();
     for (auto& [name, state] : known.kept) {
+        if (state == committed_)
+            state.reset();
+    }
+    for (auto& [version, state] : known.by_version) {
         if (state == committed_)
             state.reset();
     }

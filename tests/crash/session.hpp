@@ -213,6 +213,8 @@ private:
     void check_branches();
     /// The state that was just committed is the last one to be undone.
     void add_state();
+    /// Limits may have let go, or joined, steps on the way.
+    void follow_limits();
     /// The last commit has the history that the store has now.
     void note_past();
     void adopt_past();
@@ -247,6 +249,8 @@ private:
     std::shared_ptr<const content> committed_;
     std::vector<std::shared_ptr<const content>> states_; // that undo and redo lead to
     std::size_t state_ = 0;                              // that memory is in
+    std::map<std::uint64_t, std::shared_ptr<const content>>
+        by_version_; // all that there were since the heap was opened
     std::map<std::string, std::shared_ptr<const content>> kept_;
     std::map<std::string, promise::branch> branches_;
     bool is_in_group_ = false;

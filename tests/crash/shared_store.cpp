@@ -1,11 +1,14 @@
 #include "shared_store.hpp"
 
+#include "engine_store.hpp"
 #include "session.hpp"
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,14 +34,49 @@ public:
 
     result<void> commit(log::durability how) override {
         ++commits_;
-        if (commits_ % k_period == k_dies && how == log::durability::durable)
-            return commit_and_die();
+        if (commits_ % k_period == k_dies && how == log::durability::durable && !is_in_group_)
+            return commit_and_die([this] { return writer().make_commit(); });
         REM_TRY(writer().commit(how));
-        writer().end_turn();
-        REM_TRY(let_other_read());
-        if (!reading_)
-            writing_ ^= 1;
-        return take_turn();
+        return give_turn();
+    }
+    result<void> undo(std::uint64_t steps) override {
+        return go([=, this] { return writer().undo(steps, log::durability::durable); });
+    }
+    result<void> redo(std::uint64_t steps) override {
+        return go([=, this] { return writer().redo(steps, log::durability::durable); });
+    }
+    result<void> keep(const std::string& name) override {
+        auto kept = writer().keep(name);
+        return kept ? give_turn() : kept.error();
+    }
+    result<void> restore_kept(const std::string& name) override {
+        return go([&, this] { return writer().restore(kept_as(name), log::durability::durable); });
+    }
+    result<void> drop(const std::string& name) override {
+        REM_TRY(writer().drop_kept(kept_as(name)));
+        return give_turn();
+    }
+    result<void> squash(std::uint64_t steps) override {
+        REM_TRY(writer().squash(steps));
+        return give_turn();
+    }
+    void begin_group() override {
+        is_in_group_ = true;
+        writer().with_steps([](auto& steps) { steps.begin_group("group"); });
+    }
+    void end_group() override {
+        is_in_group_ = false;
+        writer().with_steps([](auto& steps) { steps.end_group(); });
+    }
+    std::string steps() override { return writer().has_history() ? steps_in_words(writer()) : std::string(); }
+    std::vector<std::uint64_t> way() override {
+        return writer().has_history() ? way_through(writer()) : std::vector<std::uint64_t>();
+    }
+    std::uint64_t undo_depth() override {
+        return writer().with_steps([](const auto& steps) { return steps.undo_depth(); });
+    }
+    std::uint64_t redo_depth() override {
+        return writer().with_steps([](const auto& steps) { return steps.redo_depth(); });
     }
     result<std::uint64_t> commit_async() override {
         REM_TRY(commit(log::durability::durable));
@@ -92,18 +130,51 @@ private:
         return taken ? result<void>() : taken.error();
     }
 
+    /// After a commit. A group is one process's.
+    result<void> give_turn() {
+        const std::string left = steps();
+        writer().end_turn();
+        REM_TRY(let_other_read());
+        if (!reading_ && !is_in_group_)
+            writing_ ^= 1;
+        REM_TRY(take_turn());
+        if (steps() != left)
+            throw violation("the next process has other steps:\n" + steps() + "and not\n" + left);
+        return {};
+    }
+
+    result<void> go(const std::function<result<std::uint64_t>()>& where) {
+        ++commits_;
+        if (reading_) // in the place of a thread, too: chunks that move may need a superblock first
+            REM_TRY(other().let_fold_pass());
+        if (commits_ % k_period == k_dies)
+            return commit_and_die(where);
+        auto version = where();
+        if (!version)
+            return version.error();
+        REM_TRY(writer().publish(log::durability::durable));
+        return give_turn();
+    }
+
+    static txn::engine::find_state kept_as(const std::string& name) {
+        return [name](const txn::heap_history& of) { return of.kept_state(std::string_view(name)); };
+    }
+
     // The commit is in the log, perhaps not on the device, and nobody was told: whoever has the turn next finds it, and makes it durable.
-    result<void> commit_and_die() {
-        auto version = writer().make_commit();
+    result<void> commit_and_die(const std::function<result<std::uint64_t>()>& make) {
+        auto version = make();
         if (!version)
             return version.error();
         REM_TRY(writer().await(*version, log::durability::lazy));
+        const std::string left = steps();
         end_reading();
         engines_[writing_].reset();
         writing_ ^= 1;
         REM_TRY(take_turn());
         if (writer().version() != *version)
             throw violation("who takes over does not find the commit of who died");
+        if (steps() != left)
+            throw violation("who takes over has other steps:\n" + steps() + "and not\n" + left);
         auto again = open_one_();
         if (!again)
             return again.error();
@@ -154,6 +225,7 @@ private:
     std::array<std::unique_ptr<txn::engine>, 2> engines_;
     std::size_t writing_ = 0;
     std::uint64_t commits_ = 0;
+    bool is_in_group_ = false;
     std::optional<std::vector<std::byte>> reading_; // what the other one saw when its section began
 };
 
@@ -161,6 +233,8 @@ private:
 
 open_function shared_engines(txn::engine_options options) {
     txn::link_follower();
+    if (options.history)
+        txn::link_history();
     options.is_shared = true;
     options.when_taken = txn::when_base_taken::elsewhere;
     return [options = std::move(options)](os::file_system& files, const std::string& path) {

@@ -3,6 +3,9 @@
 #include "shared_store.hpp"
 #include "workload_parts.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace remanence::crash {
 
 namespace {
@@ -73,7 +76,9 @@ void cut_commits_in_turn(session& program, session::cut how) {
 std::vector<workload> sharing_workloads() {
     workload in_turn{"shared", shared_with(k_tight), {commit_in_turn}};
     in_turn.cost = 4;
-    return {in_turn, killed("shared_killed", shared_with(k_tight), cut_commits_in_turn, 8)};
+    std::vector<workload> all{in_turn, killed("shared_killed", shared_with(k_tight), cut_commits_in_turn, 8)};
+    std::ranges::move(shared_undo_workloads(), std::back_inserter(all));
+    return all;
 }
 
 } // namespace remanence::crash

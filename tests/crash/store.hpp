@@ -53,6 +53,9 @@ public:
     virtual void end_group() {}
     /// All steps of a history that is kept over sessions, in words; empty: there is none such.
     virtual std::string steps() { return {}; }
+    /// The states that undo() and redo() lead through, from the oldest to the one where redo() ends, by version; limits may have let
+    /// states between them go. Empty: there is no history.
+    virtual std::vector<std::uint64_t> way() { return {}; }
     /// How far undo() and redo() can go.
     virtual std::uint64_t undo_depth() { return 0; }
     virtual std::uint64_t redo_depth() { return 0; }

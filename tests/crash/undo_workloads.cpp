@@ -1,4 +1,5 @@
 // Commits that are undone and redone. Each undo is a commit of its own, so a power loss leaves what was before it or what is after.
+#include "shared_store.hpp"
 #include "workload_parts.hpp"
 
 namespace remanence::crash {
@@ -395,7 +396,47 @@ void branch_cut_short(session& program, session::cut how) {
     program.verify();
 }
 
+open_function shared_with_history(std::uint64_t log_limit_bytes, std::uint64_t steps_max = 1000) {
+    txn::engine_options options = small_heap_options();
+    options.log_limit_bytes = log_limit_bytes;
+    options.log_bytes_max = k_roomy;
+    options.history = {.steps_max = steps_max};
+    options.history_kept = true;
+    options.history_rewritten_from = 16 * KiB;
+    return shared_engines(options);
+}
+
 } // namespace
+
+// As many steps as limits leave are a matter of the engines; that both have the same ones, of shared_store.
+std::vector<workload> shared_undo_workloads() {
+    return {
+        {.name = "shared_history",
+         .open = shared_with_history(k_tight),
+         .phases = {kept_history, kept_history},
+         .cost = 4},
+        {.name = "shared_history_of_bulk",
+         .open = shared_with_history(k_roomy),
+         .phases = {kept_history_of_bulk},
+         .cost = 4},
+        {.name = "shared_history_of_few_steps",
+         .open = shared_with_history(k_tight, 4),
+         .phases = {kept_history},
+         .cost = 4},
+        {.name = "shared_versions",
+         .open = shared_with_history(k_tight),
+         .phases = {versions_over_sessions},
+         .cost = 4},
+        {.name = "shared_versions_of_few_steps",
+         .open = shared_with_history(k_tight, 3),
+         .phases = {versions_over_sessions},
+         .cost = 4},
+        killed("shared_history_killed", shared_with_history(k_roomy), kept_history_cut_short, 8),
+        failing("shared_history_failing", shared_with_history(k_roomy), kept_history_cut_short,
+                simulation::failed_sync::xfs, 8),
+        killed("shared_changes_of_history_killed", shared_with_history(k_roomy), changes_of_history_cut_short, 8),
+    };
+}
 
 std::vector<workload> undo_workloads() {
     return {
@@ -443,6 +484,9 @@ std::vector<workload> undo_workloads() {
         {.name = "undo_branches_tight", .open = engine_with_history(k_tight), .phases = {branches, branches}},
         {.name = "kept_undo_and_versions_tight",
          .open = engine_with_kept_history(k_tight, checkpointing::at_one_go, 1000),
+         .phases = {versions_over_sessions}},
+        {.name = "kept_undo_and_versions_of_few_steps",
+         .open = engine_with_kept_history(k_tight, checkpointing::at_one_go, 3),
          .phases = {versions_over_sessions}},
         killed("killed_kept_undo_changes", engine_with_kept_history(k_roomy), changes_of_history_cut_short),
         failing("failing_kept_undo_changes", engine_with_kept_history(k_roomy), changes_of_history_cut_short,

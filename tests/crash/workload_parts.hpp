@@ -75,6 +75,8 @@ std::vector<workload> short_memory_workloads();
 std::vector<workload> stretch_workloads();
 /// Commits that are undone and redone.
 std::vector<workload> undo_workloads();
+/// The same, of one history that two processes have. They are among the sharing_workloads().
+std::vector<workload> shared_undo_workloads();
 /// Heaps that two processes share; none of engine_workloads(), since on real files the two would be told apart by more.
 std::vector<workload> sharing_workloads();
 

@@ -1,5 +1,6 @@
 // Every allocation fails of a section that follows what another process has committed: whoever lacks memory hears of it, and keeps
 // neither the lock of the sections nor the turn to write.
+#include "api/heap_impl.hpp"
 #include "failing_new.hpp"
 #include "support/temp_dir.hpp"
 
@@ -15,14 +16,19 @@
 #include <csignal>
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace remanence::faults {
 namespace {
 
-heap_options shared_heap() {
-    return {.access = sharing::processes, .reserve_bytes = 64U << 20U, .chunk_bytes = 64U << 10U};
+heap_options shared_heap(bool with_history) {
+    heap_options options{.access = sharing::processes, .reserve_bytes = 64U << 20U, .chunk_bytes = 64U << 10U};
+    if (with_history)
+        options.history = {.steps_max = 5, .kept_over_sessions = true};
+    return options;
 }
 
 using numbers = vector<std::uint64_t>;
@@ -30,14 +36,14 @@ using numbers = vector<std::uint64_t>;
 /// Another process, which commits once for each byte that it is sent, and sends that back.
 class committer {
 public:
-    explicit committer(const std::filesystem::path& path) {
+    committer(const std::filesystem::path& path, const heap_options& how) {
         if (::pipe(orders_) != 0 || ::pipe(answers_) != 0)
             throw std::runtime_error("no pipe");
         id_ = ::fork();
         if (id_ != 0)
             return;
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        heap mine = heap::open(path, shared_heap());
+        heap mine = heap::open(path, how);
         auto& list = mine.root<numbers>("numbers");
         char order = 0;
         while (::read(orders_[0], &order, 1) == 1) {
@@ -72,20 +78,31 @@ private:
     pid_t id_ = 0;
 };
 
-TEST(failing_allocations_of_sharing, are_heard_of_and_keep_nobody_waiting) {
+enum class section { reading, writing, undoing };
+
+class failing_allocations_of_sharing : public testing::TestWithParam<bool> {};
+
+TEST_P(failing_allocations_of_sharing, are_heard_of_and_keep_nobody_waiting) {
     const auto dir = test::temp_dir::in_memory();
-    committer other(dir / "h");
-    ASSERT_TRUE(other.commits());
+    const heap_options how = shared_heap(GetParam());
+    auto other = std::make_unique<committer>(dir / "h", how);
+    ASSERT_TRUE(other->commits());
     std::uint64_t failed = 0;
-    for (const bool writes : {false, true}) {
+    std::uint64_t poisoned = 0;
+    for (const section what : {section::reading, section::writing, section::undoing}) {
+        if (what == section::undoing && !GetParam())
+            continue;
         for (std::uint64_t n = 0;; ++n) {
-            SCOPED_TRACE((writes ? "writing, allocation " : "reading, allocation ") + std::to_string(n));
-            heap h = heap::open(dir / "h", shared_heap());
-            ASSERT_TRUE(other.commits());
+            SCOPED_TRACE("section " + std::to_string(static_cast<int>(what)) + ", allocation " + std::to_string(n));
+            heap h = heap::open(dir / "h", how);
+            ASSERT_TRUE(other->commits());
             bool is_heard = false;
             allocations() = {.armed = true, .from_then_on = false, .left = n};
             try {
-                writes ? h.write([] {}) : h.read([] {});
+                if (what == section::undoing)
+                    h.undo();
+                else
+                    what == section::writing ? h.write([] {}) : h.read([] {});
             } catch (const std::bad_alloc&) {
                 is_heard = true;
             } catch (const error& e) {
@@ -97,7 +114,15 @@ TEST(failing_allocations_of_sharing, are_heard_of_and_keep_nobody_waiting) {
                 ++failed;
                 EXPECT_TRUE(is_heard || allocations().was_optional);
             }
-            ASSERT_TRUE(other.commits()) << "the turn to write is kept";
+            // In the midst of a commit it poisons the heap in all processes; those that open it again go on.
+            const bool is_poisoned = what == section::undoing && detail::impl_of(h).engine().others()->is_poisoned();
+            if (is_poisoned) {
+                ++poisoned;
+                EXPECT_TRUE(is_heard);
+                other.reset();
+            } else {
+                ASSERT_TRUE(other->commits()) << "the turn to write is kept";
+            }
             try {
                 h.close(); // which the lock of the sections would keep
             } catch (const error& e) {
@@ -105,15 +130,31 @@ TEST(failing_allocations_of_sharing, are_heard_of_and_keep_nobody_waiting) {
             } catch (const std::bad_alloc&) {
                 EXPECT_TRUE(is_heard);
             }
+            if (is_poisoned) {
+                {
+                    const heap gone = std::move(h);
+                }
+                other = std::make_unique<committer>(dir / "h", how);
+                ASSERT_TRUE(other->commits());
+            }
             if (!struck)
                 break;
         }
     }
     EXPECT_GT(failed, 20U);
-    std::cout << failed << " allocations failed\n";
-    heap h = heap::open(dir / "h", shared_heap());
+    std::cout << failed << " allocations failed, " << poisoned << " of them in the midst of a commit\n";
+    heap h = heap::open(dir / "h", how);
     EXPECT_TRUE(h.verify().clean());
+    if (GetParam()) {
+        const std::uint64_t depth = h.undo_depth(); // what was undone last is a branch
+        EXPECT_GE(depth, 4U);
+        h.undo(depth);
+        h.redo(depth);
+    }
 }
+
+INSTANTIATE_TEST_SUITE_P(histories, failing_allocations_of_sharing, testing::Bool(),
+                         [](const auto& instance) { return instance.param ? "kept" : "none"; });
 
 } // namespace
 } // namespace remanence::faults

@@ -83,18 +83,29 @@ public:
     }
     other_process(const other_process&) = delete;
     other_process& operator=(const other_process&) = delete;
+    /// Nothing happens when it has ended: its number is -1 then, which is that of all processes to kill().
     void kill() {
+        if (id_ <= 0)
+            return;
         ::kill(id_, SIGKILL);
         (void)wait();
     }
     void stop() { // returns when it is
+        if (id_ <= 0)
+            throw std::logic_error("this process has ended");
         ::kill(id_, SIGSTOP);
         ::waitpid(id_, nullptr, WUNTRACED);
     }
-    void go_on() { ::kill(id_, SIGCONT); }
+    void go_on() {
+        if (id_ <= 0)
+            throw std::logic_error("this process has ended");
+        ::kill(id_, SIGCONT);
+    }
     [[nodiscard]] int id() const { return id_; }
     /// Its exit status; -1 when a signal ended it.
     int wait() {
+        if (id_ <= 0)
+            throw std::logic_error("this process has ended");
         int status = 0;
         ::waitpid(std::exchange(id_, -1), &status, 0);
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -201,7 +201,7 @@ static void misuse(int id) {
 
 int main(int count, char** arguments) {
     CHECK(count >= 3);
-    struct cattr how = {.directory = arguments[1]};
+    struct cattr how = {.directory = arguments[1], .symbol_names = getenv("SYMBOL_NAMES") != NULL};
     CHECK(pCSetAttr(0, &how) == 0);
     srand((unsigned)getpid());
     const char* const command = arguments[2];

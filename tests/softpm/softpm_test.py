@@ -160,6 +160,31 @@ class Restarts(Programs):
         self.succeeds(self.program("-O2"), self.files, "rounds", 3)
         self.fails("was built anew since", self.program("-O1"), self.files, "check")
 
+    def test_a_program_that_was_built_anew_finds_code_and_constants_by_name_when_asked(self):
+        names = {**os.environ, "SYMBOL_NAMES": "1"}
+        self.succeeds(self.program("-O2"), self.files, "rounds", 3, env=names)
+        self.fails("It has their names", self.program("-O1"), self.files, "check")
+        for number, options in enumerate((["-O1"], ["-O0", "-fPIE", "-pie"], ["-O3", "-flto", "-DUNUSED_BY_ANYBODY"], ["-O2"])):
+            with self.subTest(options):
+                self.assertIn(f" {3 + 2 * number} points", self.succeeds(self.program(*options), self.files, "rounds", 2, env=names))
+        os.rename(self.program("-O0"), self.folder / "another name")
+        self.assertIn(" 11 points", self.succeeds(self.folder / "another name", self.files, "check", env=names))
+        self.is_whole()
+
+    def test_a_name_that_is_gone_or_there_twice_is_an_error_that_names_it(self):
+        names = {**os.environ, "SYMBOL_NAMES": "1"}
+        self.succeeds(self.program("-O2"), self.files, "rounds", 3, env=names)
+        self.fails("(heavy, which is not there now)", self.program("-O2", "-Dheavy=ponderous"), self.files, "check", env=names)
+        twin = self.folder / "twin.c"
+        twin.write_text("__attribute__((used, retain)) static long light(long of) { return of; }", encoding="utf-8")
+        self.fails("(light, of which there are several)", self.program("-O2", twin), self.files, "check", env=names)
+        self.succeeds(self.program("-O2"), self.files, "check")
+        self.is_whole()
+
+    def test_names_are_stored_only_when_asked(self):
+        self.succeeds(self.program("-O2"), self.files, "rounds", 3)
+        self.fails("(it stored none)", self.program("-O1"), self.files, "check", env={**os.environ, "SYMBOL_NAMES": "1"})
+
     def test_a_second_program_is_refused_while_the_first_runs(self):
         program = self.program()
         with subprocess.Popen([program, self.files, "rounds", "1000000"], stdout=subprocess.PIPE, text=True) as first:
@@ -171,6 +196,68 @@ class Restarts(Programs):
     def test_too_few_addresses_end_the_program_with_a_sentence(self):
         program = self.program()
         self.fails("ulimit -v", "/bin/sh", "-c", f"ulimit -v 4000000 && exec {program} {self.files} check")
+
+
+class Large(Programs):
+    """large.c: what lies where it lay is not looked at as a whole."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = compiled(self.folder / "large", "-O2", HERE / "large.c")
+
+    def grows(self, nodes, env=None):
+        result = run(self.program, self.files, "grow", nodes, env=env)
+        self.assertEqual(result.returncode, -signal.SIGKILL, result.stdout + result.stderr)
+        return re.search(r"leaked (0x\w+)", result.stdout)[1], re.search(r"root (0x\w+)", result.stdout)[1]
+
+    def finds(self, block, nodes):
+        return self.succeeds(self.program, self.files, "find", nodes, block).endswith("\nfound\n")
+
+    def test_restores_at_their_own_addresses_are_right_and_look_at_all_after_growth(self):
+        block, place = self.grows(100_000)
+        self.assertTrue(self.finds(block, 2_000), "the first restore has to find out what is reachable")
+        block, again = self.grows(2_000)
+        self.assertEqual(again, place)
+        # That restore has looked. Now the memory has hardly grown: blocks that nothing reaches are not looked for.
+        block, again = self.grows(2_000)
+        self.assertFalse(self.finds(block, 30_000))
+        for _ in range(4):
+            block, again = self.grows(2_000)
+        self.assertEqual(again, place)
+        self.assertFalse(self.finds(block, 30_000))
+        block, _ = self.grows(50_000)
+        self.assertTrue(self.finds(block, 100_000))
+        self.is_whole()
+
+    def test_what_came_and_went_between_two_points_is_not_logged(self):
+        self.assertEqual(run(self.program, self.files, "churn", 50).returncode, -signal.SIGKILL)
+        logged = re.search(r"per commit +([0-9.]+) bytes of records", self.succeeds(REM, "stat", self.files / "softpm-1.rem"))
+        self.assertLess(float(logged[1]), 5_000)  # of 50,000
+        self.succeeds(self.program, self.files, "find", 0, 0)
+
+    def test_they_are_right_at_other_addresses_in_between(self):
+        _, place = self.grows(100_000)
+        for _ in range(3):
+            self.grows(2_000)
+        _, moved = self.grows(2_000, self.occupying(place))
+        self.assertNotEqual(moved, place)
+        for _ in range(3):
+            self.grows(3_000)
+        self.is_whole()
+
+
+class Sites(Programs):
+    def test_a_place_whose_blocks_became_guests_allocates_in_their_container(self):
+        for options in ("-O0", "-O2"):
+            program = compiled(self.folder / "sites", options, HERE / "sites.c")
+            self.assertIn("0 and 0 nodes\nnew\n", self.succeeds(program, self.files, cwd=self.folder))
+            self.assertIn("1100 and 1100 nodes\nagain\n", self.succeeds(program, self.files, cwd=self.folder))
+            report = (self.folder / "report").read_text(encoding="utf-8")
+            guests = sum(int(line.split()[0]) for line in report.splitlines() if "of other memory" in line)
+            self.assertEqual(guests, 200, report)  # a hundred nodes with their texts, of this process before its first point
+            self.is_whole()
+            for file in self.files.iterdir():
+                file.unlink()
 
 
 class Hostile(Programs):
@@ -305,7 +392,7 @@ class Moved(Programs):
 class Generated(Programs):
     """Programs by chance (generate.py), as they print plainly, and when they were killed and found their memory at another place."""
 
-    COUNT = int(os.environ.get("SOFTPM_PROGRAMS", 100))
+    COUNT = int(os.environ.get("SOFTPM_PROGRAMS", 24))
     AT_ONCE = 2
     OPTIONS = ("-O0", "-O1", "-O2", "-O3 -mavx2", "-Os", "-O2 -flto")
 
@@ -474,6 +561,63 @@ class Versions(Programs):
         self.assertRegex(text, r" 16  struct > \+0 \(on by \+\d \+\d\) > \+24\n")
         kept = int(re.search(r"report: (\d+) blocks", text)[1])
         self.assertEqual(kept, 1 + 3 * 1050)  # the struct; leaves, texts and cells
+
+
+class Sanitized(Programs):
+    """The runtime under AddressSanitizer and UndefinedBehaviorSanitizer, in programs that are compiled as always, with marks elsewhere; and its blocks under
+    ThreadSanitizer, which has no room for marks anywhere."""
+
+    WRAPPED = ("malloc", "calloc", "realloc", "reallocarray", "free", "memalign", "aligned_alloc", "posix_memalign", "valloc", "malloc_usable_size")
+
+    def sanitized(self, source, *options):
+        build = pathlib.Path(REMCC).resolve().parents[1]
+        made = self.folder / source.stem
+        self.succeeds("clang-19", *options, "-O1", "-g", f"-I{HERE.parents[1] / 'bindings/softpm/include'}", "-c", source, "-o", f"{made}.o")
+        libraries = [build / "bindings/softpm/libremanence-softpm-sanitized.a", build / "libremanence.a"]
+        wraps = [f"-Wl,--wrap={each}" for each in self.WRAPPED]
+        self.succeeds("g++", "-fsanitize=address,undefined", f"{made}.o", *libraries, *wraps, "-pthread", "-Wl,--build-id", "-o", made)
+        return made
+
+    def marked(self, name):
+        plugin = pathlib.Path(REMCC).resolve().parents[1] / "lib/remanence-softpm-pass-sanitized.so"
+        return self.sanitized(HERE / f"{name}.c", f"-fpass-plugin={plugin}")
+
+    def sound(self, *command, **options):
+        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "SYMBOL_NAMES": "1"}
+        return self.succeeds(*command, env=environment, **options)
+
+    def test_points_and_restores_are_sound_under_sanitizers(self):
+        program = self.marked("restart")
+        self.sound(program, self.files, "rounds", 5)
+        place = re.search(r"root (0x\w+)", self.sound(program, self.files, "check"))[1]
+        self.assertNotIn(place, self.sound(program, self.files, "taken", place, 4))
+        self.sound(program, self.files, "misuse")
+        self.assertIn(" 9 points", self.sound(program, self.files, "check"))
+
+    def test_guests_versions_places_and_threads_are_sound_under_sanitizers(self):
+        self.sound(self.marked("guests"), self.files, 6)
+        for program, commands in (("versions", (["grow", 500], ["keep"], ["grow", 100], ["back", 1], ["report", self.folder / "report"])), ("sites", ([],)), ("threads", (["1"],))):
+            files = self.folder / program
+            made = self.marked(program).rename(self.folder / f"{program}.program")
+            files.mkdir()
+            for command in commands:
+                with self.subTest(program, command=command):
+                    self.sound(made, files, *command, cwd=self.folder)
+
+    def test_a_fault_in_the_runtime_is_noticed(self):
+        # The control: a call that gives the runtime less memory than it says.
+        source = self.folder / "wrong.c"
+        source.write_text("#include <softpm.h>\n#include <stdlib.h>\nint main(void) { struct cattr* how = calloc(1, 8); pCSetAttr(0, how); return 0; }", encoding="utf-8")
+        self.fails("heap-buffer-overflow", self.sanitized(source))
+
+    def test_blocks_and_places_that_allocate_are_sound_under_sanitizers(self):
+        root = HERE.parents[1]
+        sources = [HERE / "arena_test.cpp", *(root / "bindings/softpm/runtime" / f"{name}.cpp" for name in ("arena", "sites")), root / "src/os/quick_mutex.cpp"]
+        for kind in ("thread", "address,undefined"):
+            with self.subTest(kind):
+                options = ["-std=c++20", "-O1", "-g", f"-fsanitize={kind}", "-fno-sanitize-recover=all", f"-I{root / 'src'}", f"-I{root / 'bindings/softpm'}"]
+                self.succeeds("clang++-19", *options, *sources, "-o", self.folder / "arena_test")
+                self.succeeds(self.folder / "arena_test", SEED)
 
 
 class Threads(Programs):

@@ -44,6 +44,8 @@ struct cattr {
     const char*
         directory; /* where files of containers lie; NULL: where the program runs. They are called softpm-MAGIC.rem */
     int versions_max; /* that pVersion() keeps: older ones are removed. 0: all stay */
+    int symbol_names; /* points store names of what pointers to code and variables lead to, and a restore by a program that was built anew finds these
+                         by name (static ones, too), and texts by their characters, instead of being an error. What it finds must mean the same. */
 };
 
 /*

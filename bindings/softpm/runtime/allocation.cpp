@@ -5,6 +5,7 @@
 #include "audit.hpp"
 #include "memory.hpp"
 #include "shadow.hpp"
+#include "sites.hpp"
 #include "world.hpp"
 
 #include <algorithm>
@@ -19,12 +20,24 @@
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
 
+// Under AddressSanitizer, in the runtime's tests, its malloc is behind ours, which the linker puts in front (--wrap).
+#ifdef REMANENCE_SOFTPM_SANITIZED
+#define REM_FRONT(name) __wrap_##name
+#define REM_BEHIND(name) __real_##name
+#else
+#define REM_FRONT(name) name
+#define REM_BEHIND(name) __libc_##name
+#endif
+
 extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* block, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-void __libc_free(void* block);
+void* REM_BEHIND(malloc)(std::size_t bytes);
+void* REM_BEHIND(calloc)(std::size_t count, std::size_t bytes);
+void* REM_BEHIND(realloc)(void* block, std::size_t bytes);
+void* REM_BEHIND(memalign)(std::size_t alignment, std::size_t bytes);
+void REM_BEHIND(free)(void* block);
+#ifdef REMANENCE_SOFTPM_SANITIZED
+std::size_t REM_BEHIND(malloc_usable_size)(void* block);
+#endif
 }
 
 namespace {
@@ -33,16 +46,23 @@ using namespace remanence::softpm;
 
 constexpr std::size_t k_alignment = 16;
 
-/// Inline, so that who called the function that calls it is known.
-[[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment) {
+/// In this arena; null: where the program's place allocates, which this was called from. Inline, so that who called the function that calls it is known.
+[[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment,
+                                             arena* in = nullptr) {
     const critical_section here;
-    arena& in = current_arena();
-    const std::size_t room = &in == &volatile_arena() ? bytes + 1 : bytes;
-    void* const got = room < bytes ? nullptr : in.allocate(room, alignment);
+    const void* const site = __builtin_return_address(0);
+    if (in == nullptr && has_sites()) [[unlikely]]
+        in = arena_of_site(address_of(site));
+    if (in == nullptr)
+        in = &current_arena();
+    const std::size_t room = in == &volatile_arena() ? bytes + 1 : bytes;
+    void* const got = room < bytes ? nullptr : in->allocate(room, alignment);
     if (got == nullptr) [[unlikely]]
         errno = ENOMEM;
-    else if (is_audit_on()) [[unlikely]]
-        note_allocation(got, bytes, __builtin_return_address(0));
+    else if (has_sites()) [[unlikely]]
+        note_site(got, address_of(site));
+    if (got != nullptr && is_audit_on()) [[unlikely]]
+        note_allocation(got, bytes, site);
     return got;
 }
 
@@ -68,8 +88,9 @@ bool free_in_arena(void* pointer) {
     return true;
 }
 
-[[gnu::always_inline]] inline void* move(void* pointer, std::size_t old_bytes, std::size_t bytes) {
-    void* const got = allocate(bytes);
+/// A block of a container stays in it.
+[[gnu::always_inline]] inline void* move(arena& of, void* pointer, std::size_t old_bytes, std::size_t bytes) {
+    void* const got = allocate(bytes, k_alignment, &of == &volatile_arena() ? nullptr : &of);
     if (got == nullptr)
         return nullptr;
     const std::size_t kept = std::min(old_bytes, bytes);
@@ -90,7 +111,7 @@ bool free_in_arena(void* pointer) {
         end_for_a_wild_pointer("realloc()", pointer);
     if (bytes < old.bytes && bytes >= old.bytes / 4) // one byte less: see above
         return pointer;
-    return move(pointer, old.bytes, bytes);
+    return move(of, pointer, old.bytes, bytes);
 }
 
 bool overflows(std::size_t count, std::size_t bytes) {
@@ -117,7 +138,7 @@ bool is_power_of_two(std::size_t number) { return number != 0 && (number & (numb
     if (text == nullptr)
         return nullptr;
     char* const got = copy_text(text, std::strlen(text));
-    __libc_free(text);
+    REM_BEHIND(free)(text);
     return got;
 }
 
@@ -244,58 +265,64 @@ REM_EXPORT char* softpm_getcwd_chk(char* into, std::size_t room, std::size_t /*k
 // ---- in front of the C library's ----
 // W1: whoever calls them, they are critical sections.
 
-REM_EXPORT void* malloc(std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(malloc)(std::size_t bytes) {
     const critical_section here;
-    return __libc_malloc(bytes);
+    return REM_BEHIND(malloc)(bytes);
 }
-REM_EXPORT void* calloc(std::size_t count, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(calloc)(std::size_t count, std::size_t bytes) {
     const critical_section here;
-    return __libc_calloc(count, bytes);
+    return REM_BEHIND(calloc)(count, bytes);
 }
-REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(memalign)(std::size_t alignment, std::size_t bytes) {
     const critical_section here;
-    return __libc_memalign(alignment, bytes);
+    return REM_BEHIND(memalign)(alignment, bytes);
 }
-REM_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return memalign(alignment, bytes); }
-REM_EXPORT void* valloc(std::size_t bytes) { return memalign(k_page_bytes, bytes); }
-REM_EXPORT int posix_memalign(void** into, std::size_t alignment, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(aligned_alloc)(std::size_t alignment, std::size_t bytes) {
+    return REM_FRONT(memalign)(alignment, bytes);
+}
+REM_EXPORT void* REM_FRONT(valloc)(std::size_t bytes) { return REM_FRONT(memalign)(k_page_bytes, bytes); }
+REM_EXPORT int REM_FRONT(posix_memalign)(void** into, std::size_t alignment, std::size_t bytes) {
     if (!is_power_of_two(alignment) || alignment < sizeof(void*))
         return EINVAL;
-    void* const got = memalign(alignment, bytes);
+    void* const got = REM_FRONT(memalign)(alignment, bytes);
     if (got == nullptr)
         return ENOMEM;
     *into = got;
     return 0;
 }
-REM_EXPORT void free(void* block) {
+REM_EXPORT void REM_FRONT(free)(void* block) {
     if (block == nullptr || free_in_arena(block))
         return;
     const critical_section here;
-    __libc_free(block);
+    REM_BEHIND(free)(block);
 }
-REM_EXPORT void* realloc(void* block, std::size_t bytes) {
+REM_EXPORT void* REM_FRONT(realloc)(void* block, std::size_t bytes) {
     arena* const of = block == nullptr ? nullptr : arena_of(address_of(block));
     if (of == nullptr) {
         const critical_section here;
-        return __libc_realloc(block, bytes);
+        return REM_BEHIND(realloc)(block, bytes);
     }
     if (bytes != 0)
         return reallocate(*of, block, bytes);
     std::free(block); // as the C library does
     return nullptr;
 }
-REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) {
-    return overflows(count, bytes) ? nullptr : realloc(block, count * bytes);
+REM_EXPORT void* REM_FRONT(reallocarray)(void* block, std::size_t count, std::size_t bytes) {
+    return overflows(count, bytes) ? nullptr : REM_FRONT(realloc)(block, count * bytes);
 }
 // What the C library's own call does cannot be called from here, but can be read: the size, with flags, lies before the block.
-REM_EXPORT std::size_t malloc_usable_size(void* block) {
+REM_EXPORT std::size_t REM_FRONT(malloc_usable_size)(void* block) {
     arena* const of = block == nullptr ? nullptr : arena_of(address_of(block));
     if (of == nullptr) {
         if (block == nullptr)
             return 0;
+#ifdef REMANENCE_SOFTPM_SANITIZED
+        return REM_BEHIND(malloc_usable_size)(block);
+#else
         std::size_t size = 0;
         std::memcpy(&size, static_cast<const std::byte*>(block) - sizeof size, sizeof size);
         return (size & ~std::size_t{7}) - ((size & 2U) != 0 ? 2 * sizeof size : sizeof size);
+#endif
     }
     const critical_section here;
     return of->find(address_of(block)).bytes;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <new>
 #include <system_error>
@@ -322,6 +323,24 @@ bool arena::free(void* pointer) noexcept {
     return true;
 }
 
+void arena::clear_free(std::uint32_t page) noexcept {
+    const hold here(lock_);
+    const std::uint32_t entry = parts_.page_table[page];
+    const std::uint32_t first = (entry & k_kind) == k_inside ? page - (entry & ~k_kind) : page;
+    const std::size_t bytes = bytes_from(first);
+    const std::uint32_t count = blocks_from(first);
+    const std::size_t begin = (page - first) * k_page_bytes; // of the page, from the first one
+    const std::size_t end = begin + k_page_bytes;
+    for (std::size_t at = begin; at < end;) {
+        const auto index = static_cast<std::uint32_t>(at / bytes);
+        const std::size_t next =
+            index < count ? std::min((index + 1) * bytes, end) : end; // behind the last one nothing lies
+        if (index >= count || !is_used(first, index))
+            std::memset(begin_of(first) + at, 0, next - at);
+        at = next;
+    }
+}
+
 void arena::exclude(const block& which) {
     const hold here(lock_);
     excluded_[which.begin] = which.bytes;
@@ -353,6 +372,19 @@ void arena::finish_restore() {
             if (used < count)
                 link(page, parts_.page_table[page] & ~k_kind);
         }
+    }
+}
+
+void arena::revive_all() {
+    for (std::uint32_t page = 0, pages = 1; page < *parts_.pages_used; page += pages) {
+        pages = pages_from(page);
+        const std::uint32_t count = blocks_from(page);
+        if (count == 0)
+            give_pages(page, pages);
+        std::uint64_t* const bits = bits_of(page);
+        std::fill_n(bits, count / 64, ~std::uint64_t{0});
+        if (count % 64 != 0)
+            bits[count / 64] = (std::uint64_t{1} << (count % 64)) - 1;
     }
 }
 

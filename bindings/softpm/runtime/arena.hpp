@@ -44,6 +44,8 @@ public:
     /// A container does not keep this block, until it is freed.
     void exclude(const block& which);
     [[nodiscard]] const std::map<std::byte*, std::size_t>& excluded() const noexcept { return excluded_; }
+    /// Zeroes what lies on this page and is no part of a block in use.
+    void clear_free(std::uint32_t page) noexcept;
     /// The block in use that has this byte.
     [[nodiscard]] block find(std::uintptr_t address) const noexcept;
     [[nodiscard]] bool contains(std::uintptr_t address) const noexcept {
@@ -62,6 +64,10 @@ public:
     block revive(std::uintptr_t address, bool& is_new) noexcept;
     /// Afterwards: what is left of the page table is free.
     void finish_restore();
+    /// Instead: all blocks of slabs and large blocks that the page table has are in use. O(pages).
+    void revive_all();
+    /// Whether a block may lie there.
+    [[nodiscard]] bool is_in_use(std::uint64_t page) const noexcept { return parts_.page_table[page] != 0; }
     /// Whether a page table from a file can be used: slabs and blocks follow on each other. O(pages).
     [[nodiscard]] bool is_sound() const noexcept;
 

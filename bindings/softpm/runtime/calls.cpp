@@ -115,13 +115,17 @@ std::string describe_lost(const container& of) {
                        "library are NULL now:";
     constexpr std::size_t k_shown = 8;
     for (std::size_t i = 0; i < std::min(k_shown, of.lost().size()); ++i) {
-        char one[80];
-        std::snprintf(one, sizeof one, " at offset %#llx (was %#llx)", // of the container's memory
-                      static_cast<unsigned long long>(of.lost()[i].offset),
-                      static_cast<unsigned long long>(of.lost()[i].value));
+        const lost_pointer& each = of.lost()[i];
+        char one[120];
+        std::snprintf(one, sizeof one,
+                      " at byte %llu of a block of %llu bytes, at %#llx (was %#llx)%s", // of the container's memory
+                      static_cast<unsigned long long>(each.offset - each.block_offset),
+                      static_cast<unsigned long long>(each.block_bytes),
+                      static_cast<unsigned long long>(each.block_offset), static_cast<unsigned long long>(each.value),
+                      i + 1 < of.lost().size() ? "," : ".");
         text += one;
     }
-    return text + (of.lost_count() > k_shown ? " ..." : ".");
+    return text + (of.lost_count() > k_shown ? " ..." : "");
 }
 
 template <class Make>

@@ -164,7 +164,7 @@ void container::open_and_check() {
 }
 
 void container::finish_restore() {
-    restorer work(parts(), *loaded_);
+    restorer work(parts(), *loaded_, attributes.symbol_names != 0);
     try {
         work.run();
     } catch (const std::runtime_error& failure) {
@@ -175,6 +175,7 @@ void container::finish_restore() {
     for (const global_entry& each : listed_->globals)
         look_->globals.push_back({nullptr, each.bytes, each.copy});
     look_->adopt_locks();
+    look_->adopt_modules(work.modules_used());
     add_arena(*blocks_);
 }
 
@@ -228,6 +229,8 @@ void container::take_from(container& other) {
     to.listed.globals = from.listed.globals;
     to.listed.locks = from.listed.locks;
     to.listed.excluded = from.listed.excluded;
+    to.listed.names = from.listed.names;
+    to.listed.pages_walked = 0;
 }
 
 std::filesystem::path container::path_of_version(int version) const {
@@ -327,6 +330,7 @@ void container::refresh_modules() {
 
 void container::look_at_written_pages() {
     look_->begin();
+    look_->stores_names = attributes.symbol_names != 0;
     auto pages = detail::impl_of(*heap_).engine().written_pages();
     if (!pages)
         detail::raise(pages.why());
@@ -334,8 +338,12 @@ void container::look_at_written_pages() {
     const std::uint64_t end = begin + listed_->pages_used * k_page_bytes;
     for (const heap_range& each : *pages)
         for (std::uint64_t at = std::max(each.offset, begin); at < std::min(each.offset + each.bytes, end);
-             at += k_page_bytes)
-            look_->on_written_page((at - begin) / k_page_bytes);
+             at += k_page_bytes) {
+            const std::uint64_t page = (at - begin) / k_page_bytes;
+            // So that what came and went between two points, as a journal in memory, is not logged.
+            blocks_->clear_free(static_cast<std::uint32_t>(page));
+            look_->on_written_page(page);
+        }
     look_->finish();
     if (is_audit_on())
         audit(parts(), *loaded_);

@@ -36,6 +36,8 @@ inline bool is_no_address(std::uint64_t value) {
 struct lost_pointer {
     std::uint64_t offset; // of the word, in the arena
     std::uint64_t value;
+    std::uint64_t block_offset = 0; // of the block that has the word; known after a restore
+    std::uint64_t block_bytes = 0;
 };
 
 /// Calls visit(address) for each word of whole words that is marked with anything.

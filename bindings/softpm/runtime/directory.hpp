@@ -9,7 +9,7 @@
 
 namespace remanence::softpm {
 
-inline constexpr std::uint32_t k_directory_version = 1;
+inline constexpr std::uint32_t k_directory_version = 2;
 inline constexpr const char* k_root_name = "softpm";
 
 /// A block from outside of the container, and where its copy lies in the arena.
@@ -61,11 +61,15 @@ struct directory {
     std::uint64_t pages_used = 0;
     std::uint64_t structure = 0; // the offset of the program's struct in the arena
     std::uint64_t structure_bytes = 0;
+    std::uint64_t pages_walked =
+        0; // pages_used when a restore looked at all that is reachable; those behind it may have garbage
     vector_pi<module_entry> modules;
     vector_pi<guest_entry> guests;
     vector_pi<global_entry> globals;
     vector_pi<lock_entry> locks;
     vector_pi<excluded_entry> excluded;
+    vector_pi<char>
+        names; // symbols of modules that pointers lead to, if the program asked for them (cattr::symbol_names)
 };
 
 } // namespace remanence::softpm

@@ -1,6 +1,8 @@
 #include "discovery.hpp"
 
 #include "memory.hpp"
+#include "sites.hpp"
+#include "symbols.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -51,6 +53,25 @@ void discovery::adopt_locks() {
             locks_[each.offset / k_page_bytes].push_back(each);
 }
 
+void discovery::adopt_modules(const std::vector<module_entry>& lead_to) {
+    for (const module_entry& each : lead_to)
+        note_module(each);
+}
+
+void discovery::note_module(const module_entry& leads_to) {
+    if (&leads_to == last_module_)
+        return;
+    last_module_ = &leads_to;
+    const auto is_same = [&](const module_entry& each) {
+        return each.build_id == leads_to.build_id && each.name == leads_to.name;
+    };
+    const auto known = std::ranges::find_if(modules_used_, is_same);
+    if (known == modules_used_.end())
+        modules_used_.push_back(leads_to);
+    else
+        *known = leads_to; // where it is now
+}
+
 void discovery::begin() {
     ++round_;
     lost_.clear();
@@ -98,6 +119,7 @@ bool discovery::is_pointer(std::uintptr_t word, std::uint8_t& flags) {
         return true;
     case destination::module:
         flags |= k_leads_to_modules;
+        note_module(*loaded_->find(value));
         return true;
     case destination::guest:
         flags |= k_leads_outside;
@@ -105,7 +127,7 @@ bool discovery::is_pointer(std::uintptr_t word, std::uint8_t& flags) {
     case destination::lost:
         flags |= k_leads_outside;
         if (lost_.size() < k_lost_max)
-            lost_.push_back({of_.offset_of(word), value});
+            lost_.push_back({of_.offset_of(word), value, 0, 0});
         return true;
     }
     return false;
@@ -130,6 +152,16 @@ void discovery::on_written_page(std::uint64_t page) {
     }
     if (of_.flags[page] != flags)
         of_.flags[page] = flags;
+}
+
+// To free a block clears its marks, and writes no page.
+void discovery::forget_freed_words(std::uint64_t page) {
+    for (unsigned i = 0; i < content::k_mark_words; ++i) {
+        std::uint64_t& stored = of_.marks[page * content::k_mark_words + i];
+        const std::uint64_t left = stored & pack(marks_at(of_.address_at(page * k_page_bytes) + i * 64 * k_word_bytes));
+        if (stored != left)
+            stored = left;
+    }
 }
 
 bool discovery::is_in_copy(std::uint64_t offset) const {
@@ -162,6 +194,7 @@ void discovery::follow(std::uintptr_t word) {
         known.bytes = found.bytes;
         copies_[known.copy] = known.bytes;
         is_table_changed_ = true;
+        learn_site_of(found.begin, of_.blocks);
     }
     known.round = round_;
     found_.push_back(address_of(found.begin));
@@ -220,11 +253,13 @@ void discovery::drop_guests() {
 void discovery::finish() {
     const std::uint64_t pages = of_.listed.pages_used;
     for (std::uint64_t page = 0; page < pages; ++page) // D1
-        if ((of_.flags[page] & k_leads_outside) != 0)
+        if ((of_.flags[page] & k_leads_outside) != 0) {
+            forget_freed_words(page);
             for_each_marked(of_.address_at(page * k_page_bytes), k_page_bytes, [&](std::uintptr_t word) {
                 if (!is_in_copy(of_.offset_of(word)))
                     follow(word);
             });
+        }
     for (global& each : globals) {
         if (each.variable == nullptr)
             continue;
@@ -248,6 +283,8 @@ void discovery::store_tables() {
     for (const auto& [begin, bytes] : of_.blocks.excluded())
         excluded.push_back({of_.offset_of(address_of(begin)), bytes});
     store_if_changed(of_.listed.excluded, excluded);
+    if (stores_names)
+        store_names();
     if (!is_table_changed_)
         return;
     is_table_changed_ = false;
@@ -260,6 +297,24 @@ void discovery::store_tables() {
     for (const auto& [page, all] : locks_)
         locks.insert(locks.end(), all.begin(), all.end());
     store_if_changed(of_.listed.locks, locks);
+}
+
+// Those of modules that were unloaded stay as they were: pointers to them may be there still.
+void discovery::store_names() {
+    if (names_stored_ == modules_used_.size())
+        return;
+    names_stored_ = modules_used_.size();
+    std::vector<symbols> before;
+    std::string_view stored(of_.listed.names.data(), of_.listed.names.size());
+    while (!stored.empty())
+        before.push_back(symbols::read(stored));
+    std::string now;
+    for (const module_entry& used : modules_used_) {
+        const auto known = std::ranges::find_if(before, [&](const symbols& each) { return each.is_of(used); });
+        (known != before.end() ? *known : symbols::of(used)).write(now);
+    }
+    if (!std::ranges::equal(of_.listed.names, now))
+        of_.listed.names.assign(now.begin(), now.end());
 }
 
 } // namespace remanence::softpm

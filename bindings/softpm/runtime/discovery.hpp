@@ -18,7 +18,14 @@ class discovery {
 public:
     discovery(const content& of, const modules& loaded) : of_(of), loaded_(&loaded) {}
 
-    void set_modules(const modules& loaded) { loaded_ = &loaded; }
+    void set_modules(const modules& loaded) {
+        loaded_ = &loaded;
+        last_module_ = nullptr;
+    }
+    /// Whether points store names of modules that pointers lead to (symbols).
+    bool stores_names = false;
+    /// After a restore: modules to which pointers lead on pages that nobody has written since.
+    void adopt_modules(const std::vector<module_entry>& lead_to);
     /// A variable of the program that the container keeps (pGlobal). `copy` as it was stored by an earlier process, or 0.
     struct global {
         std::byte* variable; // null: stored, and not asked for yet
@@ -63,6 +70,9 @@ private:
     void refresh(std::uint64_t copy, const std::byte* original, std::uint64_t bytes);
     std::uint64_t allocate_copy(std::uint64_t bytes);
     void store_tables();
+    void forget_freed_words(std::uint64_t page);
+    void note_module(const module_entry& leads_to);
+    void store_names();
 
     content of_;
     const modules* loaded_;
@@ -70,6 +80,9 @@ private:
     std::map<std::uint64_t, std::uint64_t> copies_;          // of guests: offset, bytes
     std::vector<std::uint64_t> found_;                       // guests to be copied
     std::map<std::uint64_t, std::vector<lock_entry>> locks_; // by page
+    std::vector<module_entry> modules_used_;                 // that pointers led to, at this point or before
+    const module_entry* last_module_ = nullptr;              // of these, in the list
+    std::uint64_t names_stored_ = 0;                         // of so many of these
     bool is_table_changed_ = true;
     std::uint64_t round_ = 0;
     std::vector<lost_pointer> lost_;

@@ -2,6 +2,7 @@
 
 #include "base/undying.hpp"
 #include "shadow.hpp"
+#include "sites.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -77,6 +78,14 @@ arena* make_volatile(all_arenas& all) {
     all.slots[0].of = made;
     all.count = 1;
     return made;
+}
+
+/// Containers, beside volatile memory.
+bool has_several(const all_arenas& all) {
+    unsigned there = 0;
+    for (unsigned i = 1; i < all.count; ++i)
+        there += all.slots[i].of.load() != nullptr ? 1U : 0U;
+    return there > 1;
 }
 
 } // namespace
@@ -156,6 +165,7 @@ void add_arena(arena& of) {
     if (place == all.count)
         ++all.count;
     all.current = &of;
+    set_has_sites(has_several(all));
 }
 
 void remove_arena(arena& of) noexcept {
@@ -170,6 +180,8 @@ void remove_arena(arena& of) noexcept {
     }
     if (all.current == &of)
         all.current = last;
+    forget_sites_of(of);
+    set_has_sites(has_several(all));
 }
 
 } // namespace remanence::softpm

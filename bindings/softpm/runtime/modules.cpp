@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -76,6 +77,29 @@ const module_entry* modules::same_as(const module_entry& other) const noexcept {
         return each.build_id == other.build_id && each.end - each.begin == other.end - other.begin;
     });
     return found == list_.end() || other.build_id == module_entry{}.build_id ? nullptr : &*found;
+}
+
+std::string file_of(const module_entry& loaded) {
+    struct search {
+        std::uint64_t address;
+        std::string path;
+        bool is_program = true; // the first one is
+    } wanted{loaded.begin, {}};
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* given) {
+            auto& looked_for = *static_cast<search*>(given);
+            const bool is_program = std::exchange(looked_for.is_program, false);
+            for (int i = 0; i < info->dlpi_phnum; ++i) {
+                const ElfW(Phdr)& header = info->dlpi_phdr[i];
+                if (header.p_type != PT_LOAD || info->dlpi_addr + header.p_vaddr != looked_for.address)
+                    continue;
+                looked_for.path = is_program ? "/proc/self/exe" : info->dlpi_name;
+                return 1;
+            }
+            return 0;
+        },
+        &wanted);
+    return wanted.path;
 }
 
 std::uint64_t loads_so_far() {

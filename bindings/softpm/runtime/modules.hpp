@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace remanence::softpm {
@@ -32,6 +33,9 @@ public:
 private:
     std::vector<module_entry> list_; // by address
 };
+
+/// The path of its file: of a module that is loaded now. Empty: it is not.
+[[nodiscard]] std::string file_of(const module_entry& loaded);
 
 /// How often a library was loaded or unloaded so far: the list is as it was while this is.
 [[nodiscard]] std::uint64_t loads_so_far();

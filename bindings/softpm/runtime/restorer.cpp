@@ -1,10 +1,11 @@
 #include "restorer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
-#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include <pthread.h>
 
@@ -13,6 +14,22 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::size_t k_lost_max = 1000;
+constexpr std::uint64_t k_pages_always_walked = 1024;
+
+/// Eight bits as eight marks.
+constexpr std::array<std::uint64_t, 256> k_marks_of_bits = [] {
+    std::array<std::uint64_t, 256> all{};
+    for (unsigned bits = 0; bits < all.size(); ++bits)
+        for (unsigned i = 0; i < 8; ++i)
+            if ((bits >> i & 1U) != 0)
+                all[bits] |= static_cast<std::uint64_t>(mark::pointer) << (i * 8);
+    return all;
+}();
+
+std::string_view file_name(const module_entry& of) {
+    const std::string_view path = of.name.data();
+    return path.substr(path.rfind('/') + 1);
+}
 
 void open_mutex(pthread_mutex_t& lock) {
     const int kind = lock.__data.__kind;
@@ -35,9 +52,10 @@ void open_read_write_lock(pthread_rwlock_t& lock) {
 
 } // namespace
 
-restorer::restorer(const content& of, const modules& loaded)
+restorer::restorer(const content& of, const modules& loaded, bool by_names)
     : of_(of),
       loaded_(loaded),
+      by_names_(by_names),
       old_modules_({of.listed.modules.begin(), of.listed.modules.end()}),
       guests_(of.listed.guests.begin(), of.listed.guests.end()),
       excluded_(of.listed.excluded.begin(), of.listed.excluded.end()),
@@ -45,6 +63,69 @@ restorer::restorer(const content& of, const modules& loaded)
 
 void restorer::run() {
     check_tables();
+    if (may_skip_the_walk() && fix_flagged_pages()) { // R3
+        of_.blocks.revive_all();
+        unpack_marks();
+    } else {
+        walk();
+    }
+    for (lost_pointer& each : lost_) {
+        const block holder = of_.blocks.find(of_.address_at(each.offset));
+        each.block_offset = of_.offset_of(address_of(holder.begin));
+        each.block_bytes = holder.bytes;
+    }
+    open_locks();
+    of_.listed.words_base = of_.blocks.begin_address();
+}
+
+bool restorer::may_skip_the_walk() const {
+    const std::uint64_t used = of_.listed.pages_used;
+    const std::uint64_t walked = of_.listed.pages_walked;
+    return shift_ == 0 && excluded_.empty() && used >= k_pages_always_walked && walked <= used &&
+           used - walked <= walked / 4;
+}
+
+bool restorer::fix_flagged_pages() {
+    std::vector<change> changes;
+    for (std::uint64_t page = 0; page < of_.listed.pages_used; ++page) {
+        if (of_.flags[page] == 0 || !of_.blocks.is_in_use(page))
+            continue;
+        for (unsigned i = 0; i < content::k_mark_words; ++i)
+            for (std::uint64_t bits = of_.marks[page * content::k_mark_words + i]; bits != 0; bits &= bits - 1) {
+                const auto which = static_cast<unsigned>(__builtin_ctzll(bits));
+                const std::uintptr_t word = of_.address_at(page * k_page_bytes + (i * 64 + which) * k_word_bytes);
+                const std::uint64_t value = *pointer_to<std::uint64_t>(word);
+                const std::uint64_t now = value_now(word, value);
+                if (now != value)
+                    changes.push_back({word, now});
+            }
+    }
+    if (missing_count_ != 0) {
+        missing_count_ = lost_count_ = 0;
+        missing_modules_.clear();
+        missing_names_.clear();
+        lost_.clear();
+        return false;
+    }
+    for (const change& each : changes)
+        *pointer_to<std::uint64_t>(each.word) = each.value;
+    return true;
+}
+
+void restorer::unpack_marks() const {
+    for (std::uint64_t page = 0; page < of_.listed.pages_used; ++page) {
+        if (!of_.blocks.is_in_use(page))
+            continue;
+        for (unsigned i = 0; i < content::k_mark_words; ++i) {
+            std::uint64_t bits = of_.marks[page * content::k_mark_words + i];
+            std::uint8_t* into = marks_at(of_.address_at(page * k_page_bytes + i * 64 * k_word_bytes));
+            for (; bits != 0; bits >>= 8U, into += 8)
+                std::memcpy(into, &k_marks_of_bits[bits & 0xffU], 8);
+        }
+    }
+}
+
+void restorer::walk() {
     reach(of_.address_at(of_.listed.structure));
     for (const global_entry& each : of_.listed.globals)
         reach(of_.address_at(each.copy));
@@ -55,8 +136,7 @@ void restorer::run() {
     }
     refuse_missing_modules();
     of_.blocks.finish_restore();
-    open_locks();
-    of_.listed.words_base = of_.blocks.begin_address();
+    of_.listed.pages_walked = of_.listed.pages_used;
 }
 
 void restorer::check_tables() const {
@@ -103,6 +183,17 @@ void restorer::fix_block(const block& which) {
 
 void restorer::fix(std::uintptr_t word) {
     std::uint64_t& value = *pointer_to<std::uint64_t>(word);
+    const std::uint64_t now = value_now(word, value);
+    if (now != value)
+        value = now;
+    if (now == 0)
+        return;
+    set_mark(pointer_to(word), mark::pointer);
+    if (of_.is_inside(now))
+        reach(now);
+}
+
+std::uint64_t restorer::value_now(std::uintptr_t word, std::uint64_t value) {
     std::uint64_t now = value + shift_; // R1
     if (!of_.is_inside(now))
         now = outside(value);
@@ -111,26 +202,14 @@ void restorer::fix(std::uintptr_t word) {
     if (now == 0 && value != 0) {
         ++lost_count_;
         if (lost_.size() < k_lost_max)
-            lost_.push_back({of_.offset_of(word), value});
+            lost_.push_back({of_.offset_of(word), value, 0, 0});
     }
-    if (now != value)
-        value = now;
-    if (now == 0)
-        return;
-    ++pointers_;
-    set_mark(pointer_to(word), mark::pointer);
-    if (of_.is_inside(now))
-        reach(now);
+    return now;
 }
 
 std::uintptr_t restorer::outside(std::uint64_t value) {
-    if (const module_entry* const then = old_modules_.find(value)) {
-        const module_entry* const now = loaded_.same_as(*then);
-        if (now != nullptr)
-            return value - then->begin + now->begin;
-        missing_.emplace_back(then->name.data());
-        return 0;
-    }
+    if (const module_entry* const then = old_modules_.find(value))
+        return in_module(value, *then);
     const auto behind = std::ranges::upper_bound(guests_, value, {}, &guest_entry::address);
     if (behind == guests_.begin())
         return 0;
@@ -138,17 +217,72 @@ std::uintptr_t restorer::outside(std::uint64_t value) {
     return value - before.address <= before.bytes ? of_.address_at(before.copy) + (value - before.address) : 0;
 }
 
+std::uintptr_t restorer::in_module(std::uint64_t value, const module_entry& then) {
+    if (const module_entry* const now = loaded_.same_as(then)) {
+        note_use(*now);
+        return value - then.begin + now->begin;
+    }
+    const std::uintptr_t found = by_names_ ? by_name(value - then.begin, then) : 0;
+    if (found != 0)
+        return found;
+    missing_modules_.emplace(then.name.data());
+    ++missing_count_;
+    return 0;
+}
+
+std::uintptr_t restorer::by_name(std::uint64_t offset, const module_entry& then) {
+    if (!old_names_) {
+        old_names_.emplace();
+        std::string_view stored(of_.listed.names.data(), of_.listed.names.size());
+        while (!stored.empty())
+            old_names_->push_back(symbols::read(stored));
+    }
+    const auto names = std::ranges::find_if(*old_names_, [&](const symbols& each) { return each.is_of(then); });
+    if (names == old_names_->end()) {
+        missing_names_.emplace("it stored none");
+        return 0;
+    }
+    const auto& all = loaded_.list();
+    auto now = std::ranges::find(all, file_name(then), file_name);
+    if (now == all.end()) // the program has another name
+        now = std::ranges::find(all, "/proc/self/exe", file_of);
+    auto known = std::ranges::find_if(new_names_, [&](const symbols& each) { return each.is_of(*now); });
+    if (known == new_names_.end())
+        known = new_names_.insert(known, symbols::of(*now));
+    std::uint64_t found = 0;
+    std::string why;
+    if (!names->find_in(*known, offset, found, why)) {
+        missing_names_.insert(why);
+        return 0;
+    }
+    note_use(*now);
+    return now->begin + found;
+}
+
+void restorer::note_use(const module_entry& which) {
+    if (std::ranges::find(modules_used_, which.begin, &module_entry::begin) == modules_used_.end())
+        modules_used_.push_back(which);
+}
+
 void restorer::refuse_missing_modules() const {
-    if (missing_.empty())
+    if (missing_count_ == 0)
         return;
-    std::set<std::string> names(missing_.begin(), missing_.end());
-    std::string text;
-    for (const std::string& each : names)
-        text += (text.empty() ? "" : ", ") + each;
-    throw std::runtime_error(
-        std::to_string(missing_.size()) + " pointers lead to functions, constants or variables of " + text +
-        ", which is not loaded here, or was built anew since. Restore the container with the program "
-        "that made it");
+    constexpr std::size_t k_shown = 8;
+    const auto joined = [](const std::set<std::string>& all, const char* between) {
+        std::string text;
+        std::size_t shown = 0;
+        for (const std::string& each : all)
+            if (++shown <= k_shown)
+                text += (text.empty() ? "" : between) + each;
+        return shown > k_shown ? text + between + "..." : text;
+    };
+    std::string text = std::to_string(missing_count_) + " pointers lead to functions, constants or variables of " +
+                       joined(missing_modules_, ", ") + ", which is not loaded here, or was built anew since";
+    if (by_names_)
+        text += ", and which its names do not tell (" + joined(missing_names_, "; ") + ")";
+    else if (!of_.listed.names.empty())
+        text += ". It has their names: cattr.symbol_names lets them be found by these";
+    throw std::runtime_error(text + ". Restore the container with the program that made it");
 }
 
 void restorer::open_locks() const {

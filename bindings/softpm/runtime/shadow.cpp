@@ -81,8 +81,11 @@ void clear_marks(const void* begin, std::size_t bytes) {
 }
 
 namespace {
-// Of executables: before the constructors of libraries, whose variables are marked then.
+#ifdef REMANENCE_SOFTPM_SANITIZED // when the sanitizer is ready
+[[gnu::constructor(101)]] void map_early() { map_shadow(); }
+#else // of executables: before the constructors of libraries, whose variables are marked then
 [[gnu::used, gnu::section(".preinit_array")]] void (*const map_early)() = map_shadow;
+#endif
 } // namespace
 
 } // namespace remanence::softpm

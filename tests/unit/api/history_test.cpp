@@ -204,8 +204,8 @@ TEST_P(histories, are_refused_where_there_can_be_none) {
     make_heap(dir_ / "h");
     heap_options shared = options();
     shared.access = sharing::processes;
-    EXPECT_TRUE(is_error(error_of([&] { (void)heap::open(dir_ / "h", shared); }), errc::not_supported, dir_ / "h",
-                         "without one"));
+    EXPECT_TRUE(is_error(error_of([&] { (void)heap::open(dir_ / "h", shared); }), errc::invalid_argument, dir_ / "h",
+                         "history_options::kept_over_sessions"));
     heap_options read_only = options();
     read_only.read_only = true;
     EXPECT_EQ(error_code(error_of([&] { (void)heap::open(dir_ / "h", read_only); })), errc::invalid_argument);

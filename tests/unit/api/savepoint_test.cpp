@@ -3,6 +3,7 @@
 #include "api/heap_impl.hpp"
 #include "unit/api/fixture.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <random>
@@ -397,6 +398,38 @@ TEST(savepoints_of_large_sections, keep_changes_in_memory_and_are_refused_when_s
     });
     EXPECT_EQ(list.size(), 10 * MiB / 8);
     EXPECT_TRUE(h.verify().clean());
+}
+
+// Memory that is in use by what was committed is spilled like changes.
+TEST(savepoints_of_large_sections, do_without_what_was_spilled_and_is_as_committed) {
+    temp_dir dir;
+    heap_options options = small_heap();
+    options.chunk_bytes = 64 * KiB;
+    options.dirty_limit_bytes = 512 * KiB;
+    heap h = heap::open(dir / "h", options);
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.resize(MiB / 2, 1); });
+    h.checkpoint();
+    txn::engine& engine = detail::impl_of(h).engine();
+    h.write([&] {
+        std::fill(list.begin() + 64 * 1024, list.end(), 2);
+        while (engine.spilled_chunks().size() < 10)
+            ASSERT_FALSE(engine.spill_excess());
+        std::fill(list.begin() + 64 * 1024, list.end(), 1);
+        list[7] = 4; // all else is as it was committed
+        ASSERT_FALSE(engine.spilled_chunks().empty());
+        auto here = h.savepoint();
+        list[8] = 5;
+        here.rollback();
+        EXPECT_EQ(list[7], 4U);
+        EXPECT_EQ(list[8], 1U);
+    });
+    EXPECT_TRUE(h.verify().clean());
+    h.close();
+    h = heap::open(dir / "h", options);
+    const auto& found = *h.find_root<numbers>("numbers");
+    EXPECT_EQ(found[7], 4U);
+    EXPECT_EQ(std::count(found.begin(), found.end(), 1U), static_cast<std::ptrdiff_t>(MiB / 2) - 1);
 }
 
 } // namespace

@@ -48,12 +48,13 @@ public:
         remember();
     }
     void go(std::uint64_t to) {
-        const std::vector<delta*> way = steps_.way_to(to);
-        for (delta* each : way) {
-            delta back = each->other_side(memory_.data());
-            each->apply(memory_.data());
-            *each = std::move(back);
+        const auto way = steps_.way_to(to);
+        std::vector<delta> back;
+        for (const auto& each : way) {
+            back.push_back(each.bytes().other_side(memory_.data()));
+            each.bytes().apply(memory_.data());
         }
+        steps_.go_over(way, back);
         steps_.arrive(to, ++version_);
     }
     void go_anywhere() {

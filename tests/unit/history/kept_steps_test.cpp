@@ -44,11 +44,23 @@ event_bytes states_of(const step_tree& steps) {
 /// Memory, its steps, and what is kept of them.
 class kept_steps {
 public:
-    explicit kept_steps(std::uint64_t seed) : dice_(seed), memory_(k_memory_bytes), live_({.steps_max = 12}, 1) {
+    /// `shares`: there is another tree, as in another process, which follows the events, and is the one that changes now and then.
+    explicit kept_steps(std::uint64_t seed, bool shares = false)
+        : dice_(seed),
+          memory_(k_memory_bytes),
+          live_({.bytes_max = shares ? 6 * KiB : 0, .steps_max = 12}, 1),
+          shares_(shares) {
         begin_file();
+        if (!shares_)
+            return;
+        step_loader loader(k_memory_bytes);
+        EXPECT_TRUE(loader.add(events_[0].first, events_[0].second));
+        other_ = loader.take(); // with the same limits
     }
 
     void step() {
+        if (shares_ && below(3) == 0)
+            change_places();
         const std::uint64_t what = below(24);
         if (what < 9)
             commit();
@@ -62,7 +74,7 @@ public:
             drop();
         else if (what == 19)
             squash();
-        else if (what == 20)
+        else if (what == 20 && !shares_)
             begin_session();
         else if (what == 21 && below(10) == 0)
             forget();
@@ -70,6 +82,12 @@ public:
             begin_file();
         else if (what == 23)
             begin_or_end_group();
+    }
+    /// Whether the other process has the same steps.
+    [[nodiscard]] bool are_those_of_others() {
+        follow();
+        return states_of(live_) == states_of(*other_) && live_.present() == other_->present() &&
+               live_.has_ended() == other_->has_ended();
     }
     /// Whether the events make the same steps.
     [[nodiscard]] bool are_kept() const {
@@ -100,8 +118,21 @@ private:
     void begin_file() {
         if (live_.is_in_group())
             return;
+        follow();
         events_.clear();
         events_.push_back({version_, all_of(live_)});
+        followed_ = 1;
+    }
+    void follow() {
+        for (; other_ && followed_ != events_.size(); ++followed_) {
+            step_loader loader(k_memory_bytes, std::move(*other_));
+            EXPECT_TRUE(loader.add(events_[followed_].first, events_[followed_].second));
+            other_ = loader.take();
+        }
+    }
+    void change_places() {
+        follow();
+        std::swap(live_, *other_);
     }
     void commit() {
         delta before;
@@ -131,13 +162,14 @@ private:
         const std::uint64_t to = all[below(all.size())].version;
         const auto way = live_.way_to(to);
         std::vector<delta> back;
-        for (const delta* each : way) {
-            back.push_back(each->other_side(memory_.data()));
-            each->apply(memory_.data());
+        if (below(4) == 0) // as an undo that fails, of which nobody else hears
+            return;
+        for (const auto& each : way) {
+            back.push_back(each.bytes().other_side(memory_.data()));
+            each.bytes().apply(memory_.data());
         }
         step_tree::append_arrival(next_events(), to, back);
-        for (std::size_t i = 0; i < way.size(); ++i)
-            *way[i] = std::move(back[i]);
+        live_.go_over(way, back);
         live_.arrive(to, version_);
     }
     void group() {
@@ -208,6 +240,9 @@ private:
     std::mt19937_64 dice_;
     std::vector<std::byte> memory_;
     step_tree live_;
+    bool shares_;
+    std::optional<step_tree> other_;
+    std::size_t followed_ = 0; // of events_, by it
     std::uint64_t version_ = 1;
     std::vector<std::pair<std::uint64_t, event_bytes>> events_;
 };
@@ -230,6 +265,22 @@ TEST(kept_steps_of_a_history, are_the_same_again_whatever_happens_to_them) {
         }
     }
     std::cout << 5 * steps << " steps, " << events << " events\n";
+}
+
+TEST(kept_steps_of_a_history, are_the_same_in_each_process_that_follows) {
+    std::uint64_t events = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        kept_steps all(seed, true);
+        for (std::uint64_t i = 0; i < 2'000; ++i) {
+            all.step();
+            ASSERT_TRUE(all.are_those_of_others()) << "seed " << seed << ", step " << i;
+            if (all.events().size() > 60) {
+                events += all.events().size();
+                all.begin_anew();
+            }
+        }
+    }
+    std::cout << events << " events followed\n";
 }
 
 // Damage has a checksum; an enemy's bytes may have a fitting one.
@@ -260,8 +311,8 @@ TEST(kept_steps_of_a_history, are_refused_or_sound_whatever_bytes_they_are) {
         step_tree made = loader.take({.steps_max = 3});
         std::vector<std::byte> memory(k_memory_bytes);
         for (const step_info& each : made.list()) {
-            for (const delta* one : made.way_to(each.version))
-                one->apply(memory.data());
+            for (const auto& one : made.way_to(each.version))
+                one.bytes().apply(memory.data());
         }
         (void)made.left_branch();
         (void)made.redo_depth();

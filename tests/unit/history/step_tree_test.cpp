@@ -28,12 +28,13 @@ protected:
         steps.accept(++version_);
     }
     void go(step_tree& steps, std::uint64_t to) {
-        const std::vector<delta*> way = steps.way_to(to);
-        for (delta* each : way) {
-            delta back = each->other_side(memory_.data());
-            each->apply(memory_.data());
-            *each = std::move(back);
+        const auto way = steps.way_to(to);
+        std::vector<delta> back;
+        for (const auto& each : way) {
+            back.push_back(each.bytes().other_side(memory_.data()));
+            each.bytes().apply(memory_.data());
         }
+        steps.go_over(way, back);
         steps.arrive(to, ++version_);
     }
     [[nodiscard]] std::vector<int> bytes() const {
