@@ -242,9 +242,11 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     file_ = std::move(*file);
     end_ = *end;
     reserved_end_ = std::max(*size, end_.offset);
-    rewritten_at_ = std::max(rewritten_from_, 2 * end_.offset);
     has_limits_ = !most || steps.has_limits(*most);
-    return std::optional(most ? steps.take(*most) : steps.take());
+    auto loaded = std::optional(most ? steps.take(*most) : steps.take());
+    // And not twice what it is: sessions that are short would let it grow for ever.
+    rewritten_at_ = std::max(rewritten_from_, 2 * (format::k_history_header_bytes + loaded->appended_bytes()));
+    return loaded;
 }
 
 result<void> history_file::begin(const step_tree& steps, const commit_name& last, unsigned mode) {

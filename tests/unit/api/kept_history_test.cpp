@@ -119,6 +119,26 @@ TEST_F(kept_histories, end_a_group_with_the_session_that_has_begun_it) {
     EXPECT_TRUE(numbers_in(h).empty());
 }
 
+// A session that is shorter than all before it used to find the file short enough.
+TEST_F(kept_histories, take_bounded_room_over_many_short_sessions) {
+    heap_options few = options();
+    few.history.steps_max = 2;
+    std::uintmax_t most = 0;
+    for (std::uint64_t session = 1; session <= 30; ++session) {
+        heap h = heap::open(path_, few);
+        auto& list = h.root<numbers>("numbers");
+        for (std::uint64_t i = 0; i < 2; ++i)
+            h.write([&] { list.assign(20'000, session * 10 + i); });
+        h.close();
+        most = std::max(most, fs::file_size(history_of(path_)));
+    }
+    EXPECT_LT(most, 4 * MiB); // of 30 times 2 steps of 160,000 bytes each
+    heap h = heap::open(path_, few);
+    EXPECT_EQ(h.why_history_is_new(), "");
+    h.undo(2);
+    EXPECT_EQ(numbers_in(h)[0], 291U);
+}
+
 TEST_F(kept_histories, forget_for_good) {
     make(5);
     heap h = open();
