@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <fstream>
+#include <functional>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -76,13 +78,21 @@ private:
     bool is_in_place_ = false;
 };
 
-bool is_heap(std::ifstream& file) {
+bool is_heap(os::file& file, std::uint64_t bytes) {
     std::array<char, format::k_heap_magic.size()> first{};
-    file.read(first.data(), first.size());
-    const bool is_one = file.gcount() == static_cast<std::streamsize>(first.size()) && first == format::k_heap_magic;
-    file.clear();
-    file.seekg(0);
-    return is_one;
+    if (bytes < first.size())
+        return false;
+    check(file.read(0, std::as_writable_bytes(std::span(first))));
+    return first == format::k_heap_magic;
+}
+
+std::function<std::size_t(char*, std::size_t)> reader_of_file(os::file& file, std::uint64_t bytes) {
+    return [&file, bytes, at = std::uint64_t{0}](char* to, std::size_t most) mutable {
+        const std::uint64_t count = std::min<std::uint64_t>(most, bytes - at);
+        check(file.read(at, std::as_writable_bytes(std::span(to, count))));
+        at += count;
+        return static_cast<std::size_t>(count);
+    };
 }
 
 /// Hands over a text that is there already.
@@ -157,16 +167,17 @@ heap text_file_of_container::make_heap(heap_options how) const {
 }
 
 bool text_file_of_container::load(heap& into, const type_fingerprint& type) const {
-    std::ifstream file(file_, std::ios::binary);
-    if (!file) {
-        std::error_code why;
-        if (!fs::exists(file_, why) && !why)
-            return false;
-        raise(errc::io, "cannot open " + file_.string() + " for reading.", file_.string());
-    }
+    auto file = os::posix_file_system().open(file_.string(), os::access::read_only);
+    if (!file && file.why().code == errc::not_found)
+        return false;
+    if (!file)
+        raise(file.why());
+    auto bytes = (*file)->size();
+    if (!bytes)
+        raise(bytes.why());
     const type_fingerprint* const types[] = {&type};
-    if (!is_heap(file)) {
-        load_roots(into, reader_of(file), types, 1);
+    if (!is_heap(**file, *bytes)) {
+        load_roots(into, reader_of_file(**file, *bytes), types, 1);
         return true;
     }
     std::string text;
