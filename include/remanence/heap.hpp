@@ -10,6 +10,7 @@
 #include <remanence/detail/own_result.hpp>
 #include <remanence/error.hpp>
 #include <remanence/latency_histogram.hpp>
+#include <remanence/procedures.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/structure.hpp>
@@ -212,6 +213,8 @@ struct heap_options {
     /// A commit then copies what it overwrites, and gives chunks back only at close(); asynchronous ones look for changes before they return.
     /// The first commit of a new heap, that of its header, is made by open().
     history_options history = {};
+    /// What heap::call() can call, and what undo() needs to pass a step that is such a call.
+    procedure_set procedures = {};
 };
 
 /// A process that shares a heap.
@@ -732,6 +735,25 @@ public:
     /// Returns why a history that is to be kept over sessions (history_options::kept_over_sessions) has no steps of earlier ones, in a
     /// sentence: there was no file, it is damaged, or not that of this heap. Empty when it goes on. In a read section.
     [[nodiscard]] std::string why_history_is_new() const;
+    /// Runs a procedure of heap_options::procedures in a write section of its own, which is a step of the history with its name. Where the
+    /// bytes that it changes would be more, the step holds the call: its name and parameters. undo() then calls the inverse, and redo() the
+    /// procedure, and commit what that makes of memory. So they write blocks that are there, in the same way each time, and depend on nothing
+    /// but memory and parameters. The step holds bytes, as others do, if the procedure has no inverse, allocates or frees memory of the heap, if
+    /// memory had changes that nobody had committed, and while versions are kept.
+    ///
+    /// Undone, the call leaves what the inverse makes of memory. Steps before it write the bytes that they hold, so undone they have these
+    /// bytes right, and all others as the inverse left them.
+    ///
+    /// errc::no_procedure: there is none of this name. errc::section_open when the thread is in a section. What the procedure throws is
+    /// thrown here, and what write() throws; memory is as before then. undo() and its like throw errc::no_procedure, also when the inverse is not
+    /// there, or commits, rolls back, allocates or frees; what the inverse throws; and errc::no_step when versions are kept, and the way has
+    /// more steps than this one. diff() and branch() throw errc::no_step when such a step is on the way to the version.
+    void call(std::string_view name, std::span<const std::byte> parameters);
+    void call(std::string_view name) { call(name, std::span<const std::byte>()); }
+    template <detail::procedure_parameters T>
+    void call(std::string_view name, const T& parameters) {
+        call(name, std::as_bytes(std::span<const T, 1>(&parameters, 1)));
+    }
     /// The last `steps` steps become one, named after the last of them that has a name: undo() then takes them back at once. Memory and
     /// files stay as they are. errc::no_step: there are not so many. errc::invalid_argument: a version among them is kept, or another
     /// branch begins there. errc::section_open, errc::invalid_argument as above. O(bytes of these steps).

@@ -79,6 +79,7 @@ typedef enum rem_status REM_AS_INT {
     REM_NO_STEP = 34,
     REM_HISTORY_FULL = 35,
     REM_UNCOMMITTED = 36,
+    REM_NO_PROCEDURE = 37,
 
     REM_NO_MEMORY = 1001,  /* the process, not the heap, has no memory left */
     REM_WOULD_WAIT = 1002, /* a call that does not wait would have had to */
@@ -509,6 +510,30 @@ rem_status rem_history_forget(rem_heap* heap);
  * file, it is damaged, or not that of this heap. "": it goes on, or nobody asked.
  */
 const char* rem_why_history_is_new(const rem_heap* heap);
+/*
+ * A procedure of the program, which a history may hold in place of the bytes that it changes. It gets the parameters of rem_call() and writes
+ * blocks of the heap that are there; what it does depends on nothing but memory and parameters. Another status than REM_OK says that it
+ * has failed: memory becomes what it was.
+ */
+typedef rem_status (*rem_procedure_function)(rem_heap* heap, const void* parameters, size_t bytes, void* context);
+typedef struct rem_procedure {
+    const char* name;
+    rem_procedure_function call;
+    rem_procedure_function inverse; /* brings back what `call` changed, or nearly so; NULL: the history holds bytes */
+    void* context;                  /* handed to both */
+} rem_procedure;
+/* Opens the heap as rem_open_with_history() does, and knows these procedures until it is closed. */
+rem_status rem_open_with_procedures(const char* path, const rem_options* options, const rem_history_options* history,
+                                    const rem_procedure* procedures, size_t count, rem_heap** heap);
+/*
+ * Runs a procedure in a write section of its own, commits, and makes this a step of the history, with the procedure's name. The step holds
+ * the call where that is smaller, and rem_undo() then calls the inverse, rem_redo() the procedure; it holds bytes, as others do, if the
+ * procedure allocates or frees, if memory had changes that were not committed, and while versions are kept. Steps before it write the
+ * bytes that they hold, and leave all others as the inverse left them. REM_NO_PROCEDURE: there is none of this name; from rem_undo() and its
+ * like also: the inverse is not there, or commits, rolls back, allocates or frees. REM_SECTION_OPEN in a section of the thread. What the
+ * procedure returns.
+ */
+rem_status rem_call(rem_heap* heap, const char* name, const void* parameters, size_t bytes);
 /*
  * The last `steps` steps become one, which rem_undo() takes back at once. REM_NO_STEP: there are not so many. REM_INVALID_ARGUMENT: a
  * version among them is kept, or another branch begins there.

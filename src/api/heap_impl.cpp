@@ -27,6 +27,8 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
     engine_->let_checkpoints_be_carried_out([this] { return threads.carry_out_checkpoint(); });
     if (engine_->is_shared() && !options.read_only)
         threads.watch_folds();
+    if (const auto& table = options.procedures.table())
+        table->serve(*this);
 }
 
 void heap_impl::belong_to(heap* handle) noexcept {

@@ -18,6 +18,7 @@
 #include "api/loss_teller.hpp"
 #include "api/outdated_roots.hpp"
 #include "api/outside_allocators.hpp"
+#include "api/procedure_table.hpp"
 #include "api/root_checks.hpp"
 #include "api/strange_allocators.hpp"
 #include "api/whole_call.hpp"
@@ -58,6 +59,7 @@ public:
     heap_sections sections;
     heap_commits commits;
     loss_teller losses;
+    std::unique_ptr<procedure_service> procedures; // null: it was opened without
     std::atomic<std::uint64_t> registered_bytes =
         0; // the registry's, which has no other place for what it knows of one heap
 
@@ -92,6 +94,8 @@ public:
     void begin_group(std::string_view name);
     /// False: none is open. From any thread.
     bool end_group() noexcept;
+    /// Before memory becomes another: what lies outside of the heap no longer means what is in it.
+    void forget_outside() noexcept;
     /// Holds this address as long as the heap has its engine.
     [[nodiscard]] std::weak_ptr<heap_impl*> watch();
 
@@ -129,8 +133,6 @@ private:
     /// Lives on to the end of the process.
     void keep() noexcept;
     void end_engine() noexcept;
-    /// Before a rollback: what lies outside of the heap no longer means what is in it.
-    void forget_outside() noexcept;
     /// References to fragile elements write nothing back any more.
     void forget_live_values() const noexcept;
 

@@ -16,7 +16,17 @@ void link_history() noexcept { txn::link_history(); }
 
 heap_commits::in_flight heap_impl::go(const heap_commits::step& where) {
     const whole_call going(calls);
-    const heap_commits::in_flight commit = commits.make_by(where, options.commits);
+    if (procedures)
+        procedures->begin();
+    const heap_commits::in_flight commit = [&] {
+        try {
+            return commits.make_by(where, options.commits);
+        } catch (...) {
+            if (procedures)
+                procedures->recover();
+            throw;
+        }
+    }();
     forget_outside();
     strangers.forget();
     return commit;

@@ -275,16 +275,20 @@ version_difference diff(const std::string& path, const version_or_name& before, 
         auto second = state_of(steps, after, one.path());
         if (!second)
             return second.error();
-        const history::delta to_first = steps.whole_way_to(*first);
-        const history::delta to_second = steps.whole_way_to(*second);
+        auto to_first = steps.whole_way_to(*first, one.path());
+        if (!to_first)
+            return to_first.error();
+        auto to_second = steps.whole_way_to(*second, one.path());
+        if (!to_second)
+            return to_second.error();
         const std::uint64_t version = one.version();
-        REM_TRY(one.become(to_first));
+        REM_TRY(one.become(*to_first));
         auto other = with_last_commit(
             os::posix_file_system(), one.path(), k_attempts_to_look_back, {}, [&](inspection& now) -> result<void> {
                 if (now.version() != version)
                     return fail(errc::in_use, now.path() + " was written to meanwhile. Try again.", now.path());
-                REM_TRY(now.become(to_second));
-                auto compared = compare_versions(one, now, ranges_of(to_first, to_second));
+                REM_TRY(now.become(*to_second));
+                auto compared = compare_versions(one, now, ranges_of(*to_first, *to_second));
                 if (!compared)
                     return compared.error();
                 found = std::move(*compared);
@@ -304,7 +308,10 @@ void branch(const std::string& path, const version_or_name& version, const std::
         auto state = state_of(steps, version, now.path());
         if (!state)
             return state.error();
-        way = steps.whole_way_to(*state);
+        auto found = steps.whole_way_to(*state, now.path());
+        if (!found)
+            return found.error();
+        way = std::move(*found);
         last = now.version();
         real = now.path();
         return {};

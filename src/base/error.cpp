@@ -81,6 +81,8 @@ const char* sentence_of(errc code) noexcept {
         return "the history is full";
     case errc::uncommitted:
         return "there are changes that are not committed";
+    case errc::no_procedure:
+        return "the procedure is not there, or cannot be undone";
     }
     return "unknown error";
 }

@@ -59,9 +59,16 @@ public:
 using volatile_finder = volatile_face* (*)(const void* address) noexcept;
 extern std::atomic<volatile_finder> find_volatile_around; // NOLINT: process-wide
 
+/// What the caller does not say in rem_options.
+struct opening_details {
+    history_options history{};
+    procedure_set procedures{};
+};
 /// Opens a file's heap for a caller in C.
 [[nodiscard]] rem_status open_by(detail::opening mode, sharing access, const char* path, const rem_options* options,
-                                 rem_heap** into, const history_options& history = {});
+                                 rem_heap** into, const opening_details& details = {});
+/// Throws errc::invalid_argument.
+[[nodiscard]] history_options history_of(const rem_history_options* given);
 
 /// Any thread. The heap moves into the table and stays at its place.
 [[nodiscard]] rem_heap* add_handle(heap&& opened, rem_kind kind);

@@ -85,7 +85,7 @@ heap_options options_of(const rem_options& given) {
 } // namespace
 
 rem_status open_by(detail::opening mode, sharing access, const char* path, const rem_options* given, rem_heap** into,
-                   const history_options& history) {
+                   const opening_details& details) {
     if (into != nullptr)
         *into = nullptr;
     return guard([&] {
@@ -96,7 +96,8 @@ rem_status open_by(detail::opening mode, sharing access, const char* path, const
             refuse_argument("a heap that processes share is transactional: what a section does not commit is undone.");
         heap_options of_cpp = options_of(options);
         of_cpp.access = access;
-        of_cpp.history = history;
+        of_cpp.history = details.history;
+        of_cpp.procedures = details.procedures;
         heap opened = detail::open(os::posix_file_system(), path, of_cpp, mode);
         // A heap without roots may be mapped elsewhere, where the addresses that C objects hold would be wrong.
         if (const auto& elsewhere = detail::impl_of(opened).engine().why_elsewhere())

@@ -11,9 +11,8 @@ using namespace remanence;
 
 namespace remanence::capi {
 
-namespace {
-
-history_options history_of(const rem_history_options& given) {
+history_options history_of(const rem_history_options* all) {
+    const rem_history_options given = whole_struct(all, "rem_history_options");
     history_options history{given.bytes_max, given.steps_max, history_options::when_full::oldest_go,
                             given.kept_over_sessions};
     switch (given.when_full) {
@@ -32,6 +31,8 @@ history_options history_of(const rem_history_options& given) {
         refuse_argument("rem_open_with_history needs a limit of the history: bytes_max, steps_max or both.");
     return history;
 }
+
+namespace {
 
 template <class F>
 rem_status tell(const rem_heap* heap, std::uint64_t* into, const F& f) {
@@ -54,8 +55,8 @@ rem_status rem_open_with_history(const char* path, const rem_options* options, c
         *heap = nullptr;
     return capi::guard([&] {
         detail::link_history();
-        const history_options most = capi::history_of(capi::whole_struct(history, "rem_history_options"));
-        return capi::open_by(detail::opening::open_or_create, sharing::exclusive, path, options, heap, most);
+        return capi::open_by(detail::opening::open_or_create, sharing::exclusive, path, options, heap,
+                             {.history = capi::history_of(history)});
     });
 }
 

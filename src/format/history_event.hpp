@@ -110,12 +110,14 @@ struct present_event {
 static_assert(sizeof(present_event) == 40 && offsetof(present_event, limits) == 16);
 
 /// Bytes of memory on one side of a commit. After it: `piece_count` pieces as u64: offset << 16 | k_piece_is_zeros or 0 | bytes,
-/// each within one page; then `content_bytes`, of those that are no zeros, in their order.
+/// each within one page; then `content_bytes`, of those that are no zeros, in their order. Or, with k_is_call in `piece_count`, a procedure
+/// that was called: after it as many bytes of its name as `piece_count` says besides, and `content_bytes` of parameters.
 struct history_delta {
     std::uint64_t piece_count;
     std::uint64_t content_bytes;
 };
 static_assert(sizeof(history_delta) == 16);
+inline constexpr std::uint64_t k_is_call = std::uint64_t{1} << 63;
 inline constexpr int k_piece_offset_shift = 16;
 inline constexpr std::uint64_t k_piece_is_zeros = 0x8000;
 

@@ -24,6 +24,8 @@ std::vector<heap_range> delta::pages() const {
 }
 
 delta delta::other_side(const std::byte* base) const {
+    if (call_ != nullptr)
+        return *this;
     delta other;
     std::size_t contents = 0;
     for (const piece& each : pieces_)
@@ -84,6 +86,20 @@ delta delta::merged(std::span<const delta* const> in_order) {
     return all;
 }
 
+std::list<delta> delta::joined(std::span<const delta* const> in_order) {
+    std::list<delta> all;
+    for (auto first = in_order.begin(); first != in_order.end();) {
+        if ((*first)->call() != nullptr) {
+            all.push_back(**first++);
+            continue;
+        }
+        const auto end = std::find_if(first, in_order.end(), [](const delta* each) { return each->call() != nullptr; });
+        all.push_back(merged({first, end}));
+        first = end;
+    }
+    return all;
+}
+
 void delta::apply(std::byte* base) const noexcept {
     const std::byte* content = content_.data();
     for (const piece& each : pieces_) {
@@ -97,15 +113,37 @@ void delta::apply(std::byte* base) const noexcept {
 }
 
 void delta::append_to(event_writer& event) const {
+    if (call_ != nullptr) {
+        event.add(format::history_delta{call_->name.size() | format::k_is_call, call_->parameters.size()});
+        event.add_text(call_->name);
+        event.add(call_->parameters.data(), call_->parameters.size());
+        return;
+    }
     event.add(format::history_delta{pieces_.size(), content_.size()});
     event.add(pieces_.data(), pieces_.size() * sizeof(piece));
     event.add(content_.data(), content_.size());
 }
 
+namespace {
+
+delta read_call(event_reader& from, const format::history_delta& counts) {
+    procedure_call call;
+    call.name = from.take_text(counts.piece_count & ~format::k_is_call);
+    const auto parameters = from.take(counts.content_bytes);
+    call.parameters.assign(parameters.begin(), parameters.end());
+    if (call.name.empty())
+        from.fail();
+    return delta(std::move(call));
+}
+
+} // namespace
+
 // I7: each piece is within a page of the heap, and has its bytes. The counts are held against what is there before memory is taken.
 delta delta::read(event_reader& from, std::uint64_t heap_bytes) {
     delta found;
     const auto counts = from.take<format::history_delta>();
+    if ((counts.piece_count & format::k_is_call) != 0)
+        return read_call(from, counts);
     if (counts.piece_count > from.bytes_left() / sizeof(piece) || counts.content_bytes > from.bytes_left()) {
         from.fail();
         return found;

@@ -1,4 +1,5 @@
-// Bytes of a heap's memory on one side of a commit: as they were before it, or as they were after it.
+// Bytes of a heap's memory on one side of a commit: as they were before it, or as they were after it. Or, where these would be many, the
+// call that the commit was made by.
 #pragma once
 
 #include "base/range.hpp"
@@ -8,14 +9,32 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::history {
 
-/// Ranges that do not overlap, each within one page.
+/// A procedure that changed memory, and that its inverse undoes.
+struct procedure_call {
+    std::string name;
+    std::vector<std::byte> parameters;
+
+    [[nodiscard]] std::uint64_t bytes() const { return name.size() + parameters.size() + 2 * sizeof(std::uint64_t); }
+};
+
+/// Ranges that do not overlap, each within one page; or a call.
 class delta {
 public:
+    delta() = default;
+    /// Throws std::bad_alloc.
+    explicit delta(procedure_call call) : call_(std::make_shared<const procedure_call>(std::move(call))) {}
+    /// Null: this has the bytes. All that speaks of bytes below is for these, where it does not say otherwise.
+    [[nodiscard]] const procedure_call* call() const { return call_.get(); }
+
     // Throw std::bad_alloc, and then this is of no use any more.
     void add(heap_range range, const std::byte* content) {
         content_.insert(content_.end(), content, content + range.bytes);
@@ -28,9 +47,11 @@ public:
         spanned_bytes_ += range.bytes;
     }
 
-    [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
-    /// Returns what this may take: of zeros as many as of anything else, since the other side may be anything.
-    [[nodiscard]] std::uint64_t bytes() const { return spanned_bytes_ + pieces_.size() * sizeof(piece); }
+    [[nodiscard]] bool is_empty() const { return pieces_.empty() && call_ == nullptr; }
+    /// Returns what this may take, a call or not: of zeros as many as of anything else, since the other side may be anything.
+    [[nodiscard]] std::uint64_t bytes() const {
+        return call_ != nullptr ? call_->bytes() : spanned_bytes_ + pieces_.size() * sizeof(piece);
+    }
     /// Returns the pages in which the ranges lie, as ranges; those that follow each other are one.
     [[nodiscard]] std::vector<heap_range> pages() const;
 
@@ -48,15 +69,18 @@ public:
     /// Returns one that does what these do when they are applied in this order: of each byte it has what the last one writes. Throws
     /// std::bad_alloc. O(n log n) in their ranges.
     [[nodiscard]] static delta merged(std::span<const delta* const> in_order);
-    /// Returns what memory at `base` holds in these ranges.
+    /// Returns those that do what these do: between calls, and before and after them, there is one.
+    [[nodiscard]] static std::list<delta> joined(std::span<const delta* const> in_order);
+    /// Returns what memory at `base` holds in these ranges. Of a call it is the same call, which leads back, too, by its inverse.
     [[nodiscard]] delta other_side(const std::byte* base) const;
     /// Writes the bytes to memory at `base`.
     void apply(std::byte* base) const noexcept;
 
-    /// As format::history_delta has it. Throws std::bad_alloc.
+    /// As format::history_delta has it, a call or not. Throws std::bad_alloc.
     void append_to(event_writer& event) const;
     [[nodiscard]] std::size_t appended_bytes() const {
-        return sizeof(format::history_delta) + pieces_.size() * sizeof(piece) + content_.size();
+        return sizeof(format::history_delta) + (call_ != nullptr ? call_->name.size() + call_->parameters.size()
+                                                                 : pieces_.size() * sizeof(piece) + content_.size());
     }
     /// The one that comes next; `from` has failed when there is none in a heap of so many bytes. Throws std::bad_alloc.
     static delta read(event_reader& from, std::uint64_t heap_bytes);
@@ -86,6 +110,7 @@ private:
     std::vector<piece> pieces_;
     std::vector<std::byte> content_; // of all pieces that are no zeros, in their order
     std::uint64_t spanned_bytes_ = 0;
+    std::shared_ptr<const procedure_call> call_;
 };
 
 } // namespace remanence::history

@@ -172,22 +172,33 @@ void step_tree::merge(known_state& step) noexcept {
 }
 
 // Deltas that lead back are applied the other way round, so the first one's bytes win.
-delta step_tree::as_one(const known_state& step) {
+std::list<delta> step_tree::in_order_of_passage(const known_state& step) {
     std::vector<const delta*> deltas;
     for (const delta& each : step.deltas)
         deltas.push_back(&each);
     if (step.is_on_way)
         std::ranges::reverse(deltas);
-    return delta::merged(deltas);
+    return delta::joined(deltas);
 }
 
 void step_tree::make_one(known_state& step) {
-    std::list<delta> one;
-    one.push_back(as_one(step));
+    std::list<delta> one = in_order_of_passage(step);
+    if (step.is_on_way)
+        one.reverse();
+    replace(step, std::move(one));
+}
+
+void step_tree::replace(known_state& step, std::list<delta> by) noexcept {
+    step.deltas.swap(by);
+    count_bytes(step);
+}
+
+void step_tree::count_bytes(known_state& step) noexcept {
     const bool counts = step.is_counted;
     count(step, false);
-    step.deltas.swap(one);
-    step.bytes = step.deltas.front().bytes();
+    step.bytes = 0;
+    for (const delta& each : step.deltas)
+        step.bytes += each.bytes();
     count(step, counts);
 }
 
@@ -276,9 +287,9 @@ std::list<delta> step_tree::squashed(std::uint64_t steps) const {
         for (auto each = step.rbegin(); each != step.rend(); ++each)
             deltas.push_back(&*each);
     }
-    std::list<delta> one;
-    one.push_back(delta::merged(deltas)); // back from the present state, so the oldest one's bytes win
-    return one;
+    std::list<delta> joined = delta::joined(deltas); // back from the present state
+    joined.reverse();
+    return joined;
 }
 
 void step_tree::squash(std::uint64_t steps, std::list<delta> as_one) noexcept {
@@ -298,11 +309,7 @@ void step_tree::squash(std::uint64_t steps, std::list<delta> as_one) noexcept {
         states_.erase(before);
         count(whole, counts);
     }
-    const bool counts = whole.is_counted;
-    count(whole, false);
-    whole.deltas.swap(as_one);
-    whole.bytes = whole.deltas.front().bytes();
-    count(whole, counts);
+    replace(whole, std::move(as_one));
 }
 
 } // namespace remanence::history

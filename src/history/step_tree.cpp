@@ -33,6 +33,8 @@ void step_tree::stage(delta before) {
         made.deltas.push_back(std::move(before));
         if (is_in_group())
             made.name = group_name_;
+        else if (const procedure_call* const call = made.deltas.front().call())
+            made.name = call->name;
         next.made = one.extract(one.begin());
     }
     staged_ = std::move(next);
@@ -208,53 +210,81 @@ std::uint64_t step_tree::meeting_of(std::uint64_t one, std::uint64_t other) cons
     return one;
 }
 
-template <class F>
-void step_tree::for_each_on_way(std::uint64_t state, const F& f) const {
+std::vector<std::uint64_t> step_tree::steps_on_way_to(std::uint64_t state) const {
     const std::uint64_t meeting = meeting_of(present_, state);
+    std::vector<std::uint64_t> steps;
     for (std::uint64_t here = present_; here != meeting; here = at(here).parent)
-        f(here, at(here));
-    std::vector<std::uint64_t> forth;
+        steps.push_back(here);
+    const auto forth = static_cast<std::ptrdiff_t>(steps.size());
     for (std::uint64_t here = state; here != meeting; here = at(here).parent)
-        forth.push_back(here);
-    for (auto each = forth.rbegin(); each != forth.rend(); ++each)
-        f(*each, at(*each));
+        steps.push_back(here);
+    std::reverse(steps.begin() + forth, steps.end());
+    return steps;
 }
 
-// As one delta each, so that what is noted of going over a step does not depend on when its deltas were joined.
+// Deltas as one, so that what is noted of going over a step does not depend on when they were joined.
 std::vector<step_tree::way_part> step_tree::way_to(std::uint64_t state) const {
     std::vector<way_part> way;
-    for_each_on_way(state, [&](std::uint64_t version, const known_state& step) {
-        if (step.deltas.size() > 1)
-            way.emplace_back(version, as_one(step));
-        else
-            way.emplace_back(version, step.deltas.front());
-    });
+    for (const std::uint64_t version : steps_on_way_to(state)) {
+        const known_state& step = at(version);
+        if (step.deltas.size() == 1) {
+            way.emplace_back(version, step.is_on_way, step.deltas.front());
+            continue;
+        }
+        for (delta& each : in_order_of_passage(step))
+            way.emplace_back(version, step.is_on_way, std::move(each));
+    }
     return way;
 }
 
 // Here alone the steps change: all processes that share the heap come to the same ones, though one of them has failed to go somewhere.
+// Joining has made no step's deltas more.
 void step_tree::go_over(std::span<const way_part> way, std::span<delta> way_back) noexcept {
-    for (std::size_t i = 0; i != way.size(); ++i) {
-        known_state& step = at(way[i].step());
-        const bool counts = step.is_counted;
-        count(step, false);
-        step.deltas.erase(std::next(step.deltas.begin()), step.deltas.end());
-        step.deltas.front() = std::move(way_back[i]);
-        step.bytes = step.deltas.front().bytes();
-        count(step, counts);
+    for (std::size_t first = 0; first != way.size();) {
+        std::size_t end = first;
+        while (end != way.size() && way[end].step() == way[first].step())
+            ++end;
+        known_state& step = at(way[first].step());
+        step.deltas.erase(std::next(step.deltas.begin(), static_cast<std::ptrdiff_t>(end - first)), step.deltas.end());
+        std::size_t next = first;
+        for (delta& each : step.deltas) { // in the order of the commits
+            each = std::move(way_back[way[first].leads_back() ? end - 1 - (next - first) : next]);
+            ++next;
+        }
+        count_bytes(step); // H7: a call may have become bytes
+        first = end;
     }
 }
 
+const procedure_call* step_tree::call_on_way_to(std::uint64_t state) const {
+    for (const std::uint64_t version : steps_on_way_to(state)) {
+        for (const delta& each : at(version).deltas) {
+            if (each.call() != nullptr)
+                return each.call();
+        }
+    }
+    return nullptr;
+}
+
 // H1
-delta step_tree::whole_way_to(std::uint64_t state) const {
+result<delta> step_tree::whole_way_to(std::uint64_t state, const std::string& path) const {
+    if (const procedure_call* const call = call_on_way_to(state))
+        return fail(
+            errc::no_step,
+            "the history of " + path + " has a call of the procedure \"" + call->name + "\" on the way to version " +
+                std::to_string(state) +
+                ", and not the bytes that it changed. Go there with heap::go_to(), which calls the procedure or "
+                "its inverse; or keep a version before such calls: then it has the bytes.",
+            path);
     std::vector<const delta*> way;
-    for_each_on_way(state, [&](std::uint64_t /*version*/, const known_state& step) {
-        const std::size_t first = way.size();
+    for (const std::uint64_t version : steps_on_way_to(state)) {
+        const known_state& step = at(version);
+        const auto first = static_cast<std::ptrdiff_t>(way.size());
         for (const delta& each : step.deltas)
             way.push_back(&each);
         if (step.is_on_way)
-            std::reverse(way.begin() + static_cast<std::ptrdiff_t>(first), way.end());
-    });
+            std::reverse(way.begin() + first, way.end());
+    }
     return delta::merged(way);
 }
 

@@ -4,6 +4,7 @@
 // H1 to H4: README.md. Not thread-safe.
 #pragma once
 
+#include "base/result.hpp"
 #include "history/delta.hpp"
 #include "history/event.hpp"
 
@@ -101,25 +102,35 @@ public:
     /// All states that can be reached, by version. Throws std::bad_alloc.
     [[nodiscard]] std::vector<step_info> list() const;
 
-    /// What leads over one step.
+    /// What leads over one step, or over a part of it.
     class way_part {
     public:
-        way_part(std::uint64_t step, const delta& only) : step_(step), only_(&only) {}
-        way_part(std::uint64_t step, delta&& joined) : step_(step), joined_(std::move(joined)) {}
+        way_part(std::uint64_t step, bool leads_back, const delta& only)
+            : step_(step), leads_back_(leads_back), only_(&only) {}
+        way_part(std::uint64_t step, bool leads_back, delta&& joined)
+            : step_(step), leads_back_(leads_back), joined_(std::move(joined)) {}
         [[nodiscard]] std::uint64_t step() const { return step_; }
+        /// From after its commit to before it.
+        [[nodiscard]] bool leads_back() const { return leads_back_; }
         [[nodiscard]] const delta& bytes() const { return only_ != nullptr ? *only_ : joined_; }
+        /// To be made, or undone by the inverse, in place of bytes; null: there are bytes.
+        [[nodiscard]] const procedure_call* call() const { return bytes().call(); }
 
     private:
         std::uint64_t step_;
-        const delta* only_ = nullptr; // null: there are several, which are one here
+        bool leads_back_;
+        const delta* only_ = nullptr; // null: there are several, of which this is one, or which are one here
         delta joined_{};
     };
-    /// The deltas to apply, one after the other, so that memory is as in this state, which exists. Valid until the steps change. Throws
-    /// std::bad_alloc.
+    /// The deltas to apply and the calls to make, one after the other, so that memory is as in this state, which exists. Valid until the
+    /// steps change. Throws std::bad_alloc.
     [[nodiscard]] std::vector<way_part> way_to(std::uint64_t state) const;
-    /// All of them as one, to be applied to memory as it is. Throws std::bad_alloc.
-    [[nodiscard]] delta whole_way_to(std::uint64_t state) const;
-    /// Memory has gone over these steps, and `way_back` is what leads over each of them from the other side. arrive() must follow.
+    /// The first call on the way to this state; null: there is none.
+    [[nodiscard]] const procedure_call* call_on_way_to(std::uint64_t state) const;
+    /// All deltas as one, to be applied to memory as it is. errc::no_step: there is a call on the way. Throws std::bad_alloc. `path`: of
+    /// the heap.
+    [[nodiscard]] result<delta> whole_way_to(std::uint64_t state, const std::string& path) const;
+    /// Memory has gone over these steps, and `way_back` is what leads over each of these parts from the other side. arrive() must follow.
     void go_over(std::span<const way_part> way, std::span<delta> way_back) noexcept;
     /// Memory is there now, by a commit of this version.
     void arrive(std::uint64_t state, std::uint64_t version) noexcept;
@@ -186,11 +197,11 @@ private:
         std::uint64_t left = 0;   // next of the parent before this one was made
         std::uint64_t children = 0;
         std::uint64_t last_version = 0; // of the last commit that led here
-        std::uint64_t bytes = 0;        // of all deltas
+        std::uint64_t bytes = 0;        // of all deltas and calls
         clock::time_point time{};
         std::string name;
         std::string kept;          // empty: it is not
-        std::list<delta> deltas;   // in the order of their commits
+        std::list<delta> deltas;   // and calls, in the order of their commits
         bool is_on_way = false;    // from the oldest state to the present one, these two included
         bool is_passed = false;    // H4: limits would have let it go
         bool is_counted = false;   // its step, for the limits
@@ -233,12 +244,15 @@ private:
     void remove_if_passed(std::uint64_t version) noexcept;
     void join_to_child(known_state& step, states::iterator child) noexcept;
     void merge(known_state& step) noexcept;
-    /// Throws std::bad_alloc.
-    [[nodiscard]] static delta as_one(const known_state& step);
-    /// Throws std::bad_alloc, and then nothing has changed.
+    /// Its deltas and calls as they are passed; deltas that follow each other are one. Throws std::bad_alloc.
+    [[nodiscard]] static std::list<delta> in_order_of_passage(const known_state& step);
+    /// But for the calls among them. Throws std::bad_alloc, and then nothing has changed.
     void make_one(known_state& step);
-    template <class F>
-    void for_each_on_way(std::uint64_t state, const F& f) const;
+    void replace(known_state& step, std::list<delta> by) noexcept;
+    /// Its deltas have become others.
+    void count_bytes(known_state& step) noexcept;
+    /// By version, in the order in which they are passed.
+    [[nodiscard]] std::vector<std::uint64_t> steps_on_way_to(std::uint64_t state) const;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
 
     limits most_;

@@ -103,6 +103,8 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
     }
     if (is_recording())
         REM_TRY(history_->stage(commit->changes));
+    else if (is_going_)
+        REM_TRY(history_->hold_bytes_of_way(commit->changes));
     const bool is_kept = has_history() && history_->is_kept();
     if (is_kept)
         REM_TRY(keep_events(*commit));
@@ -235,7 +237,12 @@ result<std::vector<heap_range>> engine::written_pages() {
 
 result<void> engine::rollback(const change_listener& lost) {
     const std::lock_guard alone(locks_.at_store);
+    return roll_back_locked(lost);
+}
+
+result<void> engine::roll_back_locked(const change_listener& lost) {
     REM_TRY(health_.usable());
+    ++rollbacks_;
     savepoints_.end_all();
     checkpoints_.adopt_if_done();
     REM_TRY(point_.finish());

@@ -156,6 +156,20 @@ public:
     [[gnu::weak]] result<std::uint64_t> undo(std::uint64_t steps, log::durability awaited);
     [[gnu::weak]] result<std::uint64_t> redo(std::uint64_t steps, log::durability awaited);
     [[gnu::weak]] result<std::uint64_t> go_to(std::uint64_t version, log::durability awaited);
+    // Steps that are held as calls of procedures (procedures.cpp), in heaps that nobody shares. The thread has the lock of the sections to write.
+
+    /// Makes a call, or, if it leads back, undoes it by the inverse. It must not throw.
+    using procedure_runner = std::function<result<void>(const history::procedure_call& call, bool leads_back)>;
+    /// From now on undo() and its like can pass such steps. They let go of all locks of the engine meanwhile.
+    void let_procedures_be_run(procedure_runner by);
+    /// The thread, in a write section, calls a procedure. errc::corrupt and errc::io as a commit; throws std::bad_alloc.
+    result<void> begin_call();
+    /// It has returned: the commit that must follow at once is held as this call, if it changed all that the commit takes, neither allocated nor
+    /// freed, and the bytes would be more. None: it has no inverse, so the bytes are held.
+    void end_call(std::optional<history::procedure_call> call);
+    /// It has thrown, or the commit is made, or not to be made.
+    void forget_call() noexcept;
+
     /// Lets all steps go. If the history is kept, that is durable once this returns, and fails as a commit does. Precondition:
     /// has_history().
     [[gnu::weak]] result<void> forget_history();
@@ -288,9 +302,25 @@ private:
                               const std::function<void()>& change);
     /// `find` says to which state.
     [[gnu::weak]] result<std::uint64_t> go(const std::function<result<std::uint64_t>()>& find, log::durability awaited);
-    [[gnu::weak]] result<void> apply_state(const std::function<result<std::uint64_t>()>& find);
+    using store_lock = std::unique_lock<decltype(heap_locks::at_store)>;
+    [[gnu::weak]] result<void> begin_way(const std::function<result<std::uint64_t>()>& find);
+    [[gnu::weak]] result<std::uint64_t> go_by_bytes(log::durability awaited);
+    [[gnu::weak]] result<std::uint64_t> go_by_calls(store_lock& alone, log::durability awaited);
+    [[gnu::weak]] result<std::uint64_t> arrive(log::durability awaited);
     [[gnu::weak]] result<std::uint64_t> commit_state(log::durability awaited);
     [[gnu::weak]] result<void> stay();
+    /// What a call must not do.
+    struct call_watch {
+        std::uint64_t version;
+        std::uint64_t rollbacks;
+        bool is_alone; // nothing was uncommitted before
+    };
+    [[nodiscard]] call_watch watch_call();
+    /// Why a call that was watched cannot be held, or its result cannot be taken; empty: it can.
+    [[nodiscard]] std::string_view why_not(const call_watch& watched);
+    result<void> pass_calls(store_lock& alone);
+    result<void> pass_call(store_lock& alone);
+    result<void> roll_back_locked(const change_listener& lost);
     result<void> begin_to_share();
     void begin_sharing();
     /// With both locks held, and the last commit as durable as that.
@@ -328,6 +358,9 @@ private:
     snapshot_point point_;
     std::unique_ptr<heap_history> history_;
     bool is_going_ = false; // to another state of the history
+    procedure_runner run_procedure_;
+    std::optional<call_watch> call_; // that is being made
+    std::uint64_t rollbacks_ = 0;
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:
     bool is_sharing_ = false; // others may have it open

@@ -31,17 +31,32 @@ result<void> heap_history::stage(const change::change_set& changes) {
     steps_.discard_staged();
     if (steps_.has_ended() && !steps_.has_kept())
         return {};
+    auto before = is_call_enough(changes) ? result<history::delta>(history::delta(*call_)) : bytes_before(changes);
+    if (!before)
+        return before.error();
+    if (steps_.most().then == history::when_full::refuse && !steps_.has_room(before->bytes()))
+        return full(*before);
+    if (is_too_large(*before))
+        steps_.stage_nothing();
+    else
+        steps_.stage(std::move(*before));
+    return {};
+}
+
+// Of new chunks, and of those that move, all bytes count: there are no ranges of them.
+bool heap_history::is_call_enough(const change::change_set& changes) const {
+    if (!call_ || steps_.has_kept())
+        return false;
+    const bool has_whole = !changes.fresh.empty() || !changes.moved.empty();
+    return has_whole || call_->bytes() < changes.changed_bytes();
+}
+
+result<history::delta> heap_history::bytes_before(const change::change_set& changes) const {
     history::delta before;
     add_pages(changes, before);
     add_fresh(changes, before);
     REM_TRY(add_moved(changes, before));
-    if (steps_.most().then == history::when_full::refuse && !steps_.has_room(before.bytes()))
-        return full(before);
-    if (is_too_large(before))
-        steps_.stage_nothing();
-    else
-        steps_.stage(std::move(before));
-    return {};
+    return before;
 }
 
 // What is added from here on would not be kept. Kept states need it whatever it takes.
@@ -174,38 +189,73 @@ result<std::uint64_t> heap_history::state_of(std::uint64_t version) const {
                 path_);
 }
 
-result<void> heap_history::apply(std::uint64_t state) {
+void heap_history::begin_way(std::uint64_t state) {
+    give_up();
     way_ = steps_.way_to(state);
-    way_back_.clear();
     way_back_.reserve(way_.size());
     destination_ = state;
-    for (const auto& each : way_) {
-        for (const heap_range& pages : each.bytes().pages())
-            REM_TRY(view_.announce(pages.offset, pages.bytes));
-    }
-    try {
-        for (const auto& each : way_) {
-            way_back_.push_back(each.bytes().other_side(view_.base()));
-            each.bytes().apply(view_.base());
-        }
-    } catch (const std::bad_alloc&) {
-        take_back();
-        throw;
-    }
+}
+
+const history::procedure_call* heap_history::call_on_way() const {
+    const auto found = std::ranges::find_if(way_, [](const auto& each) { return each.call() != nullptr; });
+    return found == way_.end() ? nullptr : found->call();
+}
+
+result<void> heap_history::apply_next() {
+    const history::delta& next = way_[way_back_.size()].bytes();
+    for (const heap_range& pages : next.pages())
+        REM_TRY(view_.announce(pages.offset, pages.bytes));
+    way_back_.push_back(next.other_side(view_.base()));
+    next.apply(view_.base());
+    return {};
+}
+
+result<void> heap_history::hold_bytes_of_way(const change::change_set& changes) {
+    if (!steps_.has_kept() || !is_way_one_call())
+        return {};
+    auto before = bytes_before(changes);
+    if (!before)
+        return before.error();
+    if (is_too_large(*before)) // and not whole
+        return full(*before);
+    way_back_.front() = std::move(*before);
+    return {};
+}
+
+result<void> heap_history::check_calls(bool can_be_made) const {
+    const history::procedure_call* const call = call_on_way();
+    if (call == nullptr)
+        return {};
+    if (!can_be_made)
+        return fail(errc::no_procedure,
+                    "a step of " + path_ + " is a call of the procedure \"" + call->name +
+                        "\", and the heap was opened without procedures. Open it with those that were called, in "
+                        "heap_options::procedures.",
+                    path_);
+    if (steps_.has_kept() && !is_way_one_call())
+        return fail(errc::no_step,
+                    "on the way of several steps through the history of " + path_ +
+                        " there is a call of the procedure \"" + call->name +
+                        "\", and versions are kept, which must stay what they are. Go one step at a time: then the "
+                        "history takes the bytes that the call, or its inverse, overwrites.",
+                    path_);
     return {};
 }
 
 // H1
 void heap_history::arrive(std::uint64_t version) noexcept {
     steps_.go_over(way_, way_back_);
-    way_.clear();
-    way_back_.clear();
+    give_up();
     steps_.arrive(destination_, version);
 }
 
 void heap_history::take_back() noexcept {
     for (auto each = way_back_.rbegin(); each != way_back_.rend(); ++each)
         each->apply(view_.base());
+    give_up();
+}
+
+void heap_history::give_up() noexcept {
     way_.clear();
     way_back_.clear();
 }
@@ -364,21 +414,14 @@ result<std::uint64_t> engine::go_to(std::uint64_t version, log::durability await
 }
 
 result<std::uint64_t> engine::go(const std::function<result<std::uint64_t>()>& find, log::durability awaited) {
-    const std::lock_guard alone(locks_.at_store);
+    std::unique_lock alone(locks_.at_store);
     REM_TRY(health_.usable());
     checkpoints_.adopt_if_done();
-    REM_TRY(apply_state(find));
-    const struct going {
-        engine& here;
-        explicit going(engine& of) : here(of) { set(true); }
-        ~going() { set(false); }
-        void set(bool goes) const {
-            here.is_going_ = goes;
-            here.memory_.keep_unused(goes); // what undone steps wrote there would stay otherwise
-        }
-    } meanwhile(*this);
+    REM_TRY(begin_way(find));
+    if (history_->call_on_way() != nullptr)
+        return go_by_calls(alone, awaited);
     try {
-        auto made = commit_state(awaited); // which has arrived
+        auto made = go_by_bytes(awaited); // which has arrived
         if (!made)
             REM_TRY(stay());
         return made;
@@ -388,7 +431,7 @@ result<std::uint64_t> engine::go(const std::function<result<std::uint64_t>()>& f
     }
 }
 
-result<void> engine::apply_state(const std::function<result<std::uint64_t>()>& find) {
+result<void> engine::begin_way(const std::function<result<std::uint64_t>()>& find) {
     const std::lock_guard allocation(locks_.allocation);
     auto state = find();
     if (!state)
@@ -403,7 +446,30 @@ result<void> engine::apply_state(const std::function<result<std::uint64_t>()>& f
                         " holds changes that are not committed, so no step can be undone or redone. Call commit() or "
                         "rollback() first.",
                     path());
-    return history_->apply(*state);
+    history_->begin_way(*state);
+    return history_->check_calls(run_procedure_ != nullptr && !is_shared());
+}
+
+result<std::uint64_t> engine::go_by_bytes(log::durability awaited) {
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        while (history_->has_next())
+            REM_TRY(history_->apply_next());
+    }
+    return arrive(awaited);
+}
+
+result<std::uint64_t> engine::arrive(log::durability awaited) {
+    const struct going {
+        engine& here;
+        explicit going(engine& of) : here(of) { set(true); }
+        ~going() { set(false); }
+        void set(bool goes) const {
+            here.is_going_ = goes;
+            here.memory_.keep_unused(goes); // what undone steps wrote there would stay otherwise
+        }
+    } meanwhile(*this);
+    return commit_state(awaited);
 }
 
 result<std::uint64_t> engine::commit_state(log::durability awaited) {

@@ -41,6 +41,9 @@ public:
     /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. Precondition:
     /// the collector has just found the changes.
     [[gnu::weak]] result<void> stage(const change::change_set& changes);
+    /// The changes of the next commit are those of this call alone, so it is enough to keep that, where it is smaller. Not so while versions
+    /// are kept: a state that is reached by an inverse need not have the same bytes.
+    void note_call(std::optional<history::procedure_call> call) noexcept { call_ = std::move(call); }
     /// The commit was not made.
     [[gnu::weak]] void discard_staged() noexcept;
     /// It is made, and has this version.
@@ -67,13 +70,28 @@ public:
     /// The state that has this version, kept or not.
     [[nodiscard]] result<std::uint64_t> any_state_of(std::uint64_t version) const;
 
-    /// Memory becomes what it was in this state. arrive() or take_back() must follow. A failure, or std::bad_alloc, changes nothing.
-    /// Precondition: memory is what is committed.
-    [[gnu::weak]] result<void> apply(std::uint64_t state);
+    /// Memory is about to become what it was in this state: apply_next() must follow, while has_next(), then arrive(), take_back() or
+    /// give_up(). Throws std::bad_alloc, and then nothing has begun. Precondition: memory is what is committed.
+    [[gnu::weak]] void begin_way(std::uint64_t state);
+    [[nodiscard]] bool has_next() const { return way_back_.size() != way_.size(); }
+    /// The call that is to be made next, or undone, by somebody else, before apply_next(); null: there are bytes.
+    [[nodiscard]] const history::procedure_call* next_call() const { return way_[way_back_.size()].call(); }
+    [[nodiscard]] bool next_leads_back() const { return way_[way_back_.size()].leads_back(); }
+    [[nodiscard]] const history::procedure_call* call_on_way() const;
+    /// errc::no_procedure, errc::no_step: there is a call on the way, which must not be made, or cannot be.
+    [[nodiscard]] result<void> check_calls(bool can_be_made) const;
+    /// A failure, or std::bad_alloc, leaves memory as it is.
+    [[gnu::weak]] result<void> apply_next();
+    /// If versions are kept, and the way is one call: it leads back by the bytes that the commit, which is of these changes, overwrites.
+    /// errc::corrupt and errc::io as of stage(). Throws std::bad_alloc.
+    [[gnu::weak]] result<void> hold_bytes_of_way(const change::change_set& changes);
+    [[nodiscard]] bool is_way_one_call() const { return way_.size() == 1 && way_.front().call() != nullptr; }
     /// That is committed, by this version.
     [[gnu::weak]] void arrive(std::uint64_t version) noexcept;
-    /// It could not be: memory becomes what it was before apply().
+    /// It could not be: memory becomes what it was before. Precondition: no call was on the way.
     [[gnu::weak]] void take_back() noexcept;
+    /// It could not be, and somebody else brings memory to where it was.
+    void give_up() noexcept;
 
     // A history that is kept over sessions: in the record of each commit, and, before a checkpoint empties the log, in the file beside
     // the heap.
@@ -123,7 +141,7 @@ public:
     /// Whether a lack of memory has left steps here that are not those of the other processes.
     [[nodiscard]] bool differs_from_others() const { return is_shared_ && steps_.has_lacked_memory(); }
 
-    /// Whether apply() has brought memory to another state than that of the last commit.
+    /// Whether memory was brought to another state than that of the last commit.
     [[nodiscard]] bool is_elsewhere() const { return destination_ != steps_.present(); }
 
     [[nodiscard]] history::step_tree& steps() { return steps_; }
@@ -136,6 +154,8 @@ private:
                         std::uint64_t heap_bytes);
     [[gnu::weak]] void begin_description();
     [[nodiscard]] bool is_too_large(const history::delta& before) const;
+    [[nodiscard]] bool is_call_enough(const change::change_set& changes) const;
+    [[gnu::weak]] result<history::delta> bytes_before(const change::change_set& changes) const;
     [[gnu::weak]] void add_pages(const change::change_set& changes, history::delta& before) const;
     [[gnu::weak]] void add_fresh(const change::change_set& changes, history::delta& before) const;
     [[gnu::weak]] result<void> add_moved(const change::change_set& changes, history::delta& before) const;
@@ -144,9 +164,10 @@ private:
     history::step_tree steps_;
     view::memory_view& view_;
     const std::string path_;
-    std::uint64_t destination_ = 0;                 // of apply()
+    std::optional<history::procedure_call> call_; // of the next commit
+    std::uint64_t destination_ = 0;
     std::vector<history::step_tree::way_part> way_; // there
-    std::vector<history::delta> way_back_;          // in the order of way_
+    std::vector<history::delta> way_back_;          // in the order of way_, as far as memory has come
     os::file* heap_ = nullptr;                      // its file, if the history is kept
     const heap_names* names_ = nullptr;             // likewise
     std::optional<history::history_file> file_;     // none: it ends with the session

@@ -151,6 +151,10 @@ public:
     [[nodiscard]] view::page_predicate unused_pages() const {
         return [this](std::uint64_t page) { return !keeps_unused_ && allocator_->is_free_page(page); };
     }
+    /// From now on notes whether the allocator changes anything. Not in a declared section.
+    void watch_allocator();
+    /// Whether it has, so far; ends that. What was given back is freed before.
+    bool stop_watching_allocator();
     /// Until it is told otherwise no page counts as unused: what is in them is to be committed, too.
     void keep_unused(bool kept) { keeps_unused_ = kept; }
 
@@ -202,7 +206,8 @@ private:
     bool aligned_blocks_ = false; // as the file says
     bool guarded_blocks_ = false; // likewise
     bool keeps_unused_ = false;
-    bool may_write_; // false: the allocator, too, would be caught
+    bool has_allocator_changed_ = false; // since it is watched
+    bool may_write_;                     // false: the allocator, too, would be caught
     std::atomic<bool> has_grown_ = false;
     std::atomic<bool> has_arenas_ = false;
 };

@@ -168,7 +168,7 @@ result<history::delta> engine::way_to(std::uint64_t version) {
     auto state = history_->any_state_of(version);
     if (!state)
         return state.error();
-    return history_->steps().whole_way_to(*state);
+    return history_->steps().whole_way_to(*state, path());
 }
 
 result<void> engine::become(const history::delta& way) {

@@ -46,6 +46,7 @@ int main(void) {
     NUMBER(REM_NO_STEP);
     NUMBER(REM_HISTORY_FULL);
     NUMBER(REM_UNCOMMITTED);
+    NUMBER(REM_NO_PROCEDURE);
     NUMBER(REM_NO_MEMORY);
     NUMBER(REM_WOULD_WAIT);
     NUMBER(REM_NO_SECTION);
@@ -152,6 +153,11 @@ int main(void) {
     MEMBER(rem_step, time);
     MEMBER(rem_step, bytes);
     MEMBER(rem_step, is_present);
+    STRUCT(rem_procedure);
+    MEMBER(rem_procedure, name);
+    MEMBER(rem_procedure, call);
+    MEMBER(rem_procedure, inverse);
+    MEMBER(rem_procedure, context);
     STRUCT(rem_kept_version);
     MEMBER(rem_kept_version, version);
     MEMBER(rem_kept_version, parent);

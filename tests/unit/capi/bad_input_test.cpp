@@ -86,6 +86,7 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
         {"rem_history",
          [](rem_heap* h) { return rem_history(h, [](void*, const rem_step*) { return true; }, nullptr); }},
         {"rem_history_forget", rem_history_forget},
+        {"rem_call", [](rem_heap* h) { return rem_call(h, "p", nullptr, 0); }},
         {"rem_changed_pages", [](rem_heap* h) { return rem_changed_pages(h, &size); }},
         {"rem_changed_ranges", [](rem_heap* h) { return rem_changed_ranges(h, nullptr, 0, &size); }},
         {"rem_wait_for_version", [](rem_heap* h) { return rem_wait_for_version(h, 1, 0); }},

@@ -1,6 +1,8 @@
 // Undo and redo in C.
 #include "fixture.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -216,6 +218,75 @@ TEST_F(c_history, has_versions_that_are_kept) {
     ASSERT_OK(rem_undo(heap, 1));
     EXPECT_EQ(a->balance, 1);
     EXPECT_STATUS(rem_squash(heap, 100), REM_NO_STEP);
+}
+
+rem_status add_to_balance(rem_heap* heap, const void* parameters, size_t bytes, void* context) {
+    auto* const of = static_cast<long*>(rem_root_get(heap, "balances"));
+    long what = 0;
+    if (of == nullptr || bytes != sizeof what)
+        return REM_INVALID_ARGUMENT;
+    std::memcpy(&what, parameters, sizeof what);
+    for (int i = 0; i < 1000; ++i)
+        of[i] += what * *static_cast<const int*>(context);
+    return what == 13 ? REM_WOULD_WAIT : REM_OK;
+}
+
+TEST_F(c_history, holds_calls_of_procedures) {
+    int forth = 1;
+    const rem_procedure known[] = {{"add", add_to_balance,
+                                    [](rem_heap* of, const void* parameters, size_t bytes, void*) {
+                                        int back = -1;
+                                        return add_to_balance(of, parameters, bytes, &back);
+                                    },
+                                    &forth},
+                                   {"add for good", add_to_balance, nullptr, &forth}};
+    const rem_options options = options_of(REM_TRANSACTIONAL);
+    rem_history_options history{};
+    history.size = sizeof history;
+    history.steps_max = 100;
+    const auto open = [&](const rem_procedure* procedures, std::size_t count) {
+        return rem_open_with_procedures(path.c_str(), &options, &history, procedures, count, &heap);
+    };
+    EXPECT_STATUS(open(nullptr, 1), REM_INVALID_ARGUMENT);
+    const rem_procedure unnamed{nullptr, add_to_balance, nullptr, nullptr};
+    EXPECT_STATUS(open(&unnamed, 1), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(open(known, 0), REM_OK);
+    long two = 2;
+    EXPECT_STATUS(rem_call(heap, "add", &two, sizeof two), REM_NO_PROCEDURE);
+    ASSERT_OK(rem_close(heap));
+    ASSERT_OK(open(known, 2));
+    ASSERT_OK(rem_write_begin(heap));
+    auto* const all = static_cast<long*>(rem_alloc(heap, 1000 * sizeof(long)));
+    ASSERT_NE(all, nullptr);
+    std::fill_n(all, 1000, 1);
+    ASSERT_OK(rem_root_set(heap, "balances", all));
+    EXPECT_STATUS(rem_call(heap, "add", &two, sizeof two), REM_SECTION_OPEN);
+    ASSERT_OK(rem_write_end(heap));
+    ASSERT_OK(rem_call(heap, "add", &two, sizeof two));
+    EXPECT_EQ(all[999], 3);
+    std::vector<std::uint64_t> bytes;
+    ASSERT_OK(rem_history(
+        heap,
+        [](void* context, const rem_step* step) {
+            static_cast<std::vector<std::uint64_t>*>(context)->push_back(step->bytes);
+            return true;
+        },
+        &bytes));
+    EXPECT_LT(bytes.back(), 100U);
+    ASSERT_OK(rem_undo(heap, 1));
+    EXPECT_EQ(all[999], 1);
+    ASSERT_OK(rem_redo(heap, 1));
+    EXPECT_EQ(all[0], 3);
+    long unlucky = 13;
+    EXPECT_STATUS(rem_call(heap, "add", &unlucky, sizeof unlucky), REM_WOULD_WAIT);
+    EXPECT_STATUS(rem_call(heap, "add", &two, 1), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_call(heap, nullptr, &two, sizeof two), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_call(heap, "add", nullptr, sizeof two), REM_INVALID_ARGUMENT);
+    EXPECT_EQ(all[0], 3);
+    ASSERT_OK(rem_call(heap, "add for good", &two, sizeof two));
+    ASSERT_OK(rem_undo(heap, 1));
+    EXPECT_EQ(all[0], 3);
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
 }
 
 } // namespace

@@ -209,6 +209,7 @@ std::string printed_constants() {
     line("k_feature_contents_in_log", k_feature_contents_in_log);
     line("k_feature_given_back", k_feature_given_back);
     line("k_feature_events", k_feature_events);
+    line("k_is_call", k_is_call);
     line("k_page_bytes", k_page_bytes);
     line("k_sector_bytes", k_sector_bytes);
     line("k_superblock_bytes", k_superblock_bytes);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -61,9 +62,11 @@ public:
     void step() {
         if (shares_ && below(3) == 0)
             change_places();
-        const std::uint64_t what = below(24);
+        const std::uint64_t what = below(27);
         if (what < 9)
             commit();
+        else if (what > 23)
+            call();
         else if (what < 16)
             go();
         else if (what == 16)
@@ -140,20 +143,35 @@ private:
             if (below(3) != 0)
                 continue;
             const heap_range range{page + 8 * below(256), 8 * (1 + below(60))};
-            if (below(4) == 0)
-                std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(range.offset), range.bytes, std::byte{0});
             before.add(range, memory_.data() + range.offset);
+            const bool is_zeros = below(4) == 0;
             for (std::uint64_t i = 0; i < range.bytes; ++i)
-                memory_[range.offset + i] = static_cast<std::byte>(below(256));
+                memory_[range.offset + i] = is_zeros ? std::byte{0} : static_cast<std::byte>(below(256));
         }
         if (before.is_empty())
-            before.add_zeros({0, 8});
+            before.add({0, 8}, memory_.data());
         if (below(40) == 0 && !live_.has_kept())
             live_.stage_nothing();
         else
             live_.stage(std::move(before));
         live_.append_staged(next_events());
         live_.accept(version_);
+        remember();
+    }
+    /// Its own inverse.
+    void make(const procedure_call& call) {
+        for (std::size_t i = 0; i < memory_.size(); ++i)
+            memory_[i] ^= call.parameters[i % call.parameters.size()];
+    }
+    void call() {
+        procedure_call made{below(2) == 0 ? "flip" : "flip all", std::vector<std::byte>(1 + below(5))};
+        for (std::byte& each : made.parameters)
+            each = static_cast<std::byte>(below(256));
+        make(made);
+        live_.stage(delta(std::move(made)));
+        live_.append_staged(next_events());
+        live_.accept(version_);
+        remember();
     }
     void go() {
         if (live_.is_in_group() || live_.has_ended())
@@ -167,10 +185,20 @@ private:
         for (const auto& each : way) {
             back.push_back(each.bytes().other_side(memory_.data()));
             each.bytes().apply(memory_.data());
+            if (each.call() != nullptr)
+                make(*each.call());
         }
         step_tree::append_arrival(next_events(), to, back);
         live_.go_over(way, back);
         live_.arrive(to, version_);
+        EXPECT_EQ(memory_, states_.at(to)) << "state " << to;
+    }
+    void remember() {
+        states_[version_] = memory_;
+        const auto all = live_.list();
+        std::erase_if(states_, [&](const auto& state) {
+            return std::ranges::none_of(all, [&](const step_info& each) { return each.version == state.first; });
+        });
     }
     void group() {
         if (live_.is_in_group())
@@ -242,7 +270,8 @@ private:
     step_tree live_;
     bool shares_;
     std::optional<step_tree> other_;
-    std::size_t followed_ = 0; // of events_, by it
+    std::size_t followed_ = 0;                                             // of events_, by it
+    std::map<std::uint64_t, std::vector<std::byte>> states_{{1, memory_}}; // by version
     std::uint64_t version_ = 1;
     std::vector<std::pair<std::uint64_t, event_bytes>> events_;
 };

@@ -1,0 +1,82 @@
+// Procedures by name, with their inverses: what a history holds in place of bytes (heap::call). Depends on the standard library only.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace remanence {
+
+class heap;
+
+namespace detail {
+
+class procedure_table; // src/api/procedure_table.hpp
+
+/// Throws errc::invalid_argument.
+[[noreturn]] void refuse_parameters(std::size_t bytes, std::size_t expected);
+
+/// What outlives the process, byte by byte. Pointers do not; but to objects of the heap they may be wrapped in a struct.
+template <class T>
+concept procedure_parameters =
+    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_convertible_v<T, std::string_view> &&
+    !std::is_convertible_v<T, std::span<const std::byte>>;
+
+} // namespace detail
+
+/// Procedures that heap::call() knows, for heap_options::procedures. Each open of the heap may have others; but a step of the history that
+/// is a call needs the procedure of its name. Copies share nothing. Not to be changed by several threads at once.
+class procedure_set {
+public:
+    using function = std::function<void(heap&, std::span<const std::byte> parameters)>;
+
+    procedure_set() = default;
+
+    /// Adds a procedure, called with bytes. Its inverse gets the same ones, and brings back what the procedure changed, or nearly so: a
+    /// floating-point result may differ in its last bits. Without an inverse the history holds bytes as ever.
+    /// errc::invalid_argument: the name is empty or taken, or there is no procedure. O(procedures).
+    void add(std::string_view name, function procedure, function inverse = {});
+
+    /// The same, called with one value, which is stored byte by byte; or, with `void`, without any.
+    template <class Parameters, class Procedure, class Inverse = std::nullptr_t>
+        requires(std::is_void_v<Parameters> || detail::procedure_parameters<Parameters>)
+    void add(std::string_view name, Procedure procedure, Inverse inverse = nullptr) {
+        add(name, taking<Parameters>(std::move(procedure)), taking<Parameters>(std::move(inverse)));
+    }
+
+    [[nodiscard]] bool is_empty() const noexcept { return table_ == nullptr; }
+    /// For the library.
+    [[nodiscard]] const std::shared_ptr<const detail::procedure_table>& table() const noexcept { return table_; }
+
+private:
+    template <class Parameters, class F>
+    static function taking(F f) {
+        if constexpr (std::is_null_pointer_v<F>) {
+            return {};
+        } else if constexpr (std::is_void_v<Parameters>) {
+            return [f = std::move(f)](heap& of, std::span<const std::byte> bytes) {
+                if (!bytes.empty())
+                    detail::refuse_parameters(bytes.size(), 0);
+                f(of);
+            };
+        } else {
+            return [f = std::move(f)](heap& of, std::span<const std::byte> bytes) {
+                if (bytes.size() != sizeof(Parameters))
+                    detail::refuse_parameters(bytes.size(), sizeof(Parameters));
+                alignas(Parameters) std::byte copy[sizeof(Parameters)];
+                std::memcpy(copy, bytes.data(), sizeof copy);
+                f(of, std::as_const(*reinterpret_cast<Parameters*>(copy)));
+            };
+        }
+    }
+
+    std::shared_ptr<const detail::procedure_table> table_;
+};
+
+} // namespace remanence
