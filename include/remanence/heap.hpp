@@ -33,6 +33,8 @@
 
 namespace remanence {
 
+class heap;
+
 /// Who may have the heap open.
 enum class sharing {
     exclusive, ///< this process alone; a second open is errc::in_use
@@ -213,8 +215,15 @@ struct heap_options {
     /// A commit then copies what it overwrites, and gives chunks back only at close(); asynchronous ones look for changes before they return.
     /// The first commit of a new heap, that of its header, is made by open().
     history_options history = {};
+<<<<<<< main
     /// What heap::call() can call, and what undo() needs to pass a step that is such a call.
     procedure_set procedures = {};
+=======
+    /// Roots that an older release of the program has stored are converted before open() returns, in one atomic commit:
+    /// `.migrate = rem::migrations().to<library>("library")` (migrate.hpp). Called with the open heap, in no section; what it throws,
+    /// open() throws, and the heap is closed. Empty: root() and find_root() refuse such roots (errc::type_mismatch).
+    std::function<void(heap&)> migrate = {};
+>>>>>>> migrate
 };
 
 /// A process that shares a heap.
@@ -301,7 +310,6 @@ struct pointer_report {
 
 template <class Container>
 class file_backed; // file_backed.hpp
-class heap;
 class in;
 class savepoint;
 class group;
@@ -813,8 +821,8 @@ public:
     /// program since the heap was opened, what our containers (ordered, hash, string_pi, vector_pi) are made of, in aggregates and
     /// in each other, too: links that lead to no block, counts and keys that disagree. Of other objects it cannot tell what a
     /// program itself damaged. O(heap). Changes nothing, but carries out the checkpoint
-    /// that is under way; errc::poisoned when that has failed. Nobody may change those containers outside of sections meanwhile.
-    /// Of a heap that processes share it is a write section: errc::section_conflict in a read section of the same thread.
+    /// that is under way; errc::poisoned when that has failed, or the heap is poisoned for lack of memory. Nobody may change those
+    /// containers outside of sections meanwhile. Of a heap that processes share it is a write section: errc::section_conflict in a read section of the same thread.
     [[nodiscard]] verify_report verify() const;
     /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
     /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types

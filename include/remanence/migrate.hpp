@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <new>
 #include <string>
 #include <string_view>
@@ -45,11 +46,6 @@ struct renamed {
     [[nodiscard]] static renamed_member of() {
         return {detail::readable_name(typeid(T).name()), Old.text, New.text};
     }
-};
-
-struct migration_options {
-    bool dry_run = false; ///< says what would be done, and changes nothing
-    std::vector<renamed_member> renamed = {};
 };
 
 /// One thing in which the stored type differs from the program's.
@@ -145,8 +141,84 @@ private:
     std::vector<class_maker> all_;
 };
 
-migration_report migrate_root(heap& of, std::string_view name, const type_fingerprint& type,
-                              const std::vector<class_maker>& makers, const migration_options& how);
+} // namespace detail
+
+/// How the program itself makes a New of an Old: see migrate<Old, New>(function).
+class migration_step {
+public:
+    template <class Old, class New, class F>
+    static migration_step of(F function) {
+        static_assert(!std::is_same_v<Old, New>, "Old and New are the same type.");
+        static_assert(std::is_default_constructible_v<New>,
+                      "New needs a default constructor: the function fills an object that is there.");
+        static_assert(std::is_invocable_v<const F&, const Old&, New&>,
+                      "The function takes a const Old&, and the New& that it fills.");
+        detail::require_persistable<Old>();
+        detail::require_persistable<New>();
+        migration_step step;
+        step.was_ = &detail::fingerprint_of<Old>();
+        step.is_ = &detail::fingerprint_of<New>();
+        step.makers_.add<New>();
+        step.fill_ = [function = std::move(function)](const void* was, void* is) {
+            function(*static_cast<const Old*>(was), *static_cast<New*>(is));
+        };
+        step.destroy_ = [](void* object) { static_cast<New*>(object)->~New(); };
+        return step;
+    }
+    [[nodiscard]] const detail::type_fingerprint& was() const { return *was_; }
+    [[nodiscard]] const detail::type_fingerprint& is() const { return *is_; }
+    [[nodiscard]] const std::vector<detail::class_maker>& makers() const { return makers_.all(); }
+    [[nodiscard]] const std::function<void(const void*, void*)>& fill() const { return fill_; }
+    void destroy(void* object) const { destroy_(object); }
+
+private:
+    const detail::type_fingerprint* was_ = nullptr;
+    const detail::type_fingerprint* is_ = nullptr;
+    detail::class_makers makers_;
+    std::function<void(const void*, void*)> fill_;
+    void (*destroy_)(void*) = nullptr;
+};
+
+/// For migration_options and migrations: wherever an object of the root becomes a New and is stored as an Old, at any depth, `function` is
+/// called with both, `(const Old&, New&)`. Old is that release's type under another name, with members of the same names, types and
+/// places; what is stored is compared with it. Members of New that follow by the automatic changes are filled before; the function fills the
+/// others, which are as New() leaves them, and may change all but pointers. Those lead to the new objects when all are made: the function
+/// sees null, and what it writes is replaced if the Old has a pointer of that name.
+///
+/// Steps chain: of migrate<A, B> and migrate<B, C> both are called where an A becomes a C. The B is made and destroyed, and its pointers are null:
+/// members of C with pointers follow from those of A with the same names. Where steps lead to a type and what is stored is none of
+/// their Olds, the root is refused, and not converted by automatic changes. Keys are not filled by functions. The function may throw, and must
+/// not commit, or use the root.
+template <class Old, class New, class F>
+[[nodiscard]] migration_step migrate(F function) {
+    return migration_step::of<Old, New>(std::move(function));
+}
+
+struct migration_options {
+    bool dry_run = false; ///< says what would be done, and changes nothing
+    std::vector<renamed_member> renamed = {};
+    std::vector<migration_step> steps = {};
+};
+
+namespace detail {
+
+/// A root, and what it is to become.
+struct root_to_migrate {
+    std::string name;
+    const type_fingerprint* type;
+    std::vector<class_maker> makers;
+};
+
+/// In one section; what they report is joined.
+migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roots, const migration_options& how);
+
+template <class T>
+root_to_migrate root_for_migration(std::string_view name) {
+    require_persistable<T>();
+    class_makers makers;
+    makers.add<T>();
+    return {std::string(name), &fingerprint_of<T>(), makers.all()};
+}
 
 } // namespace detail
 
@@ -154,20 +226,61 @@ migration_report migrate_root(heap& of, std::string_view name, const type_finger
 /// before root() and find_root(), which throw errc::type_mismatch for such a root. In one atomic commit (within a write section in that);
 /// whatever happens meanwhile, the heap has the old root or the new one. Objects are matched by the names of their members, at any
 /// depth: members may be in another order, new (they have what T() gives them), gone, renamed (`how`), of a wider number, of an enumeration
-/// with more enumerators, a std::optional of what they were, or another kind of container of like elements. Pointers among the objects of the
-/// root, and to objects of their own that it points at, lead to the new ones; these have other addresses. Old objects are freed.
+/// with more enumerators, a std::optional of what they were, or another kind of container of like elements. What else has changed the
+/// functions in `how.steps` do. Pointers among the objects of the root, and to objects of their own that it points at, lead to the new ones;
+/// these have other addresses. Old objects are freed. Where nothing but names differ (of members, of classes, enumerators that are new), objects
+/// stay where they are, and none is looked at.
 ///
 /// Returns what has changed. Throws, and the heap is as before: errc::type_mismatch with all changes, and which are automatic, when one of
 /// them is not; errc::not_supported when the heap does not have the schema of the root, for containers whose hash is the program's own, and for
-/// classes that do not say their members (REM_REFLECT) or have no default for a new member; heap_exhausted; errc::read_only,
-/// errc::base_taken; errc::section_conflict in a read section of the thread; what write() and constructors throw. O(objects). Old and new
-/// objects are in the heap together until it is done, so the heap needs room for both.
+/// classes that do not say their members (REM_REFLECT) or have no default for a new member; errc::in_use when other processes have the heap
+/// open, since what they know of the root would be gone; heap_exhausted; errc::read_only, errc::base_taken; errc::section_conflict in a read
+/// section of the thread; what functions, constructors and write() throw. O(objects). Old and new objects are in the heap together until it
+/// is done, so the heap needs room for both.
 template <class T>
 migration_report migrate(heap& of, std::string_view name, const migration_options& how = {}) {
-    detail::require_persistable<T>();
-    detail::class_makers makers;
-    makers.add<T>();
-    return detail::migrate_root(of, name, detail::fingerprint_of<T>(), makers.all(), how);
+    return detail::migrate_roots(of, {detail::root_for_migration<T>(name)}, how);
 }
+
+/// What is to be converted when a heap is opened:
+///
+///     auto heap = rem::heap::open(path, {.migrate = rem::migrations()
+///                                                       .to<shelf>("shelf")
+///                                                       .to<customers>("customers")
+///                                                       .migrate<release_1::book, book>(fill_book)});
+///
+/// All of it happens in one atomic commit, as by migrate<T>() of each root; roots that do not differ, or are not there, cost a look
+/// at the directory. A heap that is opened read-only and would have to be converted is errc::read_only.
+class migrations {
+public:
+    /// The root of this name becomes a T.
+    template <class T>
+    migrations& to(std::string_view name) {
+        roots_.push_back(detail::root_for_migration<T>(name));
+        return *this;
+    }
+    template <class Old, class New, class F>
+    migrations& migrate(F function) {
+        how_.steps.push_back(migration_step::of<Old, New>(std::move(function)));
+        return *this;
+    }
+    /// `renamed<"pages", "page_count">::of<book>()`
+    migrations& rename(renamed_member member) {
+        how_.renamed.push_back(std::move(member));
+        return *this;
+    }
+
+    migration_report operator()(heap& of) const { return detail::migrate_roots(of, roots_, how_); }
+    /// Says what would be done, and changes nothing.
+    [[nodiscard]] migration_report dry_run(heap& of) const {
+        migration_options how = how_;
+        how.dry_run = true;
+        return detail::migrate_roots(of, roots_, how);
+    }
+
+private:
+    std::vector<detail::root_to_migrate> roots_;
+    migration_options how_;
+};
 
 } // namespace remanence

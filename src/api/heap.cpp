@@ -220,6 +220,8 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     detail::registry::add(*impl_);
     impl_->memory().allow_writes(false);
     impl_->threads.watch_memory();
+    if (options.migrate)
+        options.migrate(*this);
 }
 
 static void belong_to(heap* handle, detail::heap_impl* impl) {

@@ -1,4 +1,4 @@
-// Roots of older types, for the public template: src/objects converts them.
+// Roots of older types, for the public templates: src/objects converts them.
 
 #include <remanence/migrate.hpp>
 
@@ -6,38 +6,87 @@
 #include "api/raise.hpp"
 #include "objects/migration.hpp"
 
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
 namespace remanence::detail {
 
-migration_report migrate_root(heap& of, std::string_view name, const type_fingerprint& type,
-                              const std::vector<class_maker>& makers, const migration_options& how) {
-    heap_impl& impl = impl_of(of);
-    objects::migration_request request{.root = name, .type = type, .only_says = how.dry_run};
-    for (const class_maker& each : makers)
-        request.makers[readable_name(each.type->name())] = each.make;
+namespace {
+
+/// What they have read of the root they go on to use in their next section, where it is gone.
+void check_alone(heap_impl& impl, const heap& of) {
+    const share::coordination* const others = impl.engine().others();
+    if (others != nullptr && others->attached_processes() > 1)
+        raise(errc::in_use,
+              "cannot migrate roots of " + of.path().string() +
+                  " while other processes have the heap open, which know them as they are. Close it "
+                  "there first. Nothing was changed.",
+              of.path().string());
+}
+
+objects::migration_request request_for(const root_to_migrate& root, const migration_options& how,
+                                       const std::vector<objects::conversion_step>& steps) {
+    objects::migration_request request{.root = root.name,
+                                       .type = *root.type,
+                                       .makers =
+                                           [&] {
+                                               std::map<std::string, std::function<void(void*)>> makers;
+                                               const auto add = [&](const std::vector<class_maker>& all) {
+                                                   for (const class_maker& each : all)
+                                                       makers[readable_name(each.type->name())] = each.make;
+                                               };
+                                               add(root.makers);
+                                               for (const migration_step& each : how.steps)
+                                                   add(each.makers());
+                                               return makers;
+                                           },
+                                       .steps = steps};
     for (const renamed_member& each : how.renamed)
         request.renamings.push_back({each.type, each.old_name, each.new_name});
-    const auto run = [&] {
-        auto done = objects::migrate_root(impl.memory(), request);
-        if (!done)
-            raise(done.why());
-        migration_report report{done->is_needed, done->is_possible, {}};
-        for (const objects::type_change& each : done->changes)
-            report.changes.push_back({each.what, each.is_automatic});
+    return request;
+}
+
+} // namespace
+
+migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roots, const migration_options& how) {
+    objects::link_root_changes();
+    heap_impl& impl = impl_of(of);
+    std::vector<objects::conversion_step> steps;
+    steps.reserve(how.steps.size());
+    for (const migration_step& each : how.steps)
+        steps.push_back({each.was(), each.is(), each.fill(), [&each](void* object) { each.destroy(object); }});
+    const auto run = [&](bool only_says) {
+        migration_report report;
+        for (const root_to_migrate& each : roots) {
+            objects::migration_request request = request_for(each, how, steps);
+            request.only_says = only_says;
+            auto done = objects::migrate_root(impl.memory(), request);
+            if (!done)
+                raise(done.why());
+            report.is_needed = report.is_needed || done->is_needed;
+            report.is_possible = report.is_possible && done->is_possible;
+            for (const objects::type_change& change : done->changes)
+                report.changes.push_back({change.what, change.is_automatic});
+        }
         return report;
     };
-    if (how.dry_run)
-        return of.read(run);
+    migration_report report = of.read([&] { return run(true); }); // nothing is written when there is nothing to do
+    if (how.dry_run || !report.is_needed)
+        return report;
     if (impl.options.read_only)
         impl.origin.raise_read_only();
     if (const auto elsewhere = impl.engine().why_elsewhere())
         raise(errc::base_taken, "cannot migrate a root of " + of.path().string() +
                                     ": the heap is mapped elsewhere, since opening it at its own addresses failed: " +
                                     elsewhere->message);
-    request.only_says = true; // so that nothing is written when there is nothing to do
-    if (migration_report report = of.read(run); !report.is_needed)
-        return report;
-    request.only_says = false;
-    return of.write(run);
+    return of.write([&] {
+        check_alone(impl, of);
+        migration_report done = run(false);
+        check_alone(impl, of);
+        return done;
+    });
 }
 
 } // namespace remanence::detail

@@ -18,6 +18,15 @@ namespace remanence::detail {
           path);
 }
 
+/// What to do about a type that has changed: in programs that migrate roots, all that differs.
+static std::string how_to_convert(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
+    if (type.structure == nullptr) // not of a type of C++
+        return {};
+    return types::changes_of_root != nullptr
+               ? types::changes_of_root(impl.memory(), name, type)
+               : " To convert the root, open the heap with heap_options::migrate (remanence/migrate.hpp).";
+}
+
 /// errc::type_mismatch when a class that says its members has others than the stored objects.
 static void know_schema(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
     if (type.structure == nullptr) // not of a type of C++
@@ -27,7 +36,8 @@ static void know_schema(heap_impl& impl, std::string_view name, const type_finge
         raise(errc::type_mismatch,
               "the type " + type.name + " of the root \"" + std::string(name) + "\" of " + impl.memory().path() +
                   " has changed: " + *known.has_changed +
-                  ". Ask for the stored type, or keep this one under another name or in another file.",
+                  ". Ask for the stored type, or keep this one under another name or in another file." +
+                  how_to_convert(impl, name, type),
               impl.memory().path());
     }
     if (!known.is_stored && !impl.options.read_only)
@@ -38,8 +48,12 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
     const auto renamed =
         impl->options.accept_renamed_members ? types::renamed_members::accepted : types::renamed_members::refused;
     auto found = types::root_directory(impl->memory()).find(name, type, renamed);
-    if (!found)
-        raise(found.why());
+    if (!found) {
+        failure why = found.why();
+        if (why.code == errc::type_mismatch)
+            why.message += how_to_convert(*impl, name, type);
+        raise(why);
+    }
     if (found->object == nullptr)
         return nullptr;
     if (!type.position_independent && impl->engine().why_elsewhere())

@@ -18,7 +18,11 @@ using types::type_row;
 
 std::string conversion::way() const {
     std::string text;
+<<<<<<< main
     for (const step& each : way_) {
+=======
+    for (const way_step& each : way_) {
+>>>>>>> migrate
         if (each.member.empty()) {
             text.append(1, '[').append(std::to_string(each.index)).append(1, ']');
         } else {
@@ -112,6 +116,8 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     const type_row& was = source_.row(from.row);
     const type_row& is = builder_.row(to.row);
     told_.placed(from, to);
+    if (const step_chain* const chain = rows_.chain(from.row, to.row))
+        return make_by_steps(*chain, from, to, depth);
     if (was.shape == shape_kind::same_as_part)
         return make({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
     if (is.shape == shape_kind::same_as_part)
@@ -188,46 +194,65 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
 }
 
 result<void> conversion::make_members(object_place from, object_place to, unsigned depth) {
-    const auto& origins = rows_.origins(from.row, to.row);
     REM_TRY(source_.check_members(from));
+    auto bytes = source_.bytes(from);
+    if (!bytes)
+        return bytes.error();
     std::optional<object_place> model;
-    std::size_t index = 0;
-    for (const type_part& each : *members_of(builder_.row(to.row))) {
-        const type_part* const origin = origins[index++];
-        if (!each.offset) // a bit-field
-            continue;
-        const object_place place{each.type, to.at + *each.offset};
-        way_.push_back(
-            {each.name.empty() ? std::string_view(builder_.row(each.type).name) : std::string_view(each.name), 0});
-        if (origin != nullptr) {
-            auto member = source_.member(from, *origin);
-            if (!member)
-                return member.error();
-            REM_CHECK(*member); // it has an offset
-            REM_TRY(make(**member, place, depth + 1));
-        } else {
-            if (!model) {
-                auto made = told_.default_of(to.row);
-                if (!made)
-                    return made.error();
-                model = *made;
-            }
-            struct copying final : listener {
-                explicit copying(listener& of) : told(of) {}
-                result<void> point(object_place /*from*/, object_place /*to*/) override {
-                    return fail(errc::not_supported,
-                                "a member that is new holds a pointer by default, which is not null");
-                }
-                result<object_place> default_of(std::uint32_t row) override { return told.default_of(row); }
-                listener& told;
-            } copier(told_);
-            const row_matching same(builder_.schema(), builder_.schema());
-            REM_TRY(conversion(builder_.built(), builder_, same, copier)
-                        .make({each.type, model->at + *each.offset}, place, depth + 1));
-        }
-        way_.pop_back();
+    if (*bytes == nullptr) {
+        for (std::size_t i = 0; i != members_of(builder_.row(to.row))->size(); ++i)
+            REM_TRY(make_member(from, to, i, model, depth));
+        return {};
     }
+    const row_matching::member_plan& plan = rows_.plan(from.row, to.row);
+    for (const auto& each : plan.copies)
+        builder_.put_bytes(to.at + each.to, *bytes + each.from, each.count);
+    for (const std::size_t each : plan.others)
+        REM_TRY(make_member(from, to, each, model, depth));
     return {};
+}
+
+result<void> conversion::make_member(object_place from, object_place to, std::size_t index,
+                                     std::optional<object_place>& model, unsigned depth) {
+    const type_part& each = (*members_of(builder_.row(to.row)))[index];
+    if (!each.offset) // a bit-field
+        return {};
+    const type_part* const origin = rows_.origins(from.row, to.row)[index];
+    const object_place place{each.type, to.at + *each.offset};
+    way_.push_back(
+        {each.name.empty() ? std::string_view(builder_.row(each.type).name) : std::string_view(each.name), 0});
+    if (origin != nullptr) {
+        auto member = source_.member(from, *origin);
+        if (!member)
+            return member.error();
+        REM_CHECK(*member); // it has an offset
+        REM_TRY(make(**member, place, depth + 1));
+    } else {
+        if (!model) {
+            auto made = told_.default_of(builder_, to.row);
+            if (!made)
+                return made.error();
+            model = *made;
+        }
+        REM_TRY(make_default({each.type, model->at + *each.offset}, place, depth + 1));
+    }
+    way_.pop_back();
+    return {};
+}
+
+result<void> conversion::make_default(object_place model, object_place to, unsigned depth) {
+    struct copying final : listener {
+        explicit copying(listener& of) : told(of) {}
+        result<void> point(object_place /*from*/, object_place /*to*/) override {
+            return fail(errc::not_supported, "a member that is new holds a pointer by default, which is not null");
+        }
+        result<object_place> default_of(object_builder& by, std::uint32_t row) override {
+            return told.default_of(by, row);
+        }
+        listener& told;
+    } copier(told_);
+    const row_matching same(builder_.schema(), builder_.schema());
+    return conversion(builder_.built(), builder_, same, copier).make(model, to, depth);
 }
 
 result<void> conversion::make_array(object_place from, object_place to, unsigned depth) {

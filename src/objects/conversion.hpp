@@ -2,18 +2,22 @@
 // matched by names, before anything is made.
 //
 //  CV1  An object is made whole: what its row has and the older one lacks comes from an object that the program made by default.
-//  CV2  Nothing but numbers is changed, and these only where each value of the older type is one of the newer.
+//  CV2  Nothing but numbers is changed, and these only where each value of the older type is one of the newer; what else is changed, the
+//       program's functions do (conversion_steps.hpp).
 #pragma once
 
 #include "base/result.hpp"
+#include "objects/conversion_steps.hpp"
 #include "objects/object_builder.hpp"
 #include "objects/object_source.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,11 +40,37 @@ public:
     bool match(std::uint32_t from, std::uint32_t to);
     [[nodiscard]] const std::vector<type_change>& changes() const { return changes_; }
 
+    /// Functions of the program, which must outlive it.
+    void use(const step_table& steps) { steps_ = &steps; }
+    /// Members with pointers are not matched where functions make an object: these follow from the one that is stored.
+    void leave_out_pointers() { leaves_out_pointers_ = true; }
+    /// Members whose place is not known, which a conversion leaves out, do not match.
+    void keep_all_members() { keeps_all_members_ = true; }
+    /// Precondition: it matches. By what functions one becomes the other; null: by none.
+    [[nodiscard]] const step_chain* chain(std::uint32_t from, std::uint32_t to) const {
+        const auto found = chains_.empty() ? chains_.end() : chains_.find({from, to});
+        return found == chains_.end() ? nullptr : &found->second;
+    }
+    /// Whether all that was matched has the same bytes as before: only names differ.
+    [[nodiscard]] bool has_same_bytes() const { return has_same_bytes_; }
+    /// What cannot be converted if objects get other addresses.
+    [[nodiscard]] const std::vector<std::string>& only_in_place() const { return only_in_place_; }
+
     /// What a member is made from; null: it is new. `members` are those of the older row.
     [[nodiscard]] const types::type_part* origin_of(const types::type_part& member, std::uint32_t row,
                                                     const std::vector<types::type_part>& members) const;
     /// The same of all members of a row, in their order; worked out once for each pair of rows.
     [[nodiscard]] const std::vector<const types::type_part*>& origins(std::uint32_t from, std::uint32_t to) const;
+    /// What of an object is copied as it is, and which members are to be made one by one.
+    struct member_plan {
+        struct bytes {
+            std::uint64_t from, to, count;
+        };
+        std::vector<bytes> copies;
+        std::vector<std::size_t> others;
+    };
+    /// Of members, worked out once for each pair of rows. Where pointers may lead to members, none is copied.
+    [[nodiscard]] const member_plan& plan(std::uint32_t from, std::uint32_t to) const;
     /// Which alternative of a variant one becomes.
     [[nodiscard]] std::optional<std::size_t> alternative(const types::type_row& from, std::size_t index,
                                                          const types::type_row& to) const;
@@ -58,21 +88,38 @@ public:
 
 private:
     bool compute(std::uint32_t from, std::uint32_t to);
+    bool match_by_steps(std::uint32_t from, std::uint32_t to, step_chain chain);
+    bool match_key(std::uint32_t from, std::uint32_t to);
+    bool match_pointee(std::uint32_t from, std::uint32_t to);
+    void compare_bytes(const types::type_row& was, const types::type_row& is);
     bool match_members(std::uint32_t from, std::uint32_t to);
     bool match_numbers(std::uint32_t from, std::uint32_t to);
     bool refuse(std::uint32_t from, std::uint32_t to, const std::string& why);
     void note(std::string what, bool is_automatic);
+    bool add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const;
 
     struct renaming {
         std::string type, old_name, new_name;
     };
     const types::type_description& from_;
     const types::type_description& to_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_; // true also while it is being worked out
+    using row_pair = std::pair<std::uint32_t, std::uint32_t>;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, bool>
+        known_; // and whether in a key; true also while it is being worked out
     std::map<std::uint32_t, std::uint32_t> pointees_;
     std::vector<type_change> changes_;
     std::vector<renaming> renamings_;
-    mutable std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const types::type_part*>> origins_;
+    mutable std::map<row_pair, std::vector<const types::type_part*>> origins_;
+    mutable std::map<row_pair, member_plan> plans_;
+    mutable const member_plan* last_plan_ = nullptr; // the one asked for before: most often the same
+    mutable row_pair last_plan_of_;
+    const step_table* steps_ = nullptr;
+    std::map<row_pair, step_chain> chains_;
+    bool leaves_out_pointers_ = false;
+    bool keeps_all_members_ = false;
+    bool has_same_bytes_ = true;
+    bool is_in_key_ = false;
+    std::vector<std::string> only_in_place_;
     std::string place_; // of the member that is being matched
 };
 
@@ -87,8 +134,16 @@ public:
         virtual void placed(object_place /*from*/, object_place /*to*/) {}
         /// A pointer that is not null: who listens writes where it leads, later.
         virtual result<void> point(object_place from, object_place to) = 0;
-        /// Where an object is that the program made by default, as `to` is; its row is of the newer schema.
-        virtual result<object_place> default_of(std::uint32_t to_row) = 0;
+        /// Where an object is that the program made by default; its row is of the builder's schema.
+        virtual result<object_place> default_of(object_builder& by, std::uint32_t row) = 0;
+        // With functions of the program only.
+
+        /// Makes an object by default in memory that is zero, if it is of a class.
+        virtual result<void> construct(object_builder& /*by*/, object_place /*to*/) { return {}; }
+        /// Both objects are there, and stay: the function is to be called, now or later, but in this order.
+        virtual void fill(const prepared_step& /*by*/, std::uint64_t /*was*/, std::uint64_t /*is*/) {}
+        /// An object between two functions, to be destroyed at the end.
+        virtual void made_between(const prepared_step& /*by*/, std::uint64_t /*at*/) {}
     };
 
     /// All must outlive it. What is converted must match.
@@ -107,6 +162,13 @@ public:
 private:
     result<void> make(object_place from, object_place to, unsigned depth);
     result<void> make_members(object_place from, object_place to, unsigned depth);
+    result<void> make_member(object_place from, object_place to, std::size_t index, std::optional<object_place>& model,
+                             unsigned depth);
+    result<void> make_default(object_place model, object_place to, unsigned depth);
+    result<void> make_by_steps(const step_chain& chain, object_place from, object_place to, unsigned depth);
+    result<void> make_filled(object_place from, object_place to, unsigned depth);
+    result<void> make_last(const prepared_step& step, object_place stored, object_place between, object_place to,
+                           unsigned depth);
     result<void> make_array(object_place from, object_place to, unsigned depth);
     result<void> make_container(object_place from, object_place to, unsigned depth);
     result<void> make_number(object_place from, object_place to);
@@ -115,7 +177,7 @@ private:
     result<std::uint64_t> hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed);
     result<scalar> number(object_place from, std::uint32_t to);
 
-    struct step {
+    struct way_step {
         std::string_view member; // empty: an element
         std::uint64_t index = 0;
     };
@@ -124,7 +186,7 @@ private:
     object_builder& builder_;
     const row_matching& rows_;
     listener& told_;
-    std::vector<step> way_;
+    std::vector<way_step> way_;
 };
 
 } // namespace remanence::objects

@@ -463,7 +463,7 @@ private:
         return row.kind == types::type_kind::array || row.shape == shape_kind::array;
     }
 
-    result<object_place> default_of(std::uint32_t row) override {
+    result<object_place> default_of(object_builder& /*by*/, std::uint32_t row) override {
         return fail(errc::not_supported, "a " + by_->to.name_of(row) + " has members that the dump does not have");
     }
 

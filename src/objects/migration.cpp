@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -54,29 +55,30 @@ public:
                 "the heap does not have the schema of the type " + std::string((*root)->type) +
                     ": the release that wrote it opens the root and commits, with this library, to store it");
         from_ = std::move(**stored);
-        detail::structure_writer out;
-        request_.type.structure(out);
-        auto described = type_description::decode(std::move(out).schema(), types::row_contents::schema);
+        auto described = schema_of_program(request_.type);
         if (!described)
             return refused(errc::not_supported, "the type " + request_.type.name + " is too large for a schema");
         to_ = std::move(*described);
+        step_table steps;
+        if (auto prepared = steps.prepare(request_.steps); !prepared)
+            return refused(prepared.why().code, prepared.why().message);
 
         row_matching rows(from_, to_);
+        rows.keep_all_members();
+        rows.use(steps);
         for (const member_renaming& each : request_.renamings)
             rows.rename(each.type, each.old_name, each.new_name);
         outcome.is_possible = rows.match(from_.root, to_.root);
         outcome.changes = rows.changes();
         object_builder builder(memory_, to_, true);
-        if (const auto why = conversion::why_not(builder, to_.root); why && outcome.is_possible) {
-            outcome.is_possible = false;
-            outcome.changes.push_back({*why, false});
-        }
-        auto owner = other_owner(*schemas);
-        if (!owner)
-            return owner.error();
-        if (!owner->empty() && outcome.is_possible) {
-            outcome.is_possible = false;
-            outcome.changes.push_back({*owner, false});
+        const bool stays = outcome.is_possible && rows.has_same_bytes();
+        if (outcome.is_possible && !stays) {
+            auto why = why_not_moved(builder, rows, *schemas);
+            if (!why)
+                return why.error();
+            for (const std::string& each : *why)
+                outcome.changes.push_back({each, false});
+            outcome.is_possible = why->empty();
         }
         if (request_.only_says)
             return outcome;
@@ -90,6 +92,11 @@ public:
             }
             return refused(errc::type_mismatch, text);
         }
+        if (stays) {
+            REM_TRY(become((*root)->object));
+            return outcome;
+        }
+        makers_ = request_.makers();
         heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
         REM_TRY(convert(old_objects, builder, rows, memory_.offset_of((*root)->object)));
         return outcome;
@@ -108,6 +115,27 @@ private:
             return true;
         return root.fingerprint_hash == type.hash && root.fingerprint_algorithm == type.algorithm &&
                !types::look_up_schema(memory_, type).has_changed;
+    }
+
+    /// Why objects cannot be made at other addresses; empty: they can.
+    result<std::vector<std::string>> why_not_moved(const object_builder& builder, const row_matching& rows,
+                                                   const std::vector<types::stored_schema>& schemas) {
+        std::vector<std::string> why = rows.only_in_place();
+        if (auto shape = conversion::why_not(builder, to_.root))
+            why.push_back(std::move(*shape));
+        auto owner = other_owner(schemas);
+        if (!owner)
+            return owner.error();
+        if (!owner->empty())
+            why.push_back(std::move(*owner));
+        return why;
+    }
+
+    /// The root has this object, of the program's type.
+    result<void> become(void* object) {
+        REM_TRY(directory_.replace(request_.root, request_.type, object));
+        const detail::type_fingerprint* const types[] = {&request_.type};
+        return types::store_schemas(memory_, types);
     }
 
     /// Objects of a class that pointers lead to may lie in another root, whose type the program has not said: why that root stands in the way,
@@ -195,8 +223,17 @@ private:
         return {};
     }
 
+    /// Whether what lies here is an object that functions make, or a part of one.
+    [[nodiscard]] bool is_by_function(std::uint64_t at) const {
+        const auto behind = by_functions_.upper_bound(at);
+        return behind != by_functions_.begin() && at < std::prev(behind)->second;
+    }
     void placed(object_place from, object_place to) override {
-        if (moved_.empty() || rows_->pointee(from.row) != to.row)
+        if (moved_.empty())
+            return;
+        if (rows_->chain(from.row, to.row) != nullptr && !is_by_function(from.at))
+            by_functions_[from.at] = from.at + from_.rows[from.row].size;
+        if (rows_->pointee(from.row) != to.row)
             return;
         if (const auto found = moved_.find({from.row, from.at}); found != moved_.end())
             found->second = to.at;
@@ -209,21 +246,37 @@ private:
         return {};
     }
 
-    result<object_place> default_of(std::uint32_t row) override {
-        if (const auto known = defaults_.find(row); known != defaults_.end())
+    [[nodiscard]] const std::function<void(void*)>* maker_of(const object_builder& by, std::uint32_t row) const {
+        const auto found = makers_.find(by.row(row).name);
+        return found == makers_.end() || !found->second ? nullptr : &found->second;
+    }
+    result<object_place> default_of(object_builder& by, std::uint32_t row) override {
+        const std::string& name = by.row(row).name;
+        if (const auto known = defaults_.find(name); known != defaults_.end())
             return object_place{row, known->second};
-        const auto maker = request_.makers.find(to_.rows[row].name);
-        if (maker == request_.makers.end() || !maker->second)
+        const auto* const maker = maker_of(by, row);
+        if (maker == nullptr)
             return refused(errc::not_supported,
-                           "a " + to_.rows[row].name +
+                           "a " + name +
                                " has a new member, and cannot be made by default, which would say what that holds");
-        auto block = builder_->allocate_object(row);
+        auto block = by.allocate_object(row);
         if (!block)
             return block.error();
-        maker->second(memory_.base() + *block);
-        defaults_[row] = *block;
+        (*maker)(memory_.base() + *block);
+        defaults_[name] = *block;
+        REM_TRY(add_blocks_of(by.built(), base_, {row, *block}, garbage_));
+        garbage_.push_back(*block);
         return object_place{row, *block};
     }
+    result<void> construct(object_builder& by, object_place to) override {
+        if (const auto* const maker = maker_of(by, to.row))
+            (*maker)(memory_.base() + to.at);
+        return {};
+    }
+    void fill(const prepared_step& by, std::uint64_t was, std::uint64_t is) override {
+        to_fill_.push_back({&by, was, is});
+    }
+    void made_between(const prepared_step& by, std::uint64_t at) override { between_.push_back({&by, at}); }
 
     result<void> convert(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                          std::uint64_t root) {
@@ -255,6 +308,10 @@ private:
         for (const pointee& each : pointees_) {
             if (moved_.at(each) != 0)
                 continue;
+            if (is_by_function(each.at))
+                return refused(errc::type_mismatch, "a pointer leads to a " + from_.name_of(each.row) +
+                                                        " in an object that functions make, which does not follow by "
+                                                        "itself");
             const auto becomes = rows.pointee(each.row);
             REM_CHECK(becomes);
             const std::uint32_t row = *becomes;
@@ -272,18 +329,22 @@ private:
             builder.put_address(each.at, to);
         }
 
-        std::vector<std::uint64_t> blocks;
+        for (const filling& each : to_fill_) // inner objects before those they lie in
+            each.by->given->fill(memory_.base() + each.was, memory_.base() + each.is);
+        for (const auto& [by, at] : between_) {
+            by->given->destroy(memory_.base() + at);
+            garbage_.push_back(at);
+        }
+        REM_TRY(become(memory_.base() + *made));
         for (const object_place& each : old) {
-            REM_TRY(add_blocks_of(old_objects, base_, each, blocks));
-            blocks.push_back(each.at);
+            REM_TRY(add_blocks_of(old_objects, base_, each, garbage_));
+            garbage_.push_back(each.at);
         }
-        for (const auto& [row, at] : defaults_) {
-            REM_TRY(add_blocks_of(builder.built(), base_, {row, at}, blocks));
-            blocks.push_back(at);
-        }
-        REM_TRY(directory_.replace(request_.root, request_.type, memory_.base() + *made));
-        const detail::type_fingerprint* const types[] = {&request_.type};
-        REM_TRY(types::store_schemas(memory_, types));
+        return free_garbage();
+    }
+
+    result<void> free_garbage() {
+        std::vector<std::uint64_t>& blocks = garbage_;
         std::sort(blocks.begin(), blocks.end());
         blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
         for (const std::uint64_t each : blocks) {
@@ -311,8 +372,17 @@ private:
     const row_matching* rows_ = nullptr;
     std::unordered_map<pointee, std::uint64_t, pointee_hash> moved_; // where it is now; 0: not made yet
     std::vector<pointee> pointees_;
+    std::map<std::uint64_t, std::uint64_t> by_functions_; // where objects that functions make begin and end
     std::vector<pointer> pointers_;
-    std::map<std::uint32_t, std::uint64_t> defaults_; // by row
+    std::map<std::string, std::function<void(void*)>> makers_;
+    std::map<std::string, std::uint64_t> defaults_; // by the name of their class
+    struct filling {
+        const prepared_step* by;
+        std::uint64_t was, is;
+    };
+    std::vector<filling> to_fill_;
+    std::vector<std::pair<const prepared_step*, std::uint64_t>> between_;
+    std::vector<std::uint64_t> garbage_; // blocks of what nobody needs at the end
 };
 
 } // namespace

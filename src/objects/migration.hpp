@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,11 @@ struct member_renaming {
 struct migration_request {
     std::string_view root;
     const detail::type_fingerprint& type;
-    /// Makes an object by default in raw memory, by the name of its class; empty where a class has no such constructor.
-    std::map<std::string, std::function<void(void*)>> makers = {};
+    /// Makes an object by default in raw memory, by the name of its class; empty where a class has no such constructor. Asked for once, if
+    /// there is something to do.
+    std::function<std::map<std::string, std::function<void(void*)>>()> makers;
     std::vector<member_renaming> renamings = {};
+    std::span<const conversion_step> steps = {};
     bool only_says = false; // changes nothing
 };
 
@@ -34,10 +37,13 @@ struct migration_outcome {
     std::vector<type_change> changes;
 };
 
-/// Converts the root, all that it holds and points at, and frees what it was. With the write lock held; when it fails, or a maker throws, the
-/// caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic; errc::not_supported when the heap does not have
+/// Converts the root, all that it holds and points at, and frees what it was; where nothing but names differ, objects stay. With the
+/// write lock held; when it fails, or a maker or a function throws, the caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic; errc::not_supported when the heap does not have
 /// its schema, or a shape cannot be made; errc::exhausted; errc::corrupt. O(objects), which are there twice meanwhile, and memory for
 /// the address of each block, and of each object that pointers may lead to.
 result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request);
+
+/// Whoever calls it has types::changes_of_root() in his program. It does nothing.
+void link_root_changes() noexcept;
 
 } // namespace remanence::objects

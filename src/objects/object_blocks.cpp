@@ -1,5 +1,6 @@
 #include "objects/object_blocks.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace remanence::objects {
@@ -21,10 +22,10 @@ public:
         constexpr unsigned k_depth_max = 1000;
         if (depth == k_depth_max)
             return source_.damaged(of, "that lies too deep in others");
+        if (!may_own(of.row))
+            return {};
         const type_row& is = source_.row(of.row);
         const auto& n = is.numbers;
-        if (is.kind == type_kind::pointer)
-            return {};
         if (const auto* const members = members_of(is)) {
             for (const type_part& each : *members) {
                 if (each.offset)
@@ -100,6 +101,32 @@ public:
     }
 
 private:
+    /// Whether objects of this row may have blocks; looked up once for each row. NOLINTNEXTLINE(misc-no-recursion): sound schemas end
+    bool may_own(std::uint32_t index) {
+        enum : char { unknown, no, yes };
+        if (owners_.empty())
+            owners_.resize(source_.schema().rows.size(), unknown);
+        if (owners_[index] != unknown)
+            return owners_[index] == yes;
+        owners_[index] = yes; // of a vector of its own class
+        const type_row& is = source_.row(index);
+        bool owns = true;
+        const auto any_owns = [&](const std::vector<type_part>& parts) { // NOLINT(misc-no-recursion)
+            return std::any_of(parts.begin(), parts.end(), [&](const type_part& each) { return may_own(each.type); });
+        };
+        if (is.kind == type_kind::pointer)
+            owns = false;
+        else if (const auto* const members = members_of(is))
+            owns = any_owns(*members);
+        else if (is.kind == type_kind::array || is.shape == shape_kind::array || is.shape == shape_kind::optional ||
+                 is.shape == shape_kind::variant || is.shape == shape_kind::same_as_part)
+            owns = any_owns(is.parts);
+        else
+            owns = inspect::is_container(is) || is.shape == shape_kind::text || is.shape == shape_kind::text_by_link ||
+                   is.shape == shape_kind::serialised;
+        owners_[index] = owns ? yes : no;
+        return owns;
+    }
     result<void> add_nodes(std::uint64_t node, std::uint64_t children) {
         constexpr std::uint64_t k_counts = 8;
         auto counts = word(node + k_counts);
@@ -155,6 +182,7 @@ private:
     heap_source& source_;
     std::uint64_t base_;
     std::vector<std::uint64_t>& blocks_;
+    std::vector<char> owners_; // by row
 };
 
 } // namespace

@@ -12,7 +12,11 @@
 #include "types/root_directory.hpp"
 
 #include <cstdint>
+<<<<<<< main
 #include <map>
+=======
+#include <cstring>
+>>>>>>> migrate
 #include <memory>
 #include <string>
 #include <string_view>
@@ -69,6 +73,7 @@ public:
     [[nodiscard]] bool put_characters(object_place to, std::string_view text);
     /// Of an optional, or the alternative that a variant holds; 255: none.
     void put_mark(object_place to, unsigned char mark) { at(to.at + row(to.row).numbers[0])[0] = std::byte{mark}; }
+    void put_bytes(std::uint64_t to, const std::byte* from, std::uint64_t count) { std::memcpy(at(to), from, count); }
     void put_address(std::uint64_t at, std::uint64_t to) { put_word(at, to == 0 ? 0 : base_ + to); }
 
     /// Why a container of this row cannot be made here; nothing: it can.

@@ -6,6 +6,7 @@
 #include "inspect/object_reader.hpp"
 #include "types/type_description.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -52,6 +53,8 @@ public:
     virtual result<void> for_each_element(object_place of, const visit_element& visit) = 0;
     /// One of row.parts or row.fields; nothing when the object does not have it (bit-fields).
     virtual result<std::optional<object_place>> member(object_place of, const types::type_part& part) = 0;
+    /// The object itself, if it lies in memory; null: it does not.
+    virtual result<const std::byte*> bytes(object_place /*of*/) { return nullptr; }
     /// Fails when an object has what its row does not have.
     virtual result<void> check_members(object_place /*of*/) { return {}; }
     virtual result<bool> is_null(object_place pointer) = 0;
@@ -83,6 +86,7 @@ public:
     result<std::optional<object_place>> member(object_place of, const types::type_part& part) override {
         return part.offset ? std::optional(object_place{part.type, of.at + *part.offset}) : std::nullopt;
     }
+    result<const std::byte*> bytes(object_place of) override { return reader_.bytes(of.at, row(of.row).size); }
     result<bool> is_null(object_place pointer) override;
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override {
         return reader_.damaged(of, what);

@@ -1,6 +1,8 @@
 #include "objects/conversion.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace remanence::objects {
 
@@ -132,13 +134,94 @@ std::optional<std::size_t> row_matching::alternative(const type_row& from, std::
 bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion): each pair once
     if (&from_ == &to_ && from == to)
         return true;
-    const std::pair key(from, to);
+    const std::tuple key(from, to, is_in_key_);
     if (const auto known = known_.find(key); known != known_.end())
         return known->second;
     known_[key] = true;
-    const bool matches = compute(from, to);
+    bool matches = false;
+    auto [chain, why] = steps_ == nullptr ? step_table::found() : steps_->find(from_, from, to_, to);
+    if (!chain.empty())
+        matches = is_in_key_ ? refuse(from, to, ", in a key, which functions do not make")
+                             : match_by_steps(from, to, std::move(chain));
+    else if (why && layout_difference(from_, from, to_, to))
+        matches = refuse(from, to, ", which functions make, but not of what is stored: " + *why);
+    else
+        matches = compute(from, to);
+    compare_bytes(from_.rows[from], to_.rows[to]);
     known_[key] = matches;
     return matches;
+}
+
+/// Whatever does not match is left to the function.
+bool row_matching::match_by_steps(std::uint32_t from, std::uint32_t to, step_chain chain) { // NOLINT(misc-no-recursion)
+    has_same_bytes_ = false;
+    const std::vector<type_part>* const old_members = members_of(from_.rows[from]);
+    const std::vector<type_part>* const new_members = members_of(to_.rows[to]);
+    const std::string outer = place_;
+    note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to) +
+             ", by " + (chain.size() == 1 ? "a function" : std::to_string(chain.size()) + " functions") +
+             " of the program",
+         true);
+    if (old_members != nullptr && new_members != nullptr) {
+        std::vector<const type_part*> origins;
+        for (const type_part& each : *new_members) {
+            const type_part* origin = each.offset ? origin_of(each, to, *old_members) : nullptr;
+            const bool is_pointing = origin != nullptr && has_pointer(to_, each.type);
+            if (origin != nullptr && (leaves_out_pointers_ ? !is_pointing : is_pointing || chain.size() == 1)) {
+                const auto known = known_;
+                const auto pointees = pointees_;
+                const auto chains = chains_;
+                const auto changes = changes_;
+                place_ = to_.rows[to].name + "." + member_name(to_, each);
+                if (!match(origin->type, each.type)) {
+                    known_ = known;
+                    pointees_ = pointees;
+                    chains_ = chains;
+                    changes_ = changes;
+                    origin = nullptr;
+                }
+            } else {
+                origin = nullptr;
+            }
+            origins.push_back(origin);
+        }
+        place_ = outer;
+        origins_[{from, to}] = std::move(origins);
+    }
+    chains_[{from, to}] = std::move(chain);
+    return true;
+}
+
+bool row_matching::match_key(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    if (has_pointer(from_, from))
+        only_in_place_.push_back(
+            (place_.empty() ? std::string("it") : place_) +
+            " has keys with pointers, whose order is another one when objects have other addresses");
+    const bool outer = std::exchange(is_in_key_, true);
+    const bool matches = match(from, to);
+    is_in_key_ = outer;
+    return matches;
+}
+
+bool row_matching::match_pointee(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const bool outer = std::exchange(is_in_key_, false);
+    const bool matches = match(from, to);
+    is_in_key_ = outer;
+    return matches;
+}
+
+void row_matching::compare_bytes(const type_row& was, const type_row& is) {
+    const auto function_of = [](const types::type_description& schema, const type_row& row) {
+        const std::size_t part = inspect::is_map(row) ? 2 : 1;
+        const std::string name = row.parts.size() > part ? schema.name_of(row.parts[part].type) : std::string();
+        return name.substr(0, name.find('<'));
+    };
+    const bool is_keyed = category_of(was) == category::set || category_of(was) == category::map;
+    if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
+        was.number != is.number || was.extent != is.extent || was.note != is.note ||
+        (was.shape != shape_kind::enumeration && was.numbers != is.numbers) ||
+        (is_keyed && function_of(from_, was) != function_of(to_, is)))
+        has_same_bytes_ = false;
 }
 
 bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
@@ -176,7 +259,7 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
             return refuse(from, to, "");
         if (pointees_.try_emplace(was.parts[0].type, is.parts[0].type).first->second != is.parts[0].type)
             return refuse(from, to, ", where another pointer leads to another type");
-        return match(was.parts[0].type, is.parts[0].type);
+        return match_pointee(was.parts[0].type, is.parts[0].type);
     case category::array: {
         if (is_array_of_characters(to_, to) || is_array_of_characters(from_, from))
             return is_array_of_characters(to_, to) && is_array_of_characters(from_, from) &&
@@ -197,6 +280,7 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         bool matches = true;
         for (std::size_t i = 0; i != was.parts.size(); ++i) {
             const auto becomes = alternative(was, i, is);
+            has_same_bytes_ = has_same_bytes_ && becomes == i;
             if (!becomes)
                 matches = refuse(from, to, ", which does not hold a " + from_.name_of(was.parts[i].type));
             else
@@ -215,12 +299,14 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         const bool has_elements = a == category::sequence || a == category::set || a == category::array;
         if (!has_elements || is_array_of_characters(from_, from))
             return refuse(from, to, "");
-        return match(was.parts[0].type, is.parts[0].type) && changed_kind();
+        return (b == category::set ? match_key(was.parts[0].type, is.parts[0].type)
+                                   : match(was.parts[0].type, is.parts[0].type)) &&
+               changed_kind();
     }
     case category::map: {
         if (a != b)
             return refuse(from, to, "");
-        const bool keys = match(was.parts[0].type, is.parts[0].type);
+        const bool keys = match_key(was.parts[0].type, is.parts[0].type);
         return match(was.parts[1].type, is.parts[1].type) && keys && changed_kind();
     }
     case category::number:
@@ -247,6 +333,7 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
         place_ = is.name + "." + name;
         if (origin == nullptr) {
             note(place_ + " is new", true);
+            has_same_bytes_ = false;
             continue;
         }
         used.push_back(origin);
@@ -254,14 +341,22 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
             note(place_ + " was named " + member_name(from_, *origin), true);
         matches = match(origin->type, each.type) && matches;
         place_ = is.name + "." + name;
+        if (origin->offset != each.offset)
+            has_same_bytes_ = false;
         if (matches && origin->offset != each.offset)
             note(place_ + " moved", true);
     }
     for (const type_part& each : old_members) {
-        if (each.offset && std::find(used.begin(), used.end(), &each) == used.end())
+        if (each.offset && std::find(used.begin(), used.end(), &each) == used.end()) {
             note(was.name + "." + member_name(from_, each) + " is gone", true);
+            has_same_bytes_ = false;
+        }
     }
     place_ = outer;
+    const auto has_no_place = [](const type_part& each) { return !each.offset; };
+    if (keeps_all_members_ && (std::any_of(old_members.begin(), old_members.end(), has_no_place) ||
+                               std::any_of(new_members.begin(), new_members.end(), has_no_place)))
+        return refuse(from, to, ", with members whose place is not known, such as bit-fields");
     return matches;
 }
 
@@ -282,8 +377,10 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
             const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
             if (found == is.labels.end())
                 return refuse(from, to, ", which has no " + was.labels[i]);
-            if (is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i])
+            if (is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i]) {
                 note(is.name + "::" + was.labels[i] + " has another value", true);
+                has_same_bytes_ = false;
+            }
         }
         if (is.labels.size() != was.labels.size())
             note(is.name + " has more enumerators", true);

@@ -386,6 +386,7 @@ result<verification> engine::verify() {
                     path() + " is open read-only beside others that write to it. Verify it by rem verify, or by "
                              "remanence::inspect::verify().",
                     path());
+    REM_TRY(health_.had_memory()); // else the tables in memory lack what the commit is about to bring
     REM_TRY(point_.finish());
     REM_TRY(checkpoints_.carry_out()); // else some pages are not as the tables say
     if (is_shared()) {

@@ -22,6 +22,9 @@ public:
     [[nodiscard]] result<void> usable() const;
     /// errc::poisoned alone: whether memory is to be relied on.
     [[nodiscard]] result<void> sound() const;
+    /// errc::poisoned when memory lacked in the midst of something: what is kept of the file in memory may be half of what it should be,
+    /// and says nothing of the file.
+    [[nodiscard]] result<void> had_memory() const { return lacked_memory_ ? sound() : result<void>(); }
     [[nodiscard]] bool is_poisoned() const { return is_poisoned_.load(std::memory_order_acquire); }
 
     /// Notes the first failure, and returns what the caller is to report: never errc::no_space, which would promise that

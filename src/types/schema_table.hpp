@@ -51,6 +51,11 @@ type_description with_own_members(type_description schema);
 [[gnu::weak]] std::optional<std::string> change_of_classes(const format::schema_table& table,
                                                            const detail::type_fingerprint& type);
 
+/// All in which a root differs from this type, which are automatic, and how to convert it, as sentences for a message; empty where that
+/// cannot be told. Null in programs that migrate no roots (src/objects has it).
+[[gnu::weak]] std::string changes_of_root(txn::heap_memory& memory, std::string_view name,
+                                          const detail::type_fingerprint& type);
+
 /// What the open heap knows of a type.
 struct known_schema {
     bool is_stored = false;                 // as much as the program knows

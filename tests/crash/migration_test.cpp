@@ -1,5 +1,5 @@
-// A root is migrated to a newer version of its type, and the power fails, or an operation: the heap has the old objects or the new ones,
-// all of them, and what was not migrated can be.
+// Roots are migrated to newer versions of their types when the heap is opened, and the power fails, or an operation: the heap has the old
+// objects or the new ones, of all roots, and what was not migrated can be.
 #include "api/heap_impl.hpp"
 #include "crash_states.hpp"
 #include "options.hpp"
@@ -28,6 +28,29 @@ struct new_note {
     double weight = 1.5;
 };
 
+// For a conversion of several roots when the heap is opened: one by a function, through a release in between, and one in place.
+struct first_price {
+    double amount = 0;
+    string text;
+};
+struct second_price {
+    long cents = 0;
+    string text;
+};
+struct third_price {
+    string text;
+    long units = 0;
+    int cents = 0;
+};
+struct old_name {
+    string value;
+    int count = 0;
+};
+struct new_name {
+    string name;
+    int count = 0;
+};
+
 namespace {
 
 constexpr const char* k_migrated_path = "/disk/migrated.rem";
@@ -53,16 +76,49 @@ struct migrated_counts {
     std::uint64_t newer = 0;
 };
 
+migrations to_third_release() {
+    return migrations()
+        .to<new_notes>("notes")
+        .to<list<third_price>>("prices")
+        .to<map<int, new_name>>("names")
+        .rename(renamed<"value", "name">::of<new_name>())
+        .migrate<first_price, second_price>(
+            [](const first_price& was, second_price& now) { now.cents = static_cast<long>(was.amount * 100); })
+        .migrate<second_price, third_price>([](const second_price& was, third_price& now) {
+            now.units = was.cents / 100;
+            now.cents = static_cast<int>(was.cents % 100);
+        });
+}
+
+void expect_old_roots(heap& of) {
+    EXPECT_TRUE(are_whole(*of.find_root<old_notes>("notes")));
+    const auto& prices = *of.find_root<vector<first_price>>("prices");
+    ASSERT_EQ(prices.size(), 40U);
+    EXPECT_EQ(prices.at(39).amount, 39.25);
+    EXPECT_EQ(prices.at(39).text, "a price whose text is too long for itself");
+    EXPECT_EQ((of.find_root<map<int, old_name>>("names")->at(3).value), "three");
+}
+
+void expect_new_roots(heap& of) {
+    EXPECT_TRUE(are_whole(*of.find_root<new_notes>("notes")));
+    const auto& prices = *of.find_root<list<third_price>>("prices");
+    ASSERT_EQ(prices.size(), 40U);
+    EXPECT_EQ(prices.back().units, 39);
+    EXPECT_EQ(prices.back().cents, 25);
+    EXPECT_EQ(prices.back().text, "a price whose text is too long for itself");
+    EXPECT_EQ((of.find_root<map<int, new_name>>("names")->at(3).name), "three");
+}
+
 void expect_one_of_both(simulation::simulated_disk& disk, migrated_counts& count) {
     heap opened = detail::open(disk, k_migrated_path, of_notes(), detail::opening::open_existing);
     EXPECT_TRUE(opened.verify().clean());
     const bool is_older = migrate<new_notes>(opened, "notes", {.dry_run = true}).is_needed;
     ++(is_older ? count.older : count.newer);
     if (is_older) {
-        EXPECT_TRUE(are_whole(*opened.find_root<old_notes>("notes")));
-        EXPECT_TRUE(migrate<new_notes>(opened, "notes").is_needed);
+        ASSERT_NO_FATAL_FAILURE(expect_old_roots(opened));
+        EXPECT_TRUE(to_third_release()(opened).is_needed);
     }
-    EXPECT_TRUE(are_whole(*opened.find_root<new_notes>("notes")));
+    ASSERT_NO_FATAL_FAILURE(expect_new_roots(opened));
     EXPECT_TRUE(opened.verify().clean());
     opened.close();
 }
@@ -77,6 +133,10 @@ protected:
                 notes.emplace(i, old_note{string("a note whose text is too long for itself " + std::to_string(i)), i});
             for (auto& [key, note] : notes)
                 note.next = &notes.at((key * 7 + 1) % k_notes);
+            auto& prices = made.root<vector<first_price>>("prices");
+            for (int i = 0; i != 40; ++i)
+                prices.push_back({i + 0.25, "a price whose text is too long for itself"});
+            made.root<map<int, old_name>>("names")[3].value = "three";
         });
         made.close();
         (void)disk_.take_trace();
@@ -84,8 +144,9 @@ protected:
     /// What it threw; none: nothing.
     std::optional<errc> run() {
         try {
-            heap opened = detail::open(disk_, k_migrated_path, of_notes(), detail::opening::open_existing);
-            (void)migrate<new_notes>(opened, "notes");
+            heap_options options = of_notes();
+            options.migrate = to_third_release();
+            heap opened = detail::open(disk_, k_migrated_path, options, detail::opening::open_existing);
             opened.close();
         } catch (const error& stop) {
             return stop.reason();

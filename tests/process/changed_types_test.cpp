@@ -40,7 +40,8 @@ TEST_F(versions_of_a_program, do_not_read_each_others_members_in_another_order) 
         EXPECT_EQ(output_of(PLACE_LON_LAT, heap_ + option),
                   "the type maps::place of the root \"home\" of " + heap_ +
                       " has changed: member 1 of maps::place was \"double lat\", is \"double lon\": members changed "
-                      "places. Ask for the stored type, or keep this one under another name or in another file.\n");
+                      "places. Ask for the stored type, or keep this one under another name or in another file. To "
+                      "convert the root, open the heap with heap_options::migrate (remanence/migrate.hpp).\n");
     }
     EXPECT_EQ(output_of(PLACE_LAT_LON, heap_), "47.5 8.75\n");
 }

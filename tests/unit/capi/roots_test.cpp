@@ -80,6 +80,60 @@ TEST_F(c_roots, are_of_the_type_that_was_stated) {
     EXPECT_EQ(last_status(), REM_TYPE_MISMATCH);
 }
 
+/// The next release's: docs/guide/migration.md.
+struct account_with_cents {
+    long cents;
+    account_with_cents* next;
+    int currency;
+};
+
+/// What a C program does when a struct has changed: both are in it, and all is converted in one section.
+void convert_accounts(rem_heap* heap, int fail_at) {
+    if (REM_ROOT_GET(heap, "accounts", struct account_with_cents) != nullptr)
+        return;
+    ASSERT_OK(rem_write_begin(heap));
+    account_with_cents* first = nullptr;
+    account_with_cents** link = &first;
+    auto* old = REM_ROOT_GET(heap, "accounts", struct account);
+    for (int count = 0; old != nullptr; ++count) {
+        if (count == fail_at) {
+            ASSERT_OK(rem_write_abort(heap));
+            return;
+        }
+        auto* const made = static_cast<account_with_cents*>(rem_calloc(heap, 1, sizeof(account_with_cents)));
+        ASSERT_NE(made, nullptr);
+        made->cents = old->balance * 100;
+        *link = made;
+        link = &made->next;
+        account* const next = old->next;
+        ASSERT_OK(rem_free(old));
+        old = next;
+    }
+    ASSERT_OK(REM_ROOT_SET(heap, "accounts", first, struct account_with_cents));
+    ASSERT_OK(rem_write_end(heap));
+}
+
+TEST_F(c_roots, of_a_struct_that_has_changed_are_converted_in_one_section) {
+    account* const first = add_account("accounts", 5);
+    ASSERT_OK(rem_write_begin(heap));
+    first->next = static_cast<account*>(rem_calloc(heap, 1, sizeof(account)));
+    first->next->balance = 7;
+    ASSERT_OK(rem_write_end(heap));
+    reopen();
+    convert_accounts(heap, 1);
+    ASSERT_NE(account_at("accounts"), nullptr);
+    EXPECT_EQ(account_at("accounts")->next->balance, 7);
+    convert_accounts(heap, -1);
+    reopen();
+    convert_accounts(heap, -1); // has nothing to do
+    auto* const now = REM_ROOT_GET(heap, "accounts", struct account_with_cents);
+    ASSERT_NE(now, nullptr);
+    EXPECT_EQ(now->cents, 500);
+    EXPECT_EQ(now->next->cents, 700);
+    EXPECT_EQ(account_at("accounts"), nullptr);
+    EXPECT_EQ(last_status(), REM_TYPE_MISMATCH);
+}
+
 TEST_F(c_roots, lie_in_blocks_of_their_heap) {
     account outside{};
     EXPECT_STATUS(rem_root_set(heap, "a", &outside), REM_INVALID_ARGUMENT);

@@ -1,0 +1,110 @@
+// What of an object is copied as it is: numbers that have not changed, whatever they lie in.
+#include "objects/conversion.hpp"
+
+#include <algorithm>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+constexpr std::uint64_t k_number_bytes_max = 8; // longer ones have padding
+
+bool is_same_number(const type_row& was, const type_row& is) {
+    switch (was.shape) {
+    case shape_kind::signed_number:
+    case shape_kind::unsigned_number:
+    case shape_kind::floating:
+    case shape_kind::boolean:
+    case shape_kind::character:
+        return was.shape == is.shape && was.size == is.size && was.size <= k_number_bytes_max;
+    case shape_kind::enumeration:
+        if (is.shape != was.shape || was.size != is.size || was.size > k_number_bytes_max)
+            return false;
+        for (std::size_t i = 0; i != was.labels.size(); ++i) {
+            const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
+            if (found == is.labels.end() ||
+                is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i])
+                return false;
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+/// False: an object of this row is not only such numbers, and nothing was added.
+// NOLINTNEXTLINE(misc-no-recursion): sound schemas end
+bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const {
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    if (chain(from, to) != nullptr || pointees_.contains(from)) // where it is now has to be noted
+        return false;
+    const auto copy = [&](std::uint64_t count) {
+        if (!plan.copies.empty()) {
+            member_plan::bytes& last = plan.copies.back();
+            if (last.from + last.count == at.from && last.to + last.count == at.to) {
+                last.count += count;
+                return true;
+            }
+        }
+        plan.copies.push_back({at.from, at.to, count});
+        return true;
+    };
+    if (was.kind == type_kind::object && is.kind == type_kind::object && is_same_number(was, is))
+        return copy(was.size);
+    const bool is_array = was.kind == type_kind::array && is.kind == type_kind::array;
+    if (is_array || (was.shape == shape_kind::array && is.shape == shape_kind::array)) {
+        const type_row& old_element = from_.rows[was.parts[0].type];
+        const type_row& new_element = to_.rows[is.parts[0].type];
+        return extent_of(was) == extent_of(is) && !pointees_.contains(was.parts[0].type) &&
+               old_element.kind == type_kind::object && new_element.kind == type_kind::object &&
+               is_same_number(old_element, new_element) && copy(extent_of(was) * old_element.size);
+    }
+    if (members_of(was) == nullptr || members_of(is) == nullptr)
+        return false;
+    const std::vector<member_plan::bytes> before = plan.copies;
+    const auto& from_members = origins(from, to);
+    std::size_t index = 0;
+    for (const type_part& each : *members_of(is)) {
+        const type_part* const origin = from_members[index++];
+        if (!each.offset)
+            continue;
+        if (origin == nullptr ||
+            !add_copies(origin->type, each.type, {at.from + *origin->offset, at.to + *each.offset, 0}, plan)) {
+            plan.copies = before;
+            return false;
+        }
+    }
+    return true;
+}
+
+const row_matching::member_plan& row_matching::plan(std::uint32_t from, std::uint32_t to) const {
+    if (last_plan_ != nullptr && last_plan_of_ == row_pair(from, to))
+        return *last_plan_;
+    const auto [known, is_new] = plans_.try_emplace({from, to});
+    member_plan& made = known->second;
+    if (is_new) {
+        const auto& from_members = origins(from, to);
+        const auto& members = *members_of(to_.rows[to]);
+        for (std::size_t i = 0; i != members.size(); ++i) {
+            const type_part* const origin = from_members[i];
+            if (!members[i].offset)
+                continue;
+            if (origin == nullptr ||
+                !add_copies(origin->type, members[i].type, {*origin->offset, *members[i].offset, 0}, made))
+                made.others.push_back(i);
+        }
+    }
+    last_plan_ = &made;
+    last_plan_of_ = {from, to};
+    return made;
+}
+
+} // namespace remanence::objects
