@@ -215,15 +215,12 @@ struct heap_options {
     /// A commit then copies what it overwrites, and gives chunks back only at close(); asynchronous ones look for changes before they return.
     /// The first commit of a new heap, that of its header, is made by open().
     history_options history = {};
-<<<<<<< main
     /// What heap::call() can call, and what undo() needs to pass a step that is such a call.
     procedure_set procedures = {};
-=======
     /// Roots that an older release of the program has stored are converted before open() returns, in one atomic commit:
     /// `.migrate = rem::migrations().to<library>("library")` (migrate.hpp). Called with the open heap, in no section; what it throws,
     /// open() throws, and the heap is closed. Empty: root() and find_root() refuse such roots (errc::type_mismatch).
     std::function<void(heap&)> migrate = {};
->>>>>>> migrate
 };
 
 /// A process that shares a heap.

@@ -18,11 +18,7 @@ using types::type_row;
 
 std::string conversion::way() const {
     std::string text;
-<<<<<<< main
-    for (const step& each : way_) {
-=======
     for (const way_step& each : way_) {
->>>>>>> migrate
         if (each.member.empty()) {
             text.append(1, '[').append(std::to_string(each.index)).append(1, ']');
         } else {

@@ -12,11 +12,8 @@
 #include "types/root_directory.hpp"
 
 #include <cstdint>
-<<<<<<< main
-#include <map>
-=======
 #include <cstring>
->>>>>>> migrate
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
