@@ -25,6 +25,10 @@ constexpr std::string_view k_purpose =
   undo             seconds of a durable undo of one of these; of 200
   undo, 8 GiB      the same in a heap of 8 GiB, of which little is written
   open             of a heap with 1,000,000 steps of 8 bytes, closed cleanly; page cache warm
+  first undo       after that, which reads the steps
+  version          opening the one 1,000 commits back, read-only: of 100 bytes each in 256 MiB, of which the history has 2,000 steps, or
+                   of the million steps
+  kept version     opening one that was kept 10,000 commits before the last, in the first of these heaps
 
 SQLite: rows of 100 bytes, each transaction recorded by a session, whose changeset is stored with it, and undone by its inverse, in a
 transaction, too. Copies: the file of 256 MiB is copied and synced before each change, and copied back.
@@ -38,6 +42,9 @@ constexpr std::uint64_t k_commits = 2'000;
 constexpr std::uint64_t k_undos = 200;
 constexpr std::uint64_t k_steps = 1'000'000;
 constexpr std::uint64_t k_changed = 100;
+constexpr std::uint64_t k_steps_of_versions = 2'000;
+constexpr std::uint64_t k_commits_after_kept = 10'000;
+constexpr std::uint64_t k_commits_back = 1'000;
 
 using bytes = rem::vector<char>;
 
@@ -131,9 +138,55 @@ void measure_open(const fs::path& file, const std::string& system) {
     const bench::stopwatch watch;
     rem::heap heap = rem::heap::open_existing(file, options(system));
     bench::hand_over({"open", watch.seconds()});
-    if (system == "kept" && heap.undo_depth() < k_steps)
-        throw std::runtime_error("steps are lost: " + heap.why_history_is_new());
+    if (system == "kept") {
+        if (heap.undo_depth() < k_steps)
+            throw std::runtime_error("steps are lost: " + heap.why_history_is_new());
+        const bench::stopwatch undoing;
+        heap.undo();
+        bench::hand_over({"first undo", undoing.seconds()});
+        heap.redo();
+    }
     heap.close();
+}
+
+/// One that is kept, and commits after it of which the history has the last.
+void make_versions(const fs::path& file) {
+    rem::heap_options with = options("kept");
+    with.history.steps_max = k_steps_of_versions;
+    with.commits = rem::durability::lazy;
+    rem::heap heap = rem::heap::create(file, with);
+    bytes& all = heap.root<bytes>("bytes");
+    heap.write([&] { all.resize(k_bytes, 1); });
+    heap.keep("kept");
+    std::mt19937_64 random(1);
+    for (std::uint64_t i = 0; i < k_commits_after_kept; ++i)
+        change(heap, all.data(), k_bytes, random);
+    heap.close();
+}
+
+double seconds_of_opening(const fs::path& file, const rem::heap_options& with) {
+    const bench::stopwatch watch;
+    const rem::heap heap = rem::heap::open_existing(file, with);
+    return watch.seconds();
+}
+
+void measure_versions(const fs::path& file, bool has_kept) {
+    rem::heap_options with{.read_only = true};
+    const std::uint64_t last = rem::heap::open_existing(file, with).version();
+    std::vector<double> back;
+    std::vector<double> kept;
+    for (int i = 0; i < 5; ++i) {
+        with.version = last - k_commits_back;
+        back.push_back(seconds_of_opening(file, with));
+        with.version.reset();
+        with.kept_version = "kept";
+        if (has_kept)
+            kept.push_back(seconds_of_opening(file, with));
+        with.kept_version.clear();
+    }
+    bench::hand_over({"version", bench::median(back)});
+    if (has_kept)
+        bench::hand_over({"kept version", bench::median(kept)});
 }
 
 /// Before each change the whole file is copied, as a program without any history may do.
@@ -165,6 +218,12 @@ void run_child(const std::vector<std::string>& words) {
         measure_sparse(file, system);
     else if (words.at(0) == "make")
         make_steps(file);
+    else if (words.at(0) == "make versions")
+        make_versions(file);
+    else if (words.at(0) == "versions")
+        measure_versions(file, true);
+    else if (words.at(0) == "versions of steps")
+        measure_versions(file, false);
     else
         measure_open(file, system);
 }
@@ -187,6 +246,9 @@ void run_parent(const bench::options& chosen) {
     const fs::path steps = kept.path() / "steps";
     if (bench::is_wanted("a million steps", chosen.workloads))
         bench::run_child({"make", steps.string(), "kept"});
+    const fs::path versions = kept.path() / "versions";
+    if (bench::is_wanted("versions", chosen.workloads))
+        bench::run_child({"make versions", versions.string(), "kept"});
     for (unsigned run = 0; run < chosen.runs; ++run) {
         for (std::size_t i = 0; i < systems.size(); ++i) {
             const bench::scratch_directory scratch(chosen.dir);
@@ -198,6 +260,8 @@ void run_parent(const bench::options& chosen) {
         }
         for (const char* system : {"kept", "none"})
             add("open", "a million steps", steps, system);
+        add("versions of steps", "a million steps", steps, "kept");
+        add("versions", "versions", versions, "kept");
     }
     report.finish();
 }

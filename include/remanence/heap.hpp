@@ -221,6 +221,13 @@ struct heap_options {
     /// `.migrate = rem::migrations().to<library>("library")` (migrate.hpp). Called with the open heap, in no section; what it throws,
     /// open() throws, and the heap is closed. Empty: root() and find_root() refuse such roots (errc::type_mismatch).
     std::function<void(heap&)> migrate = {};
+    /// Opens this version of the history that lies beside the heap (history_options::kept_over_sessions), instead of the last commit: a
+    /// number that heap::history() or `rem log` shows. Only with `read_only` (errc::invalid_argument), and alone: errc::not_supported
+    /// while other processes share the heap. The newest state is mapped, and what has changed since is taken back in memory of the
+    /// process: O(history, and bytes that changed since). errc::no_step, saying what there is: the heap has no such version, or no history.
+    std::optional<std::uint64_t> version = {};
+    /// The same, by the name that heap::keep() gave it. Not together with `version`.
+    std::string kept_version = {};
 };
 
 /// A process that shares a heap.
@@ -334,6 +341,12 @@ inline void link_if_history(const heap_options& options) noexcept {
     if (options.history.is_on())
         link_history();
 }
+/// The same of heap_options::version.
+void link_versions() noexcept;
+inline void link_if_version(const heap_options& options) noexcept {
+    if (options.version || !options.kept_version.empty())
+        link_versions();
+}
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
           opening mode); // for tests: src/api/heap_impl.hpp
 
@@ -439,6 +452,7 @@ public:
     static heap open(const std::filesystem::path& path, const heap_options& options) {
         detail::link_if_shared(options);
         detail::link_if_history(options);
+        detail::link_if_version(options);
         return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
     /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
@@ -448,6 +462,7 @@ public:
     static heap create(const std::filesystem::path& path, const heap_options& options) {
         detail::link_if_shared(options);
         detail::link_if_history(options);
+        detail::link_if_version(options);
         return heap(path, options, detail::opening::create, detail::k_abi);
     }
     /// Opens the heap; errc::not_found when there is none.
@@ -457,6 +472,7 @@ public:
     static heap open_existing(const std::filesystem::path& path, const heap_options& options) {
         detail::link_if_shared(options);
         detail::link_if_history(options);
+        detail::link_if_version(options);
         return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 

@@ -108,6 +108,20 @@ struct suspicious_words {
     std::vector<word> first; // at most 1,000
 };
 
+/// The history that lies beside a heap, if its program keeps one over sessions. Damage of it is none of the heap, which opens with a
+/// history that begins anew.
+struct checked_history {
+    std::string path;
+    bool is_whole = false; // it leads to the heap's last commit
+    std::string problem;   // why not, in a sentence
+    std::uint64_t entries =
+        0; // that are sound, from the file's beginning on: one for each commit, after the first ones
+    std::uint64_t through_version = 0; // of the last of them
+    std::uint64_t sound_bytes = 0;     // of these: the damage begins there, or what does not count
+    std::uint64_t versions = 0;        // that can be reached
+    std::uint64_t kept = 0;            // of these
+};
+
 /// A heap as of its last commit, or of the last one before the damage.
 struct report {
     std::string path; // absolute, symbolic links resolved
@@ -145,6 +159,8 @@ struct report {
     // verify()
     checked_parts checked;
     std::optional<suspicious_words> pointers; // if they were asked for, and can be told
+    std::optional<checked_history>
+        history; // if there is one; not of a damaged heap, nor of one that was written to meanwhile
 };
 
 /// Who has a heap open.

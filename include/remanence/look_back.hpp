@@ -8,9 +8,11 @@
 
 #include <remanence/heap.hpp>
 #include <remanence/inspect.hpp>
+#include <remanence/look_inside.hpp>
 #include <remanence/versions.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +37,19 @@ using version_or_name = std::variant<std::uint64_t, std::string>;
 /// As heap::diff(). O(bytes that differ, blocks, and what the roots lead to).
 [[nodiscard]] version_difference diff(const std::string& path, const version_or_name& before,
                                       const version_or_name& after, const progress_callback& on_progress = {});
+
+/// As schema(), get() and dump() of look_inside.hpp, of a version. O(history, bytes that changed since, and what they say).
+[[nodiscard]] std::string schema_of(const std::string& path, const version_or_name& version,
+                                    schema_form form = schema_form::text, const progress_callback& on_progress = {});
+[[nodiscard]] std::string get_of(const std::string& path, const version_or_name& version, std::string_view object_path,
+                                 const progress_callback& on_progress = {});
+void dump_of(const std::string& path, const version_or_name& version, const std::string& root,
+             const std::function<void(std::string_view)>& sink, const progress_callback& on_progress = {});
+
+/// Writes the portable form of all roots of a version to a new file (docs/reference/dump.md), from which load() makes a heap. The file is built as
+/// TO-unfinished, and there as a whole, durable, once this returns, or not at all. errc::exists: there is such a file already.
+void export_dump(const std::string& path, const version_or_name& version, const std::string& to,
+                 const progress_callback& on_progress = {});
 
 /// As heap::branch(), of a heap that may be open elsewhere. O(file).
 void branch(const std::string& path, const version_or_name& version, const std::string& to,

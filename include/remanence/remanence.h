@@ -564,6 +564,14 @@ rem_status rem_restore(rem_heap* heap, uint64_t version);
 rem_status rem_drop(rem_heap* heap, uint64_t version);
 /* Makes the heap `path` of a version that is kept or that rem_history() shows: as a whole and durable, or not at all. REM_EXISTS. */
 rem_status rem_branch(rem_heap* heap, uint64_t version, const char* path);
+/*
+ * Opens a version of the history that lies beside the heap (rem_history_options::kept_over_sessions), read-only, instead of the last
+ * commit: by its number, or, unless `name` is NULL, by the name that it is kept by. Several processes may have it open, and none the
+ * heap for writing meanwhile (REM_IN_USE). What has changed since is taken back in memory of the process. REM_NO_STEP, saying what there
+ * is: the heap has no such version, or no history. O(history, and bytes that changed since).
+ */
+rem_status rem_open_version(const char* path, const rem_options* options, uint64_t version, const char* name,
+                            rem_heap** heap);
 typedef enum rem_difference_kind REM_AS_INT {
     REM_RANGE_DIFFERS = 0, /* bytes of the heap, in words of 8 */
     REM_BLOCK_DIFFERS = 1, /* allocated memory */

@@ -16,6 +16,7 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 namespace remanence {
 
@@ -99,6 +100,21 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
     return most;
 }
 
+std::optional<std::variant<std::uint64_t, std::string>> checked_version(const std::filesystem::path& path,
+                                                                        const heap_options& options) {
+    if (!options.version && options.kept_version.empty())
+        return {};
+    if (options.version && !options.kept_version.empty())
+        refuse(path, errc::invalid_argument, "name either options.version or options.kept_version, not both.");
+    if (!options.read_only)
+        refuse(path, errc::invalid_argument,
+               "an old version can only be read. Set options.read_only; or make the version the newest one with "
+               "heap::restore(), or a heap of its own with heap::branch().");
+    if (options.version)
+        return *options.version;
+    return options.kept_version;
+}
+
 /// Those of the engine, or a refusal.
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
@@ -141,6 +157,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.guarded_blocks = options.guarded_blocks;
     internal.history = checked_history(path, options);
     internal.history_kept = options.history.kept_over_sessions;
+    internal.version = checked_version(path, options);
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);

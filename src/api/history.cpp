@@ -80,11 +80,11 @@ void heap::go_to(std::uint64_t version) {
 }
 
 std::uint64_t heap::undo_depth() const {
-    return looked_at<std::uint64_t>(checked(impl_), [](const history::step_tree& steps) { return steps.undo_depth(); });
+    return known<std::uint64_t>(checked(impl_), [](const history::step_tree& steps) { return steps.undo_depth(); });
 }
 
 std::uint64_t heap::redo_depth() const {
-    return looked_at<std::uint64_t>(checked(impl_), [](const history::step_tree& steps) { return steps.redo_depth(); });
+    return known<std::uint64_t>(checked(impl_), [](const history::step_tree& steps) { return steps.redo_depth(); });
 }
 
 std::vector<history_step> heap::history() const {
@@ -110,7 +110,10 @@ void heap::forget_history() {
 std::string heap::why_history_is_new() const {
     heap_impl* const impl = checked(impl_);
     const detail::read_section section(impl);
-    return impl->engine().has_history() ? impl->engine().why_history_is_new() : std::string();
+    if (!impl->engine().has_history())
+        return {};
+    detail::check(impl->engine().read_history());
+    return impl->engine().why_history_is_new();
 }
 
 group heap::group(std::string_view name) {

@@ -59,7 +59,15 @@ Result looked_at(heap_impl* impl, const F& f) {
     const read_section section(impl);
     if (!impl->engine().has_history())
         return {};
+    check(impl->engine().read_history());
     return impl->engine().with_steps(f);
+}
+
+/// The same, if the end of the steps is enough.
+template <class Result, class F>
+Result known(heap_impl* impl, const F& f) {
+    const read_section section(impl);
+    return impl->engine().has_history() ? impl->engine().with_steps(f) : Result();
 }
 
 } // namespace remanence::detail::history_calls

@@ -8,6 +8,7 @@
 #include "inspect/inspected_pointers.hpp"
 #include "inspect/last_commit.hpp"
 #include "inspect/root_survey.hpp"
+#include "recover/steps_beside.hpp"
 #include "recover/upgrade.hpp"
 #include "share/presence.hpp"
 #include "store/heap_copy.hpp"
@@ -133,6 +134,31 @@ users::open_as as_public(heap_users::open_as how) {
         break;
     }
     return users::open_as::shared;
+}
+
+/// Nothing: there is none, or it cannot be told, since the heap was written to meanwhile.
+result<std::optional<checked_history>> check_history(inspection& heap) {
+    auto read = recover::read_history(os::posix_file_system(), heap.store());
+    if (!read && read.why().code == errc::in_use)
+        return std::optional<checked_history>();
+    if (!read)
+        return read.error();
+    if (!read->is_there)
+        return std::optional<checked_history>();
+    checked_history found;
+    found.path = store::history_path(heap.path());
+    found.is_whole = read->steps.has_value();
+    found.problem = read->why;
+    found.entries = read->entries;
+    found.through_version = read->sound_end.commit.version;
+    found.sound_bytes = read->sound_end.offset;
+    if (read->steps) {
+        for (const history::step_info& each : read->steps->list()) {
+            ++found.versions;
+            found.kept += each.kept.empty() ? 0U : 1U;
+        }
+    }
+    return std::optional(std::move(found));
 }
 
 /// A copy must not make damage look whole. Its pages are checked as they are copied.
@@ -274,6 +300,13 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
             if (!pointers)
                 return pointers.error();
             found.pointers = as_words(std::move(*pointers));
+        }
+        found.history.reset();
+        if (now.problems().empty()) {
+            auto history = check_history(now);
+            if (!history)
+                return history.error();
+            found.history = std::move(*history);
         }
         return {};
     };

@@ -5,161 +5,26 @@
 #include "api/heap_branch.hpp"
 #include "api/heap_origin.hpp"
 #include "api/raise.hpp"
-#include "history/history_file.hpp"
-#include "history/step_loader.hpp"
+#include "api/with_steps.hpp"
+#include "base/units.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/last_commit.hpp"
 #include "inspect/root_walk.hpp"
 #include "inspect/version_diff.hpp"
-#include "log/record.hpp"
-#include "os/overlay_files.hpp"
-#include "recover/scan.hpp"
-#include "store/heap_creation.hpp"
 #include "txn/engine.hpp"
 #include "txn/heap_history.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <set>
 #include <utility>
+#include <variant>
 
 namespace remanence::inspect {
 
 namespace {
 
-constexpr std::uint64_t k_attempts_to_look_back = 100;
 constexpr std::uint64_t k_no_limit = std::numeric_limits<std::uint64_t>::max();
-
-history::commit_name checkpoint_of(const format::superblock& super) { return {super.checkpoint_version, super.chain}; }
-
-/// What the log has beyond the checkpoint, up to this commit.
-struct logged_commits {
-    history::commit_name checkpoint{};
-    std::vector<recover::scanned_record> records;
-
-    [[nodiscard]] history::commit_name commit(std::uint64_t version) const {
-        if (version <= checkpoint.version || version - checkpoint.version > records.size())
-            return checkpoint;
-        const recover::scanned_record& record = records[static_cast<std::size_t>(version - checkpoint.version - 1)];
-        return {record.version, record.checksum};
-    }
-};
-
-result<logged_commits> log_of(const std::string& path, std::uint64_t last) {
-    os::overlay_files files(os::posix_file_system());
-    auto store = store::heap_file::open_damaged(files, path, [](const failure&) {}, store::heap_file::locking::no);
-    if (!store)
-        return store.error();
-    logged_commits found{checkpoint_of((*store)->super()), {}};
-    if ((*store)->is_clean())
-        return found;
-    auto log = recover::open_log(files, **store, os::access::read_only);
-    if (!log)
-        return log.error();
-    auto scanned = recover::scan_up_to_damage(**log, (*store)->supers());
-    if (!scanned)
-        return scanned.error();
-    found.records = std::move(scanned->records);
-    std::erase_if(found.records, [&](const recover::scanned_record& each) { return each.version > last; });
-    return found;
-}
-
-/// The steps that led to the last commit, as the file beside the heap and the log have them (H4, H6); none: `why` says why.
-result<std::optional<history::step_tree>> steps_of(inspection& heap, std::string& why) {
-    const history::commit_name last = checkpoint_of(heap.store().super());
-    auto log = log_of(heap.path(), last.version);
-    if (!log)
-        return log.error();
-    os::overlay_files files(os::posix_file_system());
-    const std::string path = store::history_path(heap.path());
-    const auto none = [&](std::string_view reason) {
-        why = path + std::string(reason);
-        return std::optional<history::step_tree>();
-    };
-    auto present = files.exists(path);
-    if (!present)
-        return present.error();
-    if (!*present)
-        return none(" is not there, so no history is kept, or the file was removed.");
-    auto file = files.open(path, os::access::read_only);
-    if (!file)
-        return file.error();
-    std::optional<history::entry_end> known; // the last one that the log, or its checkpoint, knows
-    auto is_ours = history::for_each_entry(**file, heap.store().super().uuid,
-                                           [&](const history::entry_end& each, std::span<const std::byte>) {
-                                               if (each.commit == log->commit(each.commit.version))
-                                                   known = each;
-                                               return history::reading::goes_on;
-                                           });
-    if (!is_ours)
-        return is_ours.error();
-    if (!*is_ours || !known)
-        return none(
-            " is the history of another heap, or is damaged, or a program that keeps no history wrote to the heap.");
-    history::step_loader steps(heap.store().image().bytes());
-    bool is_sound = true;
-    auto read = history::for_each_entry(
-        **file, heap.store().super().uuid, [&](const history::entry_end& each, std::span<const std::byte> events) {
-            is_sound = each.offset > known->offset || steps.add(each.commit.version, events);
-            return is_sound && each.offset < known->offset ? history::reading::goes_on : history::reading::is_done;
-        });
-    if (!read)
-        return read.error();
-    for (const recover::scanned_record& each : log->records) {
-        if (!is_sound || each.version <= known->commit.version)
-            continue;
-        const auto events = log::events_in(each.bytes);
-        is_sound = events && steps.add(each.version, *events);
-    }
-    if (!is_sound || !steps.is_whole())
-        return none(" is damaged, or a newer release or a program that keeps no history wrote to the heap.");
-    if (log->commit(last.version) != last)
-        return fail(errc::in_use, heap.path() + " was written to meanwhile. Try again.", heap.path());
-    return std::optional(steps.take({.steps_max = k_no_limit}));
-}
-
-/// Calls `use` with the last commit and the steps that led to it; without any, errc::no_step.
-void with_steps(const std::string& path, const progress_callback& on_progress,
-                const std::function<result<void>(inspection&, history::step_tree&)>& use) {
-    const auto progress = [&](std::uint64_t done, std::uint64_t total) {
-        if (on_progress)
-            on_progress(step::reading_log, done, total);
-    };
-    auto heap = with_last_commit(os::posix_file_system(), detail::real_path(path).string(), k_attempts_to_look_back,
-                                 progress, [&](inspection& now) -> result<void> {
-                                     if (!now.problems().empty()) // or the writer moved on: it is looked at again
-                                         return unexpected(now.problems().front());
-                                     std::string why;
-                                     auto steps = steps_of(now, why);
-                                     if (!steps)
-                                         return steps.error();
-                                     if (!*steps)
-                                         return fail(errc::no_step, now.path() + " has no history: " + why, now.path());
-                                     return use(now, **steps);
-                                 });
-    if (!heap)
-        detail::raise(heap.why());
-    if (!(*heap)->problems().empty())
-        detail::raise((*heap)->problems().front());
-}
-
-result<std::uint64_t> state_of(const history::step_tree& steps, const version_or_name& version,
-                               const std::string& path) {
-    const auto* const name = std::get_if<std::string>(&version);
-    const auto found = name != nullptr ? steps.find_kept(*name) : steps.find(std::get<std::uint64_t>(version));
-    if (found)
-        return *found;
-    if (name != nullptr)
-        return fail(errc::no_step,
-                    path + " keeps no version by the name \"" + *name + "\". \"rem log\" lists those that it keeps.",
-                    path);
-    return fail(errc::no_step,
-                path + " has no version " + std::to_string(std::get<std::uint64_t>(version)) +
-                    ": it was never one of its steps, or has gone since it was not kept. \"rem log\" lists those that "
-                    "there are.",
-                path);
-}
 
 /// The blocks that each root leads to.
 result<std::vector<std::pair<std::string, std::unique_ptr<root_walk>>>> walked_roots(inspection& heap) {

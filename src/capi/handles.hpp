@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace remanence::capi {
@@ -63,6 +65,8 @@ extern std::atomic<volatile_finder> find_volatile_around; // NOLINT: process-wid
 struct opening_details {
     history_options history{};
     procedure_set procedures{};
+    std::optional<std::uint64_t> version{}; // read-only then
+    std::string kept_version{};             // likewise
 };
 /// Opens a file's heap for a caller in C.
 [[nodiscard]] rem_status open_by(detail::opening mode, sharing access, const char* path, const rem_options* options,

@@ -98,6 +98,9 @@ rem_status open_by(detail::opening mode, sharing access, const char* path, const
         of_cpp.access = access;
         of_cpp.history = details.history;
         of_cpp.procedures = details.procedures;
+        of_cpp.version = details.version;
+        of_cpp.kept_version = details.kept_version;
+        of_cpp.read_only = of_cpp.read_only || details.version || !details.kept_version.empty();
         heap opened = detail::open(os::posix_file_system(), path, of_cpp, mode);
         // A heap without roots may be mapped elsewhere, where the addresses that C objects hold would be wrong.
         if (const auto& elsewhere = detail::impl_of(opened).engine().why_elsewhere())

@@ -127,7 +127,12 @@ const char* rem_why_history_is_new(const rem_heap* heap) {
     const capi::open_heap* const of = capi::find_opened(heap);
     if (of == nullptr || !of->impl().engine().has_history())
         return "";
-    return of->impl().engine().why_history_is_new().c_str();
+    txn::engine& engine = of->impl().engine();
+    const rem_status read = capi::guard([&] {
+        detail::check(engine.read_history());
+        return REM_OK;
+    });
+    return read == REM_OK ? engine.why_history_is_new().c_str() : "";
 }
 
 rem_status rem_history_forget(rem_heap* heap) {

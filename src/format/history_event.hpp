@@ -13,7 +13,8 @@ namespace remanence::format {
 
 inline constexpr std::array<char, 8> k_history_magic = {'\x89', 'R', 'E', 'M', 'Y', '\r', '\n', '\x1a'};
 inline constexpr std::uint32_t k_history_version = 1;
-inline constexpr std::uint64_t k_entry_magic = 0x5952544e45594d52; // "RMYENTRY"
+inline constexpr std::uint64_t k_entry_magic = 0x5952544e45594d52;   // "RMYENTRY"
+inline constexpr std::uint64_t k_summary_magic = 0x594d4d5553594d52; // "RMYSUMMY"
 inline constexpr std::uint64_t k_history_header_bytes = k_sector_bytes;
 
 /// The first sector of the history file, the rest of which is zeros; entries begin behind it.
@@ -38,6 +39,26 @@ struct history_entry {
 };
 static_assert(sizeof(history_entry) == 40 && offsetof(history_entry, checksum) == 32);
 static_assert(std::is_trivially_copyable_v<history_entry>);
+
+/// The end of the file that a clean close leaves behind the last entry: what the steps are in all, so that they need not be read when
+/// the heap is opened. It counts if it ends the file and is of the heap's last commit. The next entry takes its place.
+struct history_summary {
+    std::uint64_t magic;
+    std::uint64_t offset;         // of this: where the entries end
+    std::uint64_t entry_checksum; // of the last one
+    std::uint64_t version;        // of the commit that it is of
+    std::uint64_t chain;          // likewise
+    std::uint64_t present;        // the state that memory is in
+    std::uint64_t undo_depth;
+    std::uint64_t redo_depth;
+    std::uint64_t steps;        // that count for the limits
+    std::uint64_t bytes;        // of these
+    std::uint64_t kept;         // states
+    std::uint64_t rewritten_at; // how long the file may become before it is made anew
+    std::uint64_t checksum;     // of everything before it, seeded with that of the header
+};
+static_assert(sizeof(history_summary) == 104 && offsetof(history_summary, present) == 40);
+static_assert(offsetof(history_summary, checksum) == 96 && std::is_trivially_copyable_v<history_summary>);
 
 /// What an event says, of which the struct or text named here follows. A release refuses those that it does not know.
 enum class history_event_kind : std::uint8_t {

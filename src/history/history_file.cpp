@@ -14,6 +14,7 @@ namespace remanence::history {
 
 using format::history_entry;
 using format::history_header;
+using format::history_summary;
 
 namespace {
 
@@ -44,6 +45,10 @@ history_header header_of(const heap_uuid& heap) {
     header.uuid = heap;
     header.checksum = checksum64(bytes_of(header).first(offsetof(history_header, checksum)));
     return header;
+}
+
+std::uint64_t checksum_of(const history_summary& all, const heap_uuid& heap) {
+    return checksum64(bytes_of(all).first(offsetof(history_summary, checksum)), header_of(heap).checksum);
 }
 
 /// Appends an entry, and moves `end` behind it.
@@ -249,6 +254,78 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     return loaded;
 }
 
+// I7, H8: what comes before it is checked when it is read.
+result<std::optional<summary>> history_file::load_summary(const commit_name& last) {
+    const std::optional<summary> none;
+    auto present = files_.exists(path_);
+    if (!present)
+        return present.error();
+    if (!*present)
+        return none;
+    auto file = files_.open(path_, os::access::read_write);
+    if (!file && file.why().code == errc::not_a_heap)
+        return none;
+    if (!file)
+        return file.error();
+    auto size = (*file)->size();
+    if (!size)
+        return size.error();
+    history_header header{};
+    history_summary found{};
+    if (*size < format::k_history_header_bytes + sizeof found)
+        return none;
+    const std::uint64_t at = *size - sizeof found;
+    REM_TRY((*file)->read(0, std::as_writable_bytes(std::span(&header, 1))));
+    REM_TRY((*file)->read(at, std::as_writable_bytes(std::span(&found, 1))));
+    const history_header expected = header_of(heap_);
+    if (std::memcmp(&header, &expected, sizeof header) != 0 || found.magic != format::k_summary_magic ||
+        found.checksum != checksum_of(found, heap_) || found.offset != at ||
+        commit_name{found.version, found.chain} != last || found.present == 0 || found.present > found.version)
+        return none;
+    file_ = std::move(*file);
+    end_ = {last, at, found.entry_checksum};
+    reserved_end_ = *size;
+    rewritten_at_ = std::max(rewritten_from_, found.rewritten_at);
+    return std::optional(
+        summary{found.present, found.undo_depth, found.redo_depth, found.steps, found.bytes, found.kept});
+}
+
+result<bool> history_file::read_all(step_loader& steps) {
+    bool is_sound = true;
+    std::uint64_t end = 0;
+    const std::uint64_t written_end = end_.offset - pending_.size();
+    auto is_ours = for_each_entry(*file_, heap_, [&](const entry_end& each, std::span<const std::byte> events) {
+        is_sound = each.offset <= written_end && steps.add(each.commit.version, events);
+        end = each.offset;
+        return is_sound && end != written_end ? reading::goes_on : reading::is_done;
+    });
+    if (!is_ours)
+        return is_ours.error();
+    is_sound = is_sound && *is_ours && end == written_end;
+    for (std::span<const std::byte> rest(pending_); is_sound && !rest.empty();) {
+        history_entry entry{};
+        std::memcpy(&entry, rest.data(), sizeof entry);
+        is_sound = steps.add(entry.version, rest.subspan(sizeof entry, static_cast<std::size_t>(entry.bytes)));
+        rest = rest.subspan(static_cast<std::size_t>(entry_bytes(entry.bytes)));
+    }
+    return is_sound && steps.is_whole();
+}
+
+result<std::optional<step_tree>> history_file::load_rest(const limits& most, std::uint64_t heap_bytes,
+                                                         std::string& why) {
+    step_loader steps(heap_bytes);
+    auto is_sound = read_all(steps);
+    if (!is_sound)
+        return is_sound.error();
+    if (*is_sound)
+        return std::optional(steps.take(most));
+    why = path_ + " is damaged: it ends with the heap's last commit, and what comes before is not whole.";
+    file_.reset();
+    pending_.clear();
+    is_in_the_way_ = true;
+    return std::optional<step_tree>();
+}
+
 result<void> history_file::begin(const step_tree& steps, const commit_name& last, unsigned mode) {
     const std::string building = path_ + "-new";
     auto file = files_.open_or_create(building, mode);
@@ -418,15 +495,28 @@ void history_file::follow(const std::string& path) {
     path_ = path;
 }
 
-result<void> history_file::cut_to_size() {
+result<void> history_file::end_with(const summary& all) {
     auto size = file_->size(); // other processes may have reserved more
     if (!size)
         return size.error();
-    if (end_.offset >= *size)
-        return {};
-    REM_TRY(file_->resize("history: cut to size", end_.offset));
+    if (end_.offset < *size)
+        REM_TRY(file_->resize("history: cut to size", end_.offset));
     reserved_end_ = end_.offset;
-    return {};
+    history_summary ending{format::k_summary_magic,
+                           end_.offset,
+                           end_.checksum,
+                           end_.commit.version,
+                           end_.commit.chain,
+                           all.present,
+                           all.undo_depth,
+                           all.redo_depth,
+                           all.steps,
+                           all.bytes,
+                           all.kept,
+                           rewritten_at_,
+                           0};
+    ending.checksum = checksum_of(ending, heap_);
+    return file_->write("history: summary", end_.offset, bytes_of(ending));
 }
 
 } // namespace remanence::history

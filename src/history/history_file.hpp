@@ -1,7 +1,7 @@
 // The file NAME-history: the steps that there were when it was begun, then the events of each commit since. What is read is input
 // (I7): each entry has a checksum, seeded with that of the one before.
 //
-// H5, H6: README.md.
+// H5, H6, H8: README.md.
 #pragma once
 
 #include "base/result.hpp"
@@ -19,6 +19,8 @@
 #include <vector>
 
 namespace remanence::history {
+
+class step_loader;
 
 using heap_uuid = std::array<std::uint8_t, 16>;
 
@@ -67,6 +69,13 @@ public:
     /// that joins the session of others, whose limits hold. If they began the file later, the steps are those of its beginning.
     result<std::optional<step_tree>> load(const commit_name& last, const std::optional<limits>& most,
                                           std::uint64_t heap_bytes, std::string& why);
+    /// What the steps that led to this commit are in all, if the file ends with that: then it has begun, and load_rest() has the steps.
+    /// Nothing: load() tells, and the file is not touched. Fails when the file cannot be read.
+    result<std::optional<summary>> load_summary(const commit_name& last);
+    /// The steps that led to the last commit, of a file that has begun, with these limits. None: what it had is not whole, `why` says
+    /// so, and the file is as one that was not loaded. Otherwise as load().
+    result<std::optional<step_tree>> load_rest(const limits& most, std::uint64_t heap_bytes, std::string& why);
+    [[nodiscard]] bool is_called(const std::string& path) const { return path == path_; }
     [[nodiscard]] bool has_begun() const { return file_ != nullptr; }
     /// Whether the file says that the limits hold with which the steps are kept, so that whoever reads it comes to the same ones.
     [[nodiscard]] bool has_limits() const { return has_limits_; }
@@ -100,14 +109,18 @@ public:
     /// Hands everything to the file, which is made anew if it has become much larger than the steps need, or could not follow the heap.
     /// Precondition: it was begun once, all commits are durable, and `steps` are those after the last one. Throws std::bad_alloc.
     result<void> write_all(const step_tree& steps, unsigned mode);
+    /// Whether write_all() may make it anew, and so needs all steps.
+    [[nodiscard]] bool has_grown() const { return end_.offset >= rewritten_at_; }
     /// Makes durable what the last write_all() wrote. From any thread, but not beside write_all().
     result<void> sync() { return synced_->sync("history: sync entries"); }
-    /// Cuts off what was reserved. Before sync().
-    result<void> cut_to_size();
+    /// Cuts off what was reserved, and writes what the steps are in all. Between write_all() and sync().
+    result<void> end_with(const summary& all);
     /// The heap has another name now, and the file follows it.
     void follow(const std::string& path);
 
 private:
+    /// Whether all entries are sound: those in the file, and those that are not there yet.
+    result<bool> read_all(step_loader& steps);
     result<void> write_pending();
     result<void> write_or_begin(const step_tree& steps, unsigned mode);
     result<void> fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const;

@@ -238,9 +238,10 @@ void step_tree::drop(std::uint64_t state) noexcept {
     at(state).kept.clear();
     --kept_;
     if (has_ended_)
-        forget();
-    else
-        remove_if_passed(state);
+        return forget();
+    remove_if_passed(state);
+    if (most_.then == when_full::oldest_go) // memory was there meanwhile, so that limits have not passed it
+        drop_what_is_too_much();
 }
 
 std::string_view step_tree::name_of_kept(std::uint64_t state) const {

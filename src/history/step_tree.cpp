@@ -13,6 +13,23 @@ step_tree::step_tree(const limits& most, std::uint64_t version) : most_(most), p
     first.is_on_way = true;
 }
 
+step_tree::step_tree(const limits& most, const summary& all) : step_tree(most, all.present) {
+    steps_on_way_ = all.undo_depth;
+    steps_ = all.steps;
+    bytes_ = all.bytes;
+    kept_ = all.kept;
+    redo_beyond_ = all.redo_depth;
+}
+
+void step_tree::continue_group_of(const step_tree& other, bool has_its_step) {
+    group_name_ = other.group_name_;
+    group_depth_ = other.group_depth_;
+    group_step_ = has_its_step ? other.group_step_ : 0;
+    is_group_lost_ = other.is_group_lost_ || (!has_its_step && other.group_step_ != 0);
+}
+
+summary step_tree::sum() const { return {present_, steps_on_way_, redo_depth(), steps_, bytes_, kept_}; }
+
 bool step_tree::has_room(std::uint64_t bytes) const {
     const std::uint64_t steps = steps_ + (joins_group() ? 0 : 1);
     return (most_.steps_max == 0 || steps <= most_.steps_max) &&
@@ -155,7 +172,7 @@ std::uint64_t step_tree::redo_depth() const {
     std::uint64_t count = 0;
     for (std::uint64_t next = at(present_).next; next != 0; next = at(next).next)
         ++count;
-    return count;
+    return states_.size() == 1 ? redo_beyond_ : count;
 }
 
 std::uint64_t step_tree::before_present(std::uint64_t steps) const {

@@ -56,12 +56,30 @@ struct kept_info {
     std::uint64_t bytes; // of the step that leads to it from the present state's side
 };
 
+/// What a tree is in all.
+struct summary {
+    std::uint64_t present = 0; // the state that memory is in
+    std::uint64_t undo_depth = 0;
+    std::uint64_t redo_depth = 0;
+    std::uint64_t steps = 0; // that count for the limits
+    std::uint64_t bytes = 0; // of these
+    std::uint64_t kept = 0;  // states
+};
+
 class step_tree {
 public:
     using clock = std::chrono::system_clock;
 
     /// The present state is of this version, and the only one.
     step_tree(const limits& most, std::uint64_t version);
+    /// The end of a tree: the present state, and what commits add to it. It has what commits and groups need, undo_depth(), redo_depth(),
+    /// has_kept() and sum(), and nothing else. Precondition: is_too_much() is false, and what is staged has_room().
+    step_tree(const limits& most, const summary& all);
+    /// Takes over the group that is open in another tree, of this history. `has_its_step`: this one has what the group made.
+    void continue_group_of(const step_tree& other, bool has_its_step);
+    [[nodiscard]] summary sum() const;
+    /// Whether there are more steps than may be.
+    [[nodiscard]] bool is_too_much() const;
 
     // What commits do.
 
@@ -232,7 +250,6 @@ private:
     void count(known_state& step, bool counts) noexcept;
     void set_on_way(known_state& state, bool is) noexcept;
     [[nodiscard]] bool may_go(const states::value_type& state) const;
-    [[nodiscard]] bool is_too_much() const;
     [[nodiscard]] states::iterator child_of(states::iterator which);
     bool let_one_go() noexcept;
     void pass(states::iterator which) noexcept;
@@ -262,6 +279,7 @@ private:
     std::uint64_t steps_ = 0;        // that count for the limits
     std::uint64_t bytes_ = 0;        // of these
     std::uint64_t kept_ = 0;
+    std::uint64_t redo_beyond_ = 0; // of the end of a tree: redo_depth() of the state that it begins with
     std::optional<staged> staged_;
     std::uint64_t group_depth_ = 0;
     std::string group_name_;

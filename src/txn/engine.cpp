@@ -41,6 +41,8 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     const bool joins = opened->heap_.shared && opened->heap_.shared->role == share::coordination::role::joined;
     if (joins)
         REM_TRY(opened->join());
+    if (options.version)
+        REM_TRY(opened->begin_version());
     REM_TRY(opened->memory_.begin());
     if (opened->heap_.shared && !joins)
         REM_TRY(opened->begin_to_share());
@@ -197,6 +199,8 @@ result<void> engine::tell_of_failed_point() const {
 }
 
 std::uint64_t engine::version() const {
+    if (seen_version_)
+        return *seen_version_;
     return session_.has_begun() && is_poisoned() ? std::min(session_.promised(), session_.durable_through())
                                                  : session_.promised();
 }

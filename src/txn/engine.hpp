@@ -144,7 +144,11 @@ public:
     // The history, if engine_options::history asked for one. Nobody is in a section but the caller.
 
     [[nodiscard]] bool has_history() const { return history_ != nullptr; }
-    /// Calls f with the steps. From any thread. Precondition: has_history().
+    /// Reads the steps of earlier sessions, unless they are in memory. When they are damaged the history begins anew. From any thread.
+    /// Precondition of this, and of what follows: has_history().
+    [[gnu::weak]] result<void> read_history();
+    [[nodiscard]] bool has_read_history() const { return history_->has_all(); }
+    /// Calls f with the steps, or with their end, before read_history(). From any thread.
     template <class F>
     auto with_steps(const F& f) const {
         const std::lock_guard alone(locks_.at_store);
@@ -173,7 +177,7 @@ public:
     /// Lets all steps go. If the history is kept, that is durable once this returns, and fails as a commit does. Precondition:
     /// has_history().
     [[gnu::weak]] result<void> forget_history();
-    /// Why no steps of earlier sessions are there; empty: they are, or nobody asked. Precondition: has_history().
+    /// Why no steps of earlier sessions are there; empty: they are, or nobody asked. After read_history().
     [[nodiscard]] const std::string& why_history_is_new() const { return history_->why_new(); }
 
     // Versions that are kept, likewise. What fails changes nothing.
@@ -291,6 +295,8 @@ private:
     [[gnu::weak]] result<void> begin_history();
     [[gnu::weak]] result<void> share_history();
     [[gnu::weak]] result<void> join_history();
+    /// Memory becomes what engine_options::version asks for.
+    [[gnu::weak]] result<void> begin_version();
     // Of a history that is kept: the record of a commit gets what the commit is to it.
     [[nodiscard]] history::commit_name last_commit() const { return {session_.version(), session_.chain()}; }
     [[gnu::weak]] result<void> keep_events(pending_commit& commit);
@@ -361,6 +367,7 @@ private:
     procedure_runner run_procedure_;
     std::optional<call_watch> call_; // that is being made
     std::uint64_t rollbacks_ = 0;
+    std::optional<std::uint64_t> seen_version_; // that memory is of, if that is not the last commit
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:
     bool is_sharing_ = false; // others may have it open

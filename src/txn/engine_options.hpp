@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 
 namespace remanence::txn {
 
@@ -68,6 +69,9 @@ struct engine_options {
     bool history_kept = false;
     /// The file of a history that is kept is not made anew while it is smaller.
     std::uint64_t history_rewritten_from = 1 * MiB;
+    /// This version of the history, by number or by the name that it is kept by, instead of the last commit. Whoever sets it calls
+    /// link_version_opening(). Of heaps that are opened read-only.
+    std::optional<std::variant<std::uint64_t, std::string>> version;
     bool core_dump = false;
     bool read_ahead = view::view_options{}.read_ahead;
     track::tracker_choice tracker = track::tracker_choice::automatic;

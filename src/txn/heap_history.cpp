@@ -34,6 +34,9 @@ result<void> heap_history::stage(const change::change_set& changes) {
     auto before = is_call_enough(changes) ? result<history::delta>(history::delta(*call_)) : bytes_before(changes);
     if (!before)
         return before.error();
+    const bool moves = file_ && !file_->is_called(store::history_path(names_->heap())); // perhaps without its file
+    if (moves || !steps_.has_room(before->bytes()))
+        REM_TRY(have_all());
     if (steps_.most().then == history::when_full::refuse && !steps_.has_room(before->bytes()))
         return full(*before);
     if (is_too_large(*before))
@@ -260,17 +263,40 @@ void heap_history::give_up() noexcept {
     way_back_.clear();
 }
 
-result<void> heap_history::keep(os::file_system& files, os::file& heap, const heap_names& names,
-                                const history::heap_uuid& uuid, const history::commit_name& last,
-                                std::uint64_t heap_bytes, std::uint64_t rewritten_from) {
+result<void> heap_history::keep(os::file_system& files, os::file& heap, const store::image& image,
+                                const heap_names& names, const history::heap_uuid& uuid,
+                                const history::commit_name& last, std::uint64_t rewritten_from, bool is_to_be_shared) {
     heap_ = &heap;
+    image_ = &image;
     names_ = &names;
     file_.emplace(files, store::history_path(names.heap()), uuid, rewritten_from);
-    auto loaded = file_->load(last, steps_.most(), heap_bytes, why_new_);
+    if (!is_to_be_shared) { // else all of it is needed at once
+        auto all = file_->load_summary(last);
+        if (!all)
+            return all.error();
+        if (*all) {
+            steps_ = history::step_tree(steps_.most(), **all);
+            has_all_ = false;
+            return steps_.is_too_much() ? read_rest() : result<void>();
+        }
+    }
+    auto loaded = file_->load(last, steps_.most(), image.bytes(), why_new_);
     if (!loaded)
         return loaded.error();
     if (*loaded)
         steps_ = std::move(**loaded);
+    return {};
+}
+
+result<void> heap_history::read_rest() {
+    auto loaded = file_->load_rest(steps_.most(), image_->bytes(), why_new_);
+    if (!loaded)
+        return loaded.error();
+    history::step_tree all =
+        *loaded ? std::move(**loaded) : history::step_tree(steps_.most(), file_->through().version);
+    all.continue_group_of(steps_, loaded->has_value());
+    steps_ = std::move(all);
+    has_all_ = true;
     return {};
 }
 
@@ -321,11 +347,15 @@ result<bool> heap_history::move(bool is_clean) {
     auto mode = heap_->permissions();
     if (!mode)
         return mode.error();
-    if (!is_shared_ || is_clean)
-        file_->follow(store::history_path(names_->heap()));
+    if (!is_shared_ || is_clean) {
+        const std::string path = store::history_path(names_->heap());
+        if (!file_->is_called(path) || file_->has_grown())
+            REM_TRY(have_all());
+        file_->follow(path);
+    }
     REM_TRY(is_shared_ && !is_clean ? file_->write_appended() : file_->write_all(steps_, *mode));
     if (is_clean)
-        REM_TRY(file_->cut_to_size());
+        REM_TRY(file_->end_with(steps_.sum()));
     return true;
 }
 
@@ -339,8 +369,8 @@ result<void> engine::begin_history() {
     if (!options_.history_kept)
         return {};
     checkpoints_.move_history_by(*history_);
-    return history_->keep(*files_, heap_.store->file(), names_, heap_.store->super().uuid, last_commit(),
-                          heap_.store->image().bytes(), options_.history_rewritten_from);
+    return history_->keep(*files_, heap_.store->file(), heap_.store->image(), names_, heap_.store->super().uuid,
+                          last_commit(), options_.history_rewritten_from, is_shared() || heap_.shared.has_value());
 }
 
 result<void> engine::keep_events(pending_commit& commit) {
@@ -384,8 +414,14 @@ result<void> engine::arrive_without_changes() {
     return {};
 }
 
+result<void> engine::read_history() {
+    const std::lock_guard alone(locks_.at_store);
+    return history_->have_all();
+}
+
 result<void> engine::forget_history() {
     const std::lock_guard alone(locks_.at_store);
+    REM_TRY(history_->have_all());
     if (history_->is_kept()) {
         REM_TRY(health_.usable());
         checkpoints_.adopt_if_done();
@@ -416,6 +452,7 @@ result<std::uint64_t> engine::go_to(std::uint64_t version, log::durability await
 result<std::uint64_t> engine::go(const std::function<result<std::uint64_t>()>& find, log::durability awaited) {
     std::unique_lock alone(locks_.at_store);
     REM_TRY(health_.usable());
+    REM_TRY(history_->have_all());
     checkpoints_.adopt_if_done();
     REM_TRY(begin_way(find));
     if (history_->call_on_way() != nullptr)

@@ -9,6 +9,7 @@
 #include "history/history_file.hpp"
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
+#include "store/image.hpp"
 #include "txn/checkpoint_run.hpp"
 #include "txn/follower.hpp"
 #include "txn/heap_names.hpp"
@@ -98,9 +99,15 @@ public:
 
     /// It goes on where the last session ended: `last` is the heap's last commit. Otherwise why_new() says why it does not. Fails when
     /// the file cannot be read. Throws std::bad_alloc.
-    [[gnu::weak]] result<void> keep(os::file_system& files, os::file& heap, const heap_names& names,
-                                    const history::heap_uuid& uuid, const history::commit_name& last,
-                                    std::uint64_t heap_bytes, std::uint64_t rewritten_from);
+    [[gnu::weak]] result<void> keep(os::file_system& files, os::file& heap, const store::image& image,
+                                    const heap_names& names, const history::heap_uuid& uuid,
+                                    const history::commit_name& last, std::uint64_t rewritten_from,
+                                    bool is_to_be_shared);
+    /// The steps of earlier sessions are in memory, too, once this returns: they are not read before something asks for them. If they turn
+    /// out to be damaged, the history begins anew with the present state, and why_new() says so. Fails when the file cannot be read, and
+    /// changes nothing then. Throws std::bad_alloc, likewise. O(1), or O(history).
+    result<void> have_all() { return has_all_ ? result<void>() : read_rest(); }
+    [[nodiscard]] bool has_all() const { return has_all_; }
     /// Of a shared heap each commit has its entry, be it empty, so that all processes know up to where they have followed.
     [[nodiscard]] bool is_kept() const { return file_ && (is_shared_ || !steps_.has_ended() || steps_.has_kept()); }
     /// Why no steps of earlier sessions are there; empty: they are, or nobody asked.
@@ -144,11 +151,13 @@ public:
     /// Whether memory was brought to another state than that of the last commit.
     [[nodiscard]] bool is_elsewhere() const { return destination_ != steps_.present(); }
 
+    /// Only the end of them, unless has_all().
     [[nodiscard]] history::step_tree& steps() { return steps_; }
     [[nodiscard]] const history::step_tree& steps() const { return steps_; }
 
 private:
     heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
+    [[gnu::weak]] result<void> read_rest();
     result<void> check_may_go() const;
     result<void> follow(const history::commit_name& commit, std::span<const std::byte> events,
                         std::uint64_t heap_bytes);
@@ -169,10 +178,12 @@ private:
     std::vector<history::step_tree::way_part> way_; // there
     std::vector<history::delta> way_back_;          // in the order of way_, as far as memory has come
     os::file* heap_ = nullptr;                      // its file, if the history is kept
+    const store::image* image_ = nullptr;           // likewise
     const heap_names* names_ = nullptr;             // likewise
     std::optional<history::history_file> file_;     // none: it ends with the session
     history::event_bytes events_;                   // of the next commit
     bool owes_session_ = true;                      // no commit has told of this session
+    bool has_all_ = true;                           // else the file has what comes before steps_
     std::string why_new_;
     bool is_shared_ = false;
 };

@@ -123,6 +123,7 @@ result<void> engine::change_steps(const std::function<void(history::event_bytes&
 result<std::uint64_t> engine::keep(std::string_view name) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
+    REM_TRY(history_->have_all());
     auto state = history_->may_keep(name);
     if (!state)
         return state;
@@ -135,6 +136,7 @@ result<std::uint64_t> engine::keep(std::string_view name) {
 result<void> engine::drop_kept(const find_state& find) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
+    REM_TRY(history_->have_all());
     REM_TRY(history_->refuse_in_group());
     auto state = find(*history_);
     if (!state)
@@ -146,6 +148,7 @@ result<void> engine::drop_kept(const find_state& find) {
 result<void> engine::squash(std::uint64_t steps) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
+    REM_TRY(history_->have_all());
     REM_TRY(history_->may_squash(steps));
     if (steps <= 1)
         return {};
@@ -165,6 +168,7 @@ result<std::uint64_t> engine::restore(const find_state& find, log::durability aw
 
 result<history::delta> engine::way_to(std::uint64_t version) {
     const std::lock_guard alone(locks_.at_store);
+    REM_TRY(history_->have_all());
     auto state = history_->any_state_of(version);
     if (!state)
         return state.error();

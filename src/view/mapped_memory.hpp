@@ -47,6 +47,11 @@ public:
     /// The same, when the image has become another one: everything is mapped anew.
     result<void> map_image_again(const view_options& options);
 
+    /// All of a view that is open read-only becomes writable, in private pages, or read-only again.
+    result<void> allow_writes_to_all(bool allowed) {
+        return allowed ? os::protect_nothing(base(), accessible_) : os::protect_read_only(base(), accessible_);
+    }
+
     [[nodiscard]] std::byte* base() const { return place_.base(); }
     [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_.load(std::memory_order_relaxed); }
     /// Bytes from the base that may be used.

@@ -194,6 +194,7 @@ public:
     result<void> drop(const std::string& name) override { return engine_->drop_kept(kept_as(name)); }
     result<void> squash(std::uint64_t steps) override { return engine_->squash(steps); }
     result<void> branch(const std::string& name, const std::string& path) override {
+        REM_TRY(engine_->read_history());
         const auto version = engine_->with_steps([&](auto& steps) { return steps.find_kept(name); });
         if (!version)
             return fail(errc::no_step, "nothing is kept by this name");
@@ -212,10 +213,12 @@ public:
     std::string steps() override {
         if (!keeps_history_)
             return {};
+        if (auto read = engine_->read_history(); !read)
+            return read.why().message;
         return steps_in_words(*engine_);
     }
     std::vector<std::uint64_t> way() override {
-        return engine_->has_history() ? way_through(*engine_) : std::vector<std::uint64_t>();
+        return engine_->has_history() && engine_->read_history() ? way_through(*engine_) : std::vector<std::uint64_t>();
     }
     std::uint64_t undo_depth() override {
         return engine_->with_steps([](const auto& steps) { return steps.undo_depth(); });

@@ -433,6 +433,25 @@ void cut_history_to_size(const std::string& dropped) {
         throw violation("a history of one step takes more than 16 KiB");
 }
 
+/// Damage in the midst of it does not show before the steps are asked for.
+void open_without_reading_history(const std::string& dropped) {
+    program at_work(dropped);
+    at_work.keep_history();
+    at_work.open();
+    for (int i = 0; i < 2; i++) {
+        at_work.add(100);
+        at_work.commit();
+    }
+    at_work.close();
+    {
+        auto file = at_work.disk().open(k_history, os::access::read_write);
+        require((*file)->write("test: damage", 600, std::vector<std::byte>(8, std::byte{1})), "write");
+    }
+    at_work.open();
+    if (at_work.undo_depth() != 2)
+        throw violation("opening the heap has read its whole history");
+}
+
 void set_unfit_file_aside(const std::string& dropped) {
     program at_work(dropped);
     auto file = at_work.disk().open_or_create(k_history, 0666);
@@ -505,6 +524,8 @@ const std::map<std::string, purpose>& other_purposes() {
                                          broken_without<take_history_along>};
     static const purpose history_cut{"the history of a closed heap takes no room that was only reserved",
                                      broken_without<cut_history_to_size>};
+    static const purpose history_unread{"a heap that was closed is opened without reading its history",
+                                        broken_without<open_without_reading_history>};
     static const purpose unfit_kept{"a file that was in the history's place is set aside",
                                     broken_without<set_unfit_file_aside>};
     static const std::map<std::string, purpose> all = {
@@ -512,6 +533,7 @@ const std::map<std::string, purpose>& other_purposes() {
         {"history: rename after heap", history_follows},
         {"history: sync directory of renamed history", history_follows},
         {"history: cut to size", history_cut},
+        {"history: summary", history_unread},
         {"history: set aside unfit file", unfit_kept},
         {"history: remove failed file", nothing_left},
         {"store: reserve superblocks", room},

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from rem_support import ERROR, MAKE_HEAP, USAGE, RemTest, main
+from rem_support import ERROR, HISTORY, MAKE_HEAP, USAGE, RemTest, main
 
 
 class history(RemTest):
@@ -88,6 +88,70 @@ class history(RemTest):
         self.assertEqual(self.prices("old.rem"), [[i, 100 + i] for i in range(5)])
         self.rem("verify", "old.rem")
         self.assertIn("exists", self.text("branch", "book.rem", "before import", "old.rem", code=ERROR)[1])
+
+    def test_get_dump_and_schema_of_a_version(self):
+        before = self.state()
+        self.assertEqual(self.json("get", "book.rem", "--version", "before import", "prices[1]"), 101)
+        steps = self.steps()
+        self.assertEqual(self.json("get", "--version", str(steps[1]["version"]), "book.rem", "prices[2]"), 2)
+        self.assertEqual(self.text("dump", "--version", str(self.present()), "book.rem"), self.text("dump", "book.rem"))
+        self.assertNotEqual(
+            self.text("dump", "--version", "before import", "book.rem"), self.text("dump", "book.rem")
+        )
+        self.assertEqual(
+            self.text("schema", "--version", "before import", "book.rem")[0], self.text("schema", "book.rem")[0]
+        )
+        self.assertEqual(self.state(), before)
+        for words in (["get", "book.rem", "prices"], ["dump", "book.rem"], ["schema", "book.rem"]):
+            err = self.text(*words, "--version", "12345", code=ERROR)[1]
+            self.assertIn("There are 4", err)
+            self.assertIn('"before import"', err)
+
+    def test_export_makes_a_file_that_load_takes(self):
+        before = self.state()
+        self.rem("export", "book.rem", "--version", "before import", "old.jsonl")
+        self.assertEqual({name: self.state()[name] for name in before}, before)
+        self.assertEqual(sorted(set(self.state()) - set(before)), ["old.jsonl"])
+        with open(self.path("old.jsonl"), "rb") as file:
+            written = file.read()
+        self.assertEqual(
+            written.decode(), self.text("dump", "book.rem", "--version", "before import")[0]
+        )
+        self.rem("load", "old.rem", input=written)
+        self.assertEqual(self.prices("old.rem"), [[i, 100 + i] for i in range(5)])
+        self.assertIn("exists", self.text("export", "book.rem", "--version", "before import", "old.jsonl", code=ERROR)[1])
+        self.text("export", "book.rem", "--version", "12345", "none.jsonl", code=ERROR)
+        self.text("export", "book.rem", "none.jsonl", code=USAGE)
+        self.assertFalse(os.path.exists(self.path("none.jsonl")))
+        self.assertFalse(os.path.exists(self.path("none.jsonl-unfinished")))
+        got = self.json("export", "--json", "book.rem", "--version", str(self.present()), "new.jsonl")
+        self.assertEqual(got["path"], "new.jsonl")
+
+    def test_verify_tells_what_of_the_history_is_whole(self):
+        self.assertTrue(self.json("verify", "--json", "book.rem")["history"]["history_whole"])  # of a killed program
+        self.rem("keep", "book.rem", "sold")  # closes it, so that the file has everything
+        found = self.json("verify", "--json", "book.rem")["history"]
+        self.assertTrue(found["history_whole"])
+        self.assertEqual((found["versions"], found["kept"]), (4, 2))
+        self.assertEqual(found["through_version"], self.json("info", "--json", "book.rem")["version"])
+        self.assertIn("4 versions, 2 kept", self.text("verify", "book.rem")[0])
+        path = self.heap + "-history"
+        with open(path, "rb") as file:
+            whole = file.read()
+        with open(path, "r+b") as file:
+            file.seek(found["sound_bytes"] - 20)
+            file.write(b"damage")
+        damaged = self.json("verify", "--json", "book.rem", code=HISTORY)
+        self.assertTrue(damaged["whole"])
+        self.assertFalse(damaged["history"]["history_whole"])
+        self.assertEqual(damaged["history"]["entries"], found["entries"] - 1)
+        self.assertLess(damaged["history"]["sound_bytes"], found["sound_bytes"])
+        self.assertIn("begins another one", self.text("verify", "book.rem", code=HISTORY)[0])
+        with open(path, "wb") as file:
+            file.write(b"somebody's" + whole[10:])
+        self.assertEqual(self.json("verify", "--json", "book.rem", code=HISTORY)["history"]["entries"], 0)
+        os.remove(path)
+        self.assertIsNone(self.json("verify", "--json", "book.rem")["history"])
 
     def test_what_is_not_there_is_said(self):
         for words in (

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 REM, MAKE_HEAP, SOURCE = (os.path.abspath(word) for word in sys.argv[1:4])
-OK, ERROR, USAGE, POINTERS, DAMAGE = 0, 1, 2, 3, 4
+OK, ERROR, USAGE, POINTERS, DAMAGE, HISTORY = 0, 1, 2, 3, 4, 5
 
 SUPERBLOCK_BYTES = 4096
 RECORDS_BEGIN = 4096  # in the log

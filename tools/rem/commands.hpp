@@ -7,7 +7,7 @@
 namespace remanence::tool {
 
 // Documented in rem.1 and in the help.
-enum exit_code { exit_ok = 0, exit_error = 1, exit_usage = 2, exit_pointers = 3, exit_damage = 4 };
+enum exit_code { exit_ok = 0, exit_error = 1, exit_usage = 2, exit_pointers = 3, exit_damage = 4, exit_history = 5 };
 
 int info(const std::string& file, bool as_json);
 int ls(const std::string& file, bool as_json);
@@ -15,9 +15,11 @@ int stat(const std::string& file, bool as_json);
 int readers(const std::string& file, bool as_json);
 int verify(const std::string& file, bool with_pointers, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force);
-int schema(const std::string& file, bool as_cpp);
-int get(const std::string& file, const std::string& object);
-int dump(const std::string& file, const std::string& root, bool as_cbor);
+// `version`: a number, or the name of a kept version; empty: the last commit.
+int schema(const std::string& file, const std::string& version, bool as_cpp);
+int get(const std::string& file, const std::string& version, const std::string& object);
+int dump(const std::string& file, const std::string& version, const std::string& root, bool as_cbor);
+int export_dump(const std::string& file, const std::string& version, const std::string& to, bool as_json);
 int load(const std::string& file);
 int log(const std::string& file, bool as_json);
 int diff(const std::string& file, const std::string& before, const std::string& after, bool as_json);

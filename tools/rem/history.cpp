@@ -3,6 +3,7 @@
 #include "json.hpp"
 #include "report.hpp"
 #include "text.hpp"
+#include "version_of.hpp"
 
 #include <remanence/look_back.hpp>
 
@@ -17,15 +18,6 @@
 namespace remanence::tool {
 
 namespace {
-
-/// A number is one; anything else is a name.
-inspect::version_or_name version_of(const std::string& word) {
-    std::uint64_t number = 0;
-    const auto read = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (read.ec == std::errc() && read.ptr == word.data() + word.size())
-        return number;
-    return word;
-}
 
 std::string time_text(std::chrono::system_clock::time_point time) {
     return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
@@ -163,6 +155,14 @@ int said(const std::string& file, bool as_json, std::uint64_t version, std::stri
 
 } // namespace
 
+inspect::version_or_name version_of(const std::string& word) {
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (read.ec == std::errc() && read.ptr == word.data() + word.size())
+        return number;
+    return word;
+}
+
 int log(const std::string& file, bool as_json) {
     std::string why;
     const auto steps =
@@ -208,6 +208,16 @@ int drop(const std::string& file, const std::string& version, bool as_json) {
 int branch(const std::string& file, const std::string& version, const std::string& to, bool as_json) {
     with_progress([&](const inspect::progress_callback& shown) {
         inspect::branch(file, version_of(version), to, shown);
+        return exit_ok;
+    });
+    if (as_json)
+        put(json_object().add("path", to).text() + "\n");
+    return exit_ok;
+}
+
+int export_dump(const std::string& file, const std::string& version, const std::string& to, bool as_json) {
+    with_progress([&](const inspect::progress_callback& shown) {
+        inspect::export_dump(file, version_of(version), to, shown);
         return exit_ok;
     });
     if (as_json)

@@ -37,7 +37,7 @@ constexpr const char* k_about =
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
-    "(verify), 4 the heap is damaged.\n"
+    "(verify), 4 the heap is damaged, 5 the heap is whole, but its history is not (verify).\n"
     "A heap may be open for writing elsewhere, or be opened while rem reads it: rem reads its last\n"
     "commit, and the program does not notice.";
 
@@ -63,7 +63,8 @@ constexpr const char* k_schema_examples = "Examples:\n"
                                           "  rem schema --cpp book.rem > book.hpp";
 constexpr const char* k_get_examples = "Examples:\n"
                                        "  rem get book.rem 'people[\"KNUTH\"][0].city'\n"
-                                       "  rem get book.rem counter";
+                                       "  rem get book.rem counter\n"
+                                       "  rem get book.rem --version 'before import' counter";
 constexpr const char* k_dump_examples = "Examples:\n"
                                         "  rem dump book.rem > book.jsonl\n"
                                         "  rem dump book.rem people | jq -c 'select(.k == \"KNUTH\").v'";
@@ -89,6 +90,9 @@ constexpr const char* k_keep_examples = "Examples:\n"
                                         "  rem keep book.rem 'before import'";
 constexpr const char* k_drop_examples = "Examples:\n"
                                         "  rem drop book.rem 'before import'";
+constexpr const char* k_export_examples = "Examples:\n"
+                                          "  rem export book.rem --version 12 old.jsonl\n"
+                                          "  rem export book.rem --version 'before import' old.jsonl";
 constexpr const char* k_branch_examples = "Examples:\n"
                                           "  rem branch book.rem 12 old.rem\n"
                                           "  rem branch book.rem 'before import' old.rem";
@@ -151,6 +155,12 @@ int run_command(int argc, char** argv) {
     dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
     dump_command->add_flag("--cbor", as_cbor, "Print CBOR, which takes fewer bytes");
 
+    std::string seen_version;
+    for (CLI::App* command : {schema_command, get_command, dump_command})
+        command->add_option("--version", seen_version, "As of this version, by number or by the name it is kept by")
+            ->type_name("VERSION")
+            ->check(is_name);
+
     auto* load_command = add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
     std::string version;
     std::string other;
@@ -176,8 +186,11 @@ int run_command(int argc, char** argv) {
     auto* branch_command = add("branch", "Make a heap of its own of a version", k_branch_examples);
     add_word(branch_command, "VERSION", version, k_version_about);
     add_word(branch_command, "TO", to, "The new file");
-    for (CLI::App* command :
-         {log_command, diff_command, undo_command, restore_command, keep_command, drop_command, branch_command})
+    auto* export_command = add("export", "Write all objects of a version to a file, as JSON", k_export_examples);
+    export_command->add_option("--version", version, k_version_about)->required()->type_name("VERSION")->check(is_name);
+    add_word(export_command, "OUT", to, "The new file");
+    for (CLI::App* command : {log_command, diff_command, undo_command, restore_command, keep_command, drop_command,
+                              branch_command, export_command})
         add_json(command);
 
     auto* upgrade_command = add("upgrade", "Convert a heap of an older format, in place, to the format of this release",
@@ -210,9 +223,9 @@ int run_command(int argc, char** argv) {
                : readers_command->parsed() ? readers(file, as_json)
                : verify_command->parsed()  ? verify(file, with_pointers, as_json)
                : copy_command->parsed()    ? copy(file, to, force)
-               : schema_command->parsed()  ? schema(file, as_cpp)
-               : get_command->parsed()     ? get(file, object)
-               : dump_command->parsed()    ? dump(file, root, as_cbor)
+               : schema_command->parsed()  ? schema(file, seen_version, as_cpp)
+               : get_command->parsed()     ? get(file, seen_version, object)
+               : dump_command->parsed()    ? dump(file, seen_version, root, as_cbor)
                : load_command->parsed()    ? load(file)
                : log_command->parsed()     ? log(file, as_json)
                : diff_command->parsed()    ? diff(file, version, other, as_json)
@@ -221,6 +234,7 @@ int run_command(int argc, char** argv) {
                : keep_command->parsed()    ? keep(file, version, as_json)
                : drop_command->parsed()    ? drop(file, version, as_json)
                : branch_command->parsed()  ? branch(file, version, to, as_json)
+               : export_command->parsed()  ? export_dump(file, version, to, as_json)
                                            : upgrade(file, application);
     } catch (const error& stop) {
         if (as_json)

@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "report.hpp"
 #include "text.hpp"
+#include "version_of.hpp"
 
 #include <remanence/look_inside.hpp>
 #include <remanence/streams.hpp>
@@ -13,24 +14,33 @@
 
 namespace remanence::tool {
 
-int schema(const std::string& file, bool as_cpp) {
+int schema(const std::string& file, const std::string& version, bool as_cpp) {
+    const auto form = as_cpp ? inspect::schema_form::cpp : inspect::schema_form::text;
     const std::string text = with_progress([&](const inspect::progress_callback& shown) {
-        return inspect::schema(file, as_cpp ? inspect::schema_form::cpp : inspect::schema_form::text, shown);
+        return version.empty() ? inspect::schema(file, form, shown)
+                               : inspect::schema_of(file, version_of(version), form, shown);
     });
     put(as_cpp ? text : visible_lines(text));
     return exit_ok;
 }
 
-int get(const std::string& file, const std::string& object) {
-    put(with_progress([&](const inspect::progress_callback& shown) { return inspect::get(file, object, shown); }) +
+int get(const std::string& file, const std::string& version, const std::string& object) {
+    put(with_progress([&](const inspect::progress_callback& shown) {
+            return version.empty() ? inspect::get(file, object, shown)
+                                   : inspect::get_of(file, version_of(version), object, shown);
+        }) +
         "\n");
     return exit_ok;
 }
 
-int dump(const std::string& file, const std::string& root, bool as_cbor) {
+int dump(const std::string& file, const std::string& version, const std::string& root, bool as_cbor) {
     const std::function<void(std::string_view)> print = [](std::string_view piece) { put(piece); };
     with_progress([&](const inspect::progress_callback& shown) {
-        inspect::dump(file, root, as_cbor ? as_binary(print) : print, shown);
+        const std::function<void(std::string_view)> sink = as_cbor ? as_binary(print) : print;
+        if (version.empty())
+            inspect::dump(file, root, sink, shown);
+        else
+            inspect::dump_of(file, version_of(version), root, sink, shown);
         return exit_ok;
     });
     return exit_ok;

@@ -82,6 +82,21 @@ void add_pointers(std::string& text, const inspect::suspicious_words& pointers) 
         "what memory there is.\n");
 }
 
+std::string entries_text(std::uint64_t count) { return grouped(count) + (count == 1 ? " entry" : " entries"); }
+
+void add_history(std::string& text, const inspect::checked_history& history) {
+    if (history.is_whole) {
+        text += fmt::format("  history: {}, {}, {} kept\n", entries_text(history.entries),
+                            counted(history.versions, "version"), grouped(history.kept));
+        return;
+    }
+    text += fmt::format("  history: {}: {}\n", coloured(colour::red, "of no use"), visible(history.problem));
+    if (history.entries != 0)
+        text += fmt::format("  {} of it are whole, up to version {}, and end at byte {}\n",
+                            entries_text(history.entries), grouped(history.through_version), history.sound_bytes);
+    text += fmt::format("  The heap opens without it, and begins another one.\n");
+}
+
 std::string as_text(const report& found) {
     std::string text;
     if (found.problems.empty()) {
@@ -107,6 +122,8 @@ std::string as_text(const report& found) {
             fmt::format("  It was written to while it was read. This is damage for certain; there may be more, and a\n"
                         "  root may be better than it is said to be. Verify it again when less is written.\n");
     }
+    if (found.history)
+        add_history(text, *found.history);
     if (found.pointers)
         add_pointers(text, *found.pointers);
     if (!found.problems.empty())
@@ -136,6 +153,20 @@ std::string as_json_text(const report& found) {
         .add("all_checked", found.is_all_checked)
         .add("problems", problems_as_json(found.problems))
         .add("roots", roots);
+    if (found.history) {
+        const inspect::checked_history& history = *found.history;
+        all.add("history", json_object()
+                               .add("file", history.path)
+                               .add("history_whole", history.is_whole)
+                               .add("problem", history.problem)
+                               .add("entries", history.entries)
+                               .add("through_version", history.through_version)
+                               .add("sound_bytes", history.sound_bytes)
+                               .add("versions", history.versions)
+                               .add("kept", history.kept));
+    } else {
+        all.add_null("history");
+    }
     if (found.pointers) {
         std::vector<json_object> pointers;
         for (const inspect::suspicious_words::word& each : found.pointers->first) {
@@ -157,6 +188,8 @@ int verify(const std::string& file, bool with_pointers, bool as_json) {
     put(as_json ? as_json_text(found) : as_text(found));
     if (!found.problems.empty())
         return exit_damage;
+    if (found.history && !found.history->is_whole)
+        return exit_history;
     return found.pointers && found.pointers->found != 0 ? exit_pointers : exit_ok;
 }
 

@@ -489,10 +489,33 @@ private:
             h_.rebuild();
         }
         ++sessions_;
+        if (below(2) == 0) {
+            commit_before_steps_are_read(steps, back, forth);
+            return;
+        }
         EXPECT_EQ(h_.why_history_is_new(), "");
         EXPECT_TRUE(are_same(steps, h_.history()));
         EXPECT_EQ(h_.undo_depth(), back);
         EXPECT_EQ(h_.redo_depth(), forth);
+    }
+    /// All steps are there still, unless limits let them go.
+    void commit_before_steps_are_read(const std::vector<history_step>& steps, std::uint64_t back, std::uint64_t forth) {
+        EXPECT_EQ(h_.undo_depth(), back);
+        EXPECT_EQ(h_.redo_depth(), forth);
+        {
+            const auto g = h_.group("unread");
+            for (std::uint64_t count = 1 + below(3); count != 0; --count)
+                h_.write([&] { change(); });
+        }
+        EXPECT_EQ(h_.why_history_is_new(), "");
+        const auto now = h_.history();
+        for (const history_step& each : now) {
+            const bool was_there = std::ranges::any_of(
+                steps, [&](const history_step& one) { return one.version == each.version && one.name == each.name; });
+            EXPECT_TRUE(was_there || (each.is_present && each.name == "unread")) << each.version;
+        }
+        EXPECT_LE(now.size(), steps.size() + 1);
+        remember();
     }
     void go_anywhere() {
         const auto steps = h_.history();

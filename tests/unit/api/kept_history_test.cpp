@@ -1,16 +1,20 @@
 // A history that is kept over sessions: what its file may be found to be.
 
 #include "api/heap_impl.hpp"
+#include "format/history_event.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace remanence::test {
 
 namespace {
+
+bool is_read(heap& h) { return detail::impl_of(h).engine().has_read_history(); }
 
 fs::path history_of(const fs::path& heap) { return heap.string() + "-history"; }
 
@@ -268,7 +272,8 @@ TEST_F(kept_histories, are_whole_or_begin_anew_wherever_the_file_is_damaged) {
         }
         flip_byte(history_of(path_), i);
     }
-    EXPECT_GT(lost, bytes - 512); // the header's sector has zeros, and an entry may end with some
+    // The header's sector has zeros, an entry may end with some, and the summary is not needed.
+    EXPECT_GT(lost, bytes - 512 - sizeof(format::history_summary));
     flip_byte(history_of(path_), bytes / 2);
     expect_new_history("damaged");
 }
@@ -276,7 +281,15 @@ TEST_F(kept_histories, are_whole_or_begin_anew_wherever_the_file_is_damaged) {
 TEST_F(kept_histories, are_whole_or_begin_anew_wherever_the_file_is_cut_off) {
     make(5);
     const auto all = read_file(history_of(path_));
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t end = all.size() - sizeof(format::history_summary);
+    for (std::size_t i = end; i <= all.size(); ++i) {
+        write_file(history_of(path_), std::string_view(all.data(), i));
+        heap h = open();
+        EXPECT_EQ(is_read(h), i < all.size()) << i;
+        EXPECT_EQ(h.undo_depth(), 4U) << i;
+        EXPECT_EQ(h.why_history_is_new(), "") << i;
+    }
+    for (std::size_t i = 0; i < end; ++i) {
         write_file(history_of(path_), std::string_view(all.data(), i));
         heap h = open();
         EXPECT_EQ(numbers_in(h).size(), 5U) << i;
@@ -284,6 +297,131 @@ TEST_F(kept_histories, are_whole_or_begin_anew_wherever_the_file_is_cut_off) {
         EXPECT_NE(h.why_history_is_new(), "") << i;
     }
     expect_new_history("damaged");
+}
+
+TEST_F(kept_histories, are_not_read_before_something_asks_for_steps) {
+    make(5);
+    heap h = open();
+    EXPECT_EQ(h.undo_depth(), 4U);
+    EXPECT_EQ(h.redo_depth(), 0U);
+    add(h, 5);
+    {
+        const auto g = h.group("two at once");
+        add(h, 6);
+        add(h, 7);
+        EXPECT_EQ(h.undo_depth(), 6U);
+    }
+    h.checkpoint();
+    EXPECT_FALSE(is_read(h));
+    EXPECT_EQ(h.history().back().name, "two at once");
+    EXPECT_TRUE(is_read(h));
+    EXPECT_EQ(h.history().size(), 7U);
+    h.undo(2);
+    EXPECT_EQ(numbers_in(h).size(), 5U);
+    h.close();
+    h = open();
+    EXPECT_EQ(h.redo_depth(), 2U);
+    EXPECT_FALSE(is_read(h));
+    add(h, 8); // a branch
+    EXPECT_EQ(h.redo_depth(), 0U);
+    EXPECT_EQ(h.undo_depth(), 5U);
+    h.close();
+    h = open();
+    EXPECT_EQ(h.undo_depth(), 5U);
+    EXPECT_FALSE(is_read(h));
+    h.undo(5);
+    EXPECT_EQ(numbers_in(h).size(), 1U);
+    h.redo(5);
+    EXPECT_EQ(numbers_in(h), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 8}));
+    EXPECT_EQ(h.history().size(), 8U);
+}
+
+TEST_F(kept_histories, are_read_in_the_midst_of_a_group) {
+    make(5);
+    heap h = open();
+    {
+        const auto g = h.group("together");
+        add(h, 5);
+        EXPECT_FALSE(is_read(h));
+        EXPECT_EQ(h.history().size(), 6U);
+        EXPECT_TRUE(is_read(h));
+        add(h, 6);
+    }
+    EXPECT_EQ(h.undo_depth(), 5U);
+    h.undo();
+    EXPECT_EQ(numbers_in(h).size(), 5U);
+}
+
+TEST_F(kept_histories, are_read_when_a_commit_comes_to_their_limits) {
+    make(20);
+    heap_options few = options();
+    few.history.steps_max = 20;
+    heap h = heap::open(path_, few);
+    add(h, 20);
+    EXPECT_FALSE(is_read(h));
+    add(h, 21);
+    EXPECT_TRUE(is_read(h));
+    EXPECT_EQ(h.undo_depth(), 20U);
+    h.close();
+    few.history.then = history_options::when_full::refuse;
+    h = heap::open(path_, few);
+    EXPECT_FALSE(is_read(h));
+    EXPECT_EQ(error_of([&] { add(h, 22); })->code, errc::history_full);
+    EXPECT_TRUE(is_read(h));
+    h.close();
+    few.history.steps_max = 5;
+    few.history.then = history_options::when_full::oldest_go;
+    h = heap::open(path_, few);
+    EXPECT_EQ(h.undo_depth(), 5U);
+}
+
+// The heap opened, and commits were made, before anybody read the steps.
+TEST_F(kept_histories, that_are_found_damaged_when_they_are_read_begin_anew) {
+    for (const bool in_group : {false, true}) {
+        SCOPED_TRACE(in_group);
+        path_ = dir_ / (in_group ? "g" : "h");
+        make(5);
+        flip_byte(history_of(path_), read_file(history_of(path_)).size() / 2);
+        heap h = open();
+        EXPECT_EQ(h.undo_depth(), 4U);
+        add(h, 5);
+        {
+            std::optional<group> together;
+            if (in_group) {
+                together.emplace(h.group("together"));
+                add(h, 6);
+            }
+            EXPECT_NE(h.why_history_is_new().find("damaged"), std::string::npos);
+            EXPECT_EQ(h.undo_depth(), 0U);
+            EXPECT_EQ(h.history().size(), 1U);
+            add(h, 7);
+        }
+        const auto before = numbers_in(h);
+        EXPECT_TRUE(fs::exists(history_of(path_).string() + "-unfit"));
+        add(h, 8);
+        h.undo();
+        EXPECT_EQ(numbers_in(h), before);
+        EXPECT_EQ(error_of([&] { h.undo(9); })->code, errc::no_step);
+        h.close();
+        h = open();
+        EXPECT_EQ(h.why_history_is_new(), "");
+        EXPECT_EQ(h.redo_depth(), 1U);
+        EXPECT_TRUE(h.verify().clean());
+    }
+}
+
+TEST_F(kept_histories, that_were_not_read_when_the_heap_was_renamed_go_along) {
+    make(5);
+    heap h = open();
+    fs::rename(path_, dir_ / "h2");
+    fs::remove(history_of(path_)); // the one that is open
+    add(h, 5);
+    h.close();
+    h = heap::open(dir_ / "h2", options());
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.undo_depth(), 5U);
+    h.undo(5);
+    EXPECT_EQ(numbers_in(h).size(), 1U);
 }
 
 TEST_F(kept_histories, follow_a_heap_that_is_renamed) {

@@ -289,6 +289,36 @@ TEST_F(c_history, holds_calls_of_procedures) {
     EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
 }
 
+TEST_F(c_history, has_versions_that_are_opened_in_place) {
+    rem_history_options history{};
+    history.steps_max = 100;
+    history.kept_over_sessions = true;
+    open_with(history);
+    account* const a = add_account("a", 1);
+    set(a, 2);
+    const std::uint64_t two = version();
+    ASSERT_OK(rem_keep(heap, "two", nullptr));
+    set(a, 3);
+    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(a) - reinterpret_cast<std::uintptr_t>(rem_base(heap));
+    ASSERT_OK(rem_close(heap));
+    const auto balance = [&] {
+        return reinterpret_cast<const account*>(static_cast<const char*>(rem_base(heap)) + place)->balance;
+    };
+    ASSERT_OK(rem_open_version(path.c_str(), nullptr, two, nullptr, &heap));
+    EXPECT_EQ(balance(), 2);
+    EXPECT_EQ(version(), two);
+    EXPECT_STATUS(rem_commit(heap, REM_DURABLE), REM_READ_ONLY);
+    ASSERT_OK(rem_close(heap));
+    ASSERT_OK(rem_open_version(path.c_str(), nullptr, 0, "two", &heap));
+    EXPECT_EQ(balance(), 2);
+    ASSERT_OK(rem_close(heap));
+    EXPECT_STATUS(rem_open_version(path.c_str(), nullptr, 12345, nullptr, &heap), REM_NO_STEP);
+    EXPECT_STATUS(rem_open_version(path.c_str(), nullptr, two, "none", &heap), REM_NO_STEP);
+    EXPECT_STATUS(rem_open_version(path.c_str(), nullptr, two, "", &heap), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_open_version((path + "-none").c_str(), nullptr, two, nullptr, &heap), REM_NOT_FOUND);
+    EXPECT_EQ(heap, nullptr);
+}
+
 } // namespace
 
 } // namespace remanence::test

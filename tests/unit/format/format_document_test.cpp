@@ -92,6 +92,11 @@ std::vector<layout> all_layouts() {
                FIELD(history_header, zero), FIELD(history_header, uuid), FIELD(history_header, checksum)),
         LAYOUT(history_entry, FIELD(history_entry, magic), FIELD(history_entry, version), FIELD(history_entry, chain),
                FIELD(history_entry, bytes), FIELD(history_entry, checksum)),
+        LAYOUT(history_summary, FIELD(history_summary, magic), FIELD(history_summary, offset),
+               FIELD(history_summary, entry_checksum), FIELD(history_summary, version), FIELD(history_summary, chain),
+               FIELD(history_summary, present), FIELD(history_summary, undo_depth), FIELD(history_summary, redo_depth),
+               FIELD(history_summary, steps), FIELD(history_summary, bytes), FIELD(history_summary, kept),
+               FIELD(history_summary, rewritten_at), FIELD(history_summary, checksum)),
         LAYOUT(history_event, FIELD(history_event, kind), FIELD(history_event, zero), FIELD(history_event, bytes)),
         LAYOUT(session_event, FIELD(session_event, bytes_max), FIELD(session_event, steps_max),
                FIELD(session_event, when_full)),
@@ -183,6 +188,7 @@ std::string printed_constants() {
     line("k_schemas_magic", magic_word(k_schemas_magic));
     line("k_history_magic", hexadecimal(k_history_magic));
     line("k_entry_magic", magic_word(k_entry_magic));
+    line("k_summary_magic", magic_word(k_summary_magic));
     line("k_format_version", k_format_version);
     line("k_format_version_oldest", k_format_version_oldest);
     line("k_log_version", k_log_version);

@@ -192,6 +192,22 @@ TEST(kept_states, hold_only_what_changed_since) {
     EXPECT_EQ(of.steps().undo_depth(), 2U);
 }
 
+TEST(kept_states, that_were_gone_back_to_give_their_space_back_when_they_are_dropped) {
+    small_heap of({.steps_max = 2}, 1);
+    const std::uint64_t kept = of.steps().present();
+    of.keep();
+    for (int i = 0; i < 10; ++i)
+        of.commit();
+    const std::uint64_t newest = of.steps().present();
+    EXPECT_EQ(of.steps().list().size(), 4U);
+    of.go(kept);
+    of.go(newest);
+    of.drop();
+    EXPECT_EQ(of.steps().list().size(), 3U);
+    EXPECT_EQ(of.steps().undo_depth(), 2U);
+    EXPECT_EQ(of.check(), "");
+}
+
 TEST(kept_states, stay_when_the_history_ends) {
     small_heap of({.steps_max = 2, .then = when_full::end}, 1);
     of.commit();

@@ -1,0 +1,57 @@
+// A heap that is opened as of an old version. Apart from all else, so that its code is in programs that open one, and in no others.
+
+#include "txn/version_opening.hpp"
+#include "recover/steps_beside.hpp"
+#include "txn/engine.hpp"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace remanence::txn {
+
+void link_version_opening() noexcept {}
+
+namespace {
+
+unexpected cannot_open(const std::string& path, const std::string& why) {
+    return fail(errc::no_step, "cannot open a version of " + path + ": it has no history that leads there. " + why,
+                path);
+}
+
+} // namespace
+
+// Nobody else looks at memory yet. What is committed stays as the file has it: no commit and no checkpoint follows.
+result<void> engine::begin_version() {
+    if (heap_.shared)
+        return fail(errc::not_supported,
+                    "other processes have " + path() +
+                        " open, so no version of it can be opened in place. Make a heap of the version with rem "
+                        "branch, or inspect::branch(), and open that.",
+                    path());
+    auto found = recover::read_history(*files_, *heap_.store);
+    if (!found)
+        return found.error();
+    if (!found->steps)
+        return cannot_open(path(), found->why);
+    history::step_tree& steps = *found->steps;
+    auto state =
+        std::visit([&](const auto& asked) { return recover::state_of(steps, asked, path()); }, *options_.version);
+    if (!state)
+        return state.error();
+    const auto found_way = steps.whole_way_to(*state, path());
+    if (!found_way)
+        return found_way.error();
+    const history::delta& way = *found_way;
+    seen_version_ = *state;
+    if (way.is_empty())
+        return {};
+    view::mapped_memory& memory = heap_.view->memory();
+    for (const heap_range& pages : way.pages())
+        REM_TRY(memory.make_accessible(pages.end()));
+    REM_TRY(memory.allow_writes_to_all(true));
+    way.apply(memory.base());
+    return memory.allow_writes_to_all(false);
+}
+
+} // namespace remanence::txn

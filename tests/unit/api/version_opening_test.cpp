@@ -1,0 +1,315 @@
+// Old versions that are opened in place: what they show, after a crash, too, and what is refused.
+
+#include "api/heap_impl.hpp"
+#include "format/history_event.hpp"
+#include "unit/api/fixture.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+using seen_bytes = std::vector<std::byte>;
+
+class opened_versions : public testing::Test {
+protected:
+    static heap_options writing() {
+        heap_options made = small_heap();
+        made.chunk_bytes = 64 * KiB;
+        made.history = {.steps_max = 1000, .kept_over_sessions = true};
+        return made;
+    }
+    static heap_options reading(std::uint64_t version) {
+        heap_options made = small_heap();
+        made.read_only = true;
+        made.version = version;
+        return made;
+    }
+    static heap_options reading(const std::string& name) {
+        heap_options made = small_heap();
+        made.read_only = true;
+        made.kept_version = name;
+        return made;
+    }
+    [[nodiscard]] heap open() const { return heap::open(path_, writing()); }
+    /// The memory of the heap, allocator included.
+    static seen_bytes bytes_of(heap& h) {
+        txn::heap_memory& memory = detail::impl_of(h).memory();
+        memory.allocator().flush();
+        return {memory.base(), memory.base() + memory.accessible_bytes()};
+    }
+    /// Whether the heap, opened read-only, is that, but for free pages: what was written there, and freed, was never committed.
+    static bool is(heap& h, const seen_bytes& bytes) {
+        txn::heap_memory& memory = detail::impl_of(h).memory();
+        const std::vector<std::byte> zeros(k_page_bytes);
+        for (std::size_t at = 0; at < std::max<std::size_t>(bytes.size(), memory.accessible_bytes());
+             at += k_page_bytes) {
+            const bool is_there = at < memory.accessible_bytes();
+            if (!is_there || memory.allocator().is_free_page(at / k_page_bytes))
+                continue;
+            const std::byte* const before = at < bytes.size() ? &bytes[at] : zeros.data();
+            if (!std::equal(before, before + k_page_bytes, memory.base() + at))
+                return false;
+        }
+        return true;
+    }
+    /// As a killed process would leave them.
+    static void copy_files(const fs::path& from, const fs::path& to) {
+        for (const char* end : {"", "-log", "-history"}) {
+            if (fs::exists(from.string() + end))
+                fs::copy_file(from.string() + end, to.string() + end, fs::copy_options::overwrite_existing);
+        }
+    }
+    static std::map<std::string, std::vector<char>> files_in(const fs::path& directory) {
+        std::map<std::string, std::vector<char>> all;
+        for (const auto& entry : fs::directory_iterator(directory))
+            all[entry.path().filename().string()] = read_file(entry.path());
+        return all;
+    }
+    /// A list of the number of elements that is the version, roughly.
+    void make(std::uint64_t count) {
+        heap h = open();
+        auto& list = h.root<numbers>("numbers");
+        h.forget_history();
+        for (std::uint64_t i = 1; i <= count; ++i) {
+            h.write([&] { list.push_back(i); });
+            made_.push_back(h.version());
+        }
+        h.close();
+    }
+    static std::optional<caught> refused(const fs::path& path, const heap_options& options) {
+        return error_of([&] { (void)heap::open(path, options); });
+    }
+
+    temp_dir dir_;
+    fs::path path_ = dir_ / "h";
+    std::vector<std::uint64_t> made_;
+};
+
+TEST_F(opened_versions, show_what_was_committed) {
+    make(5);
+    const auto before = files_in(dir_.path());
+    for (std::uint64_t i = 0; i < made_.size(); ++i) {
+        heap h = heap::open(path_, reading(made_[i]));
+        EXPECT_EQ(h.version(), made_[i]);
+        EXPECT_EQ(h.find_root<numbers>("numbers")->size(), i + 1);
+        EXPECT_TRUE(h.verify().clean());
+        EXPECT_EQ(error_of([&] { h.write([] {}); })->code, errc::read_only);
+        h.close();
+    }
+    EXPECT_EQ(files_in(dir_.path()), before);
+}
+
+// Through commits of all kinds, sessions and crashes; `seen` has each state's bytes when memory was there last.
+TEST_F(opened_versions, are_what_memory_was_to_the_byte) {
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        path_ = dir_ / ("r" + std::to_string(seed));
+        const fs::path crashed = dir_ / ("c" + std::to_string(seed));
+        std::mt19937 random(seed);
+        std::map<std::uint64_t, seen_bytes> seen;
+        std::vector<std::uint64_t> states;
+        std::string name;
+        {
+            heap h = open();
+            (void)h.root<map<std::uint64_t, numbers>>("lists");
+            h.forget_history(); // it is there in all versions
+            for (std::uint64_t i = 1; i <= 60; ++i) {
+                auto& all = *h.find_root<map<std::uint64_t, numbers>>("lists");
+                const std::uint64_t key = random() % 5;
+                switch (random() % 10) {
+                case 0:
+                    h.undo(std::min<std::uint64_t>(random() % 4, h.undo_depth()));
+                    break;
+                case 1:
+                    h.redo(std::min<std::uint64_t>(random() % 3, h.redo_depth()));
+                    break;
+                case 2:
+                    h.checkpoint();
+                    break;
+                case 3:
+                    h.write([&] { all[key].assign(random() % 40'000, i); }); // grows the heap
+                    break;
+                case 4:
+                    h.write([&] { all.erase(key); });
+                    break;
+                case 5:
+                    if (i < 40) {
+                        h.close();
+                        h = open();
+                    }
+                    break;
+                default:
+                    h.write([&] { all[key].resize(random() % 50, i); });
+                }
+                for (const history_step& each : h.history()) {
+                    if (each.is_present)
+                        seen[each.version] = bytes_of(h);
+                }
+            }
+            h.write([] {});
+            for (const history_step& each : h.history())
+                states.push_back(each.version);
+            h.keep("last of all");
+            copy_files(path_, crashed);
+            h.close();
+        }
+        for (const fs::path& each : {crashed, path_}) {
+            for (const std::uint64_t state : states) {
+                heap h = heap::open(each, reading(state));
+                if (seen.contains(state)) {
+                    EXPECT_TRUE(is(h, seen[state])) << each << ", version " << state;
+                }
+                EXPECT_EQ(h.version(), state);
+            }
+            heap h = heap::open(each, reading("last of all"));
+            EXPECT_TRUE(h.verify().clean());
+        }
+    }
+}
+
+TEST_F(opened_versions, are_found_by_the_name_they_are_kept_by) {
+    heap_options few = writing();
+    few.history.steps_max = 2;
+    std::uint64_t kept = 0;
+    {
+        heap h = heap::open(path_, few);
+        auto& list = h.root<numbers>("numbers", 3, 7U);
+        kept = h.keep("before import");
+        for (std::uint64_t i = 0; i < 50; ++i)
+            h.write([&] { list.assign(2000, i); });
+        h.close();
+    }
+    heap h = heap::open(path_, reading("before import"));
+    EXPECT_EQ(h.version(), kept);
+    EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 3U);
+}
+
+TEST_F(opened_versions, have_the_roots_that_there_were) {
+    {
+        heap h = open();
+        h.root<numbers>("numbers", 3, 7U);
+        h.keep("one root");
+        h.root<numbers>("others", 100'000, 7U);
+        h.close();
+    }
+    heap h = heap::open(path_, reading("one root"));
+    EXPECT_NE(h.find_root<numbers>("numbers"), nullptr);
+    EXPECT_EQ(h.find_root<numbers>("others"), nullptr);
+    EXPECT_EQ(h.roots().size(), 1U);
+}
+
+TEST_F(opened_versions, are_not_for_writing) {
+    make(2);
+    heap_options options = reading(made_[0]);
+    options.read_only = false;
+    EXPECT_TRUE(is_error(refused(path_, options), errc::invalid_argument, path_, "heap::restore()"));
+    options = reading(made_[0]);
+    options.kept_version = "x";
+    EXPECT_TRUE(is_error(refused(path_, options), errc::invalid_argument, path_, "not both"));
+}
+
+TEST_F(opened_versions, that_are_unknown_are_errors_that_list_what_there_is) {
+    make(3);
+    {
+        heap h = open();
+        h.keep("the last");
+        h.close();
+    }
+    const std::string there = "There are 4, from " + std::to_string(made_[0] - 2) // forget_history() is a commit, too
+                              + " to " + std::to_string(made_[2]) + "; kept are \"the last\" (" +
+                              std::to_string(made_[2]) + ")";
+    EXPECT_TRUE(is_error(refused(path_, reading(1'000)), errc::no_step, path_, there));
+    EXPECT_TRUE(is_error(refused(path_, reading(0)), errc::no_step, path_, there));
+    EXPECT_TRUE(is_error(refused(path_, reading("another")), errc::no_step, path_, there));
+    EXPECT_TRUE(is_error(refused(dir_ / "none", reading(1)), errc::not_found, dir_ / "none", "no such file"));
+}
+
+TEST_F(opened_versions, of_a_heap_without_a_history_are_errors) {
+    make_heap(path_);
+    EXPECT_TRUE(is_error(refused(path_, reading(1)), errc::no_step, path_, "no history is kept"));
+    fs::create_directory(path_.string() + "-history");
+    EXPECT_TRUE(is_error(refused(path_, reading(1)), errc::no_step, path_, "is no file"));
+}
+
+TEST_F(opened_versions, of_a_heap_that_is_open_are_refused_as_read_only_opening_is) {
+    make(2);
+    EXPECT_EQ(in_child([&] {
+                  heap h = open();
+                  return in_child([&] { return told([&] { (void)heap::open(path_, reading(made_[0])); }); });
+              }).substr(0, 3),
+              in_child([&] {
+                  heap h = open();
+                  heap_options newest = small_heap();
+                  newest.read_only = true;
+                  return in_child([&] { return told([&] { (void)heap::open(path_, newest); }); });
+              }).substr(0, 3));
+    heap one = heap::open(path_, reading(made_[0]));
+    EXPECT_EQ(in_child([&] {
+                  return told([&] {
+                      heap h = heap::open(path_, reading(made_[1])); // in a child of fork() the addresses are taken
+                  });
+              }).find("nothing thrown"),
+              std::string::npos);
+}
+
+TEST_F(opened_versions, of_a_heap_that_others_share_are_refused) {
+    make(2);
+    int ends[2];
+    int back[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::pipe(back), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        heap_options options = small_heap();
+        options.access = sharing::processes;
+        heap h = heap::open(path_, options);
+        char byte = 'x';
+        (void)!::write(ends[1], &byte, 1);
+        (void)!::read(back[0], &byte, 1);
+        h.close();
+        ::_exit(0);
+    }
+    char byte = 0;
+    ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+    heap_options options = reading(made_[0]);
+    EXPECT_TRUE(is_error(refused(path_, options), errc::in_use, path_, ""));
+    options.access = sharing::processes;
+    EXPECT_TRUE(is_error(refused(path_, options), errc::not_supported, path_, "rem branch"));
+    ASSERT_EQ(::write(back[1], &byte, 1), 1);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    for (const int each : {ends[0], ends[1], back[0], back[1]})
+        ::close(each);
+    heap h = heap::open(path_, options); // nobody shares it now
+    EXPECT_EQ(h.version(), made_[0]);
+}
+
+// Whichever byte changes: what opens is the version, or an error says so.
+TEST_F(opened_versions, are_themselves_or_errors_wherever_the_history_is_damaged) {
+    make(3);
+    const fs::path file = path_.string() + "-history";
+    const auto bytes = read_file(file).size();
+    std::size_t lost = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+        flip_byte(file, i);
+        try {
+            heap h = heap::open(path_, reading(made_[0]));
+            EXPECT_EQ(h.find_root<numbers>("numbers")->size(), 1U) << i;
+        } catch (const error& e) {
+            EXPECT_EQ(e.reason(), errc::no_step) << i << e.what();
+            ++lost;
+        }
+        flip_byte(file, i);
+    }
+    EXPECT_GT(lost, bytes - 512 - sizeof(format::history_summary));
+}
+
+} // namespace
+} // namespace remanence::test
