@@ -4,10 +4,13 @@
 #include "base/assert.hpp"
 #include "base/units.hpp"
 #include "content.hpp"
+#include "inspect/last_commit.hpp"
 #include "os/memory.hpp"
+#include "recover/steps_beside.hpp"
 #include "testing/seeded_scheduler.hpp"
 #include "txn/fronts.hpp"
 #include "txn/heap_history.hpp"
+#include "txn/version_opening.hpp"
 
 #include <array>
 #include <condition_variable>
@@ -129,16 +132,40 @@ private:
     std::size_t next_ = 0; // with each heap
 };
 
+std::string in_words(const remanence::history::step_tree& steps) {
+    std::string all;
+    for (const auto& each : steps.list()) {
+        all += std::to_string(each.version) + " after " + std::to_string(each.parent.value_or(0)) + ' ' + each.name +
+               " [" + each.kept + "] " + std::to_string(each.bytes) +
+               (each.is_present ? " bytes *\n" : " bytes\n"); // its time differs from run to run on real disks
+    }
+    return all + std::to_string(steps.undo_depth()) + " back, " + std::to_string(steps.redo_depth()) + " forth\n";
+}
+
+/// Of the last commit of a heap that is open.
+std::string steps_in_files(os::file_system& files, const std::string& path) {
+    std::string all;
+    auto seen = inspect::with_last_commit(files, path, 1, {}, [&](inspect::inspection& now) -> result<void> {
+        auto found = recover::read_history(files, now.store());
+        if (!found)
+            return found.error();
+        all = found->steps ? in_words(*found->steps) : found->why;
+        return {};
+    });
+    return seen ? all : seen.why().message;
+}
+
 class engine_store final : public store {
 public:
     /// `beside`: with the engine's files, if there is to be any.
     engine_store(os::file_system& files, std::unique_ptr<background> beside, std::unique_ptr<txn::engine> opened,
-                 sections kind, bool keeps_history)
+                 sections kind, bool keeps_history, bool reads_late)
         : files_(files),
           beside_(std::move(beside)),
           engine_(std::move(opened)),
           kind_(kind),
-          keeps_history_(keeps_history) {
+          keeps_history_(keeps_history),
+          reads_late_(reads_late) {
         if (beside_)
             beside_->begin(*engine_);
         begin();
@@ -213,6 +240,8 @@ public:
     std::string steps() override {
         if (!keeps_history_)
             return {};
+        if (reads_late_)
+            return steps_in_files(files_, engine_->path());
         if (auto read = engine_->read_history(); !read)
             return read.why().message;
         return steps_in_words(*engine_);
@@ -326,6 +355,7 @@ private:
     std::unique_ptr<txn::engine> engine_;
     sections kind_;
     bool keeps_history_;
+    bool reads_late_;
     bool has_other_blocks_ = false;
     helpers helpers_;
     std::map<std::uint64_t, failure> failed_;
@@ -333,17 +363,7 @@ private:
 
 } // namespace
 
-std::string steps_in_words(const txn::engine& of) {
-    return of.with_steps([](const auto& steps) {
-        std::string all;
-        for (const auto& each : steps.list()) {
-            all += std::to_string(each.version) + " after " + std::to_string(each.parent.value_or(0)) + ' ' +
-                   each.name + " [" + each.kept + "] " + std::to_string(each.bytes) +
-                   (each.is_present ? " bytes *\n" : " bytes\n"); // its time differs from run to run on real disks
-        }
-        return all + std::to_string(steps.undo_depth()) + " back, " + std::to_string(steps.redo_depth()) + " forth\n";
-    });
-}
+std::string steps_in_words(const txn::engine& of) { return of.with_steps(in_words); }
 
 std::vector<std::uint64_t> way_through(const txn::engine& of) {
     return of.with_steps([](const auto& steps) {
@@ -377,9 +397,9 @@ txn::engine_options small_heap_options() {
     return options;
 }
 
-open_function engine(txn::engine_options options, sections kind, checkpointing how) {
-    return [options = std::move(options), kind, how](os::file_system& files,
-                                                     const std::string& path) -> result<std::unique_ptr<store>> {
+static open_function engine_of(txn::engine_options options, sections kind, checkpointing how, bool reads_late) {
+    return [options = std::move(options), kind, how,
+            reads_late](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
         auto beside = how == checkpointing::in_background
                           ? std::make_unique<background>(files, kind == sections::watched)
                           : nullptr;
@@ -389,9 +409,17 @@ open_function engine(txn::engine_options options, sections kind, checkpointing h
                                         "crash tests");
         if (!opened)
             return opened.error();
-        return std::unique_ptr<store>(
-            std::make_unique<engine_store>(files, std::move(beside), std::move(*opened), kind, options.history_kept));
+        return std::unique_ptr<store>(std::make_unique<engine_store>(files, std::move(beside), std::move(*opened), kind,
+                                                                     options.history_kept, reads_late));
     };
+}
+
+open_function engine(txn::engine_options options, sections kind, checkpointing how) {
+    return engine_of(std::move(options), kind, how, false);
+}
+
+open_function engine_that_reads_late(txn::engine_options options) {
+    return engine_of(std::move(options), sections::ordinary, checkpointing::at_one_go, true);
 }
 
 open_function engine_elsewhere(txn::engine_options options, sections kind, checkpointing how) {
@@ -408,6 +436,20 @@ open_function engine_elsewhere(txn::engine_options options, sections kind, check
             return in_its_place.error();
         return open(files, path);
     };
+}
+
+result<void> look_at(os::file_system& files, const std::string& path,
+                     const std::optional<std::variant<std::uint64_t, std::string>>& version,
+                     const std::function<void(const std::byte* base, std::uint64_t version)>& see) {
+    txn::link_version_opening();
+    txn::engine_options options = small_heap_options();
+    options.read_only = true;
+    options.version = version;
+    auto opened = txn::engine::open(files, path, txn::open_mode::open_existing, options, "crash tests");
+    if (!opened)
+        return opened.error();
+    see((*opened)->memory().base(), (*opened)->version());
+    return (*opened)->close();
 }
 
 } // namespace remanence::crash

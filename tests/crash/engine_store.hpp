@@ -4,8 +4,12 @@
 #include "store.hpp"
 #include "txn/engine.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace remanence::crash {
@@ -30,8 +34,16 @@ std::vector<std::uint64_t> way_through(const txn::engine& of);
 std::uint64_t& schedule_seed();
 open_function engine(txn::engine_options options = small_heap_options(), sections kind = sections::ordinary,
                      checkpointing how = checkpointing::at_one_go);
+/// With a history that is kept over sessions, whose steps() are those in the files: so the engine's own are not read before an undo, or
+/// something like it, needs them.
+open_function engine_that_reads_late(txn::engine_options options);
 /// The same heap, but once it is there its own addresses are taken whenever it is opened: it is mapped at others, each time.
 open_function engine_elsewhere(txn::engine_options options, sections kind = sections::ordinary,
                                checkpointing how = checkpointing::at_one_go);
+
+/// Opens the heap read-only, as of its last commit or of a version, and calls `see` with its memory and the number of what it shows.
+result<void> look_at(os::file_system& files, const std::string& path,
+                     const std::optional<std::variant<std::uint64_t, std::string>>& version,
+                     const std::function<void(const std::byte* base, std::uint64_t version)>& see);
 
 } // namespace remanence::crash

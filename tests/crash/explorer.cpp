@@ -226,6 +226,11 @@ private:
         trace operations;
         {
             session program(disk_, tested_.open, past, how_.seed ^ (given.acknowledged << 8));
+            constexpr std::uint64_t k_looked_at_every = 4;
+            if (!how_.only.empty() || hash_of(name) % k_looked_at_every == 1) {
+                program.look_at_versions();
+                (void)disk_.take_trace();
+            }
             program.open();
             const std::uint64_t version = program.opened().version();
             how = outcome::in_flight;

@@ -3,11 +3,17 @@
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
 #include "base/units.hpp"
+#include "engine_store.hpp"
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <span>
+#include <sstream>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace remanence::crash {
 
@@ -207,6 +213,66 @@ void session::go_through_history() {
         undo();
     if (back != 0)
         redo(back);
+}
+
+namespace {
+
+/// The versions that undo() leads to, from the present one on, as store::steps() has told them.
+std::vector<std::uint64_t> versions_back(const std::string& steps) {
+    std::map<std::uint64_t, std::uint64_t> parents;
+    std::uint64_t present = 0;
+    std::istringstream lines(steps);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::uint64_t version = 0;
+        std::uint64_t parent = 0;
+        std::string after;
+        if (!(words >> version >> after >> parent) || after != "after")
+            continue;
+        parents[version] = parent;
+        if (line.ends_with('*'))
+            present = version;
+    }
+    std::vector<std::uint64_t> found;
+    for (; parents.contains(present); present = parents[present])
+        found.push_back(present);
+    return found;
+}
+
+} // namespace
+
+void session::look_at_versions() {
+    constexpr std::size_t k_seen_max = 3;
+    const promise& allowed = past_.back();
+    if (allowed.acknowledged_content == nullptr || !*files_.exists(k_path))
+        return;
+    std::shared_ptr<const content> last;
+    const auto expect = [&](const std::optional<std::variant<std::uint64_t, std::string>>& version,
+                            const std::shared_ptr<const content>& known) {
+        const auto see = [&](const std::byte* base, std::uint64_t found) {
+            if (!version)
+                last = allowed.content_of(found);
+            const content& expected = version ? *known : *last;
+            if (auto different = expected.difference(base))
+                throw violation("version " + std::to_string(found) +
+                                ", opened read-only, is not what it was: " + *different);
+        };
+        if (auto looked = look_at(files_, k_path, version, see); !looked)
+            throw violation("a version cannot be opened: " + looked.why().message);
+    };
+    if (allowed.acknowledged_content->past() == nullptr || allowed.acknowledged_content->past()->steps.empty())
+        return;
+    expect({}, nullptr);
+    const known_past* const known = last->past();
+    if (known == nullptr)
+        return;
+    const std::vector<std::uint64_t> back = versions_back(known->steps);
+    for (std::size_t i = 0; i != std::min({back.size(), known->state + 1, k_seen_max}); ++i) {
+        const auto& state = known->states[known->state - i];
+        expect(back[i], state ? state : last);
+    }
+    for (const auto& [name, state] : known->kept)
+        expect(name, state ? state : last);
 }
 
 template <class F>

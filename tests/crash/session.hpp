@@ -147,6 +147,8 @@ public:
     bool change_on_full_disk(std::uint64_t n, const std::function<void()>& change);
     /// Undoes all steps that are known, of earlier sessions, too, and redoes them.
     void go_through_history();
+    /// Opens versions of a history that is kept over sessions, read-only, before open(): they are what they were.
+    void look_at_versions();
     [[nodiscard]] bool is_dead() const { return !store_; }
 
     [[nodiscard]] store& opened() { return *store_; }

@@ -189,6 +189,47 @@ void kept_history(session& program) {
     program.commit();
 }
 
+/// Commits of sessions that do not ask for the steps of those before, and of some that do.
+void unread_history(session& program) {
+    program.open();
+    if (!program.current().has_root())
+        program.add_root();
+    program.change_serial();
+    program.commit();
+    for (std::uint64_t i = 0; i < 5; i++) {
+        program.add_block(60 + 700 * i);
+        program.commit();
+        program.close();
+        program.open();
+        program.change_serial();
+        program.commit();
+        program.begin_group();
+        program.poke(12);
+        program.commit();
+        if (i % 2 == 0)
+            program.checkpoint();
+        program.change_serial();
+        program.commit();
+        program.end_group();
+        if (i == 3)
+            program.undo(2);
+        if (i % 2 == 0)
+            program.close();
+        else
+            program.die();
+        program.open();
+        program.change_serial();
+        program.commit();
+    }
+    program.undo(4);
+    program.redo(2);
+    program.verify();
+    program.close();
+    program.open();
+    program.redo();
+    program.close();
+}
+
 void kept_history_of_bulk(session& program) {
     begin(program);
     program.add_block(100 * KiB);
@@ -455,6 +496,12 @@ std::vector<workload> undo_workloads() {
          .open = engine_with_history(100 * KiB, sections::ordinary, checkpointing::in_background),
          .phases = {undo_of_bulk}},
         {.name = "kept_history", .open = engine_with_kept_history(k_roomy), .phases = {kept_history, kept_history}},
+        {.name = "kept_history_that_is_read_late",
+         .open = engine_that_reads_history_late(k_roomy),
+         .phases = {unread_history, unread_history}},
+        {.name = "kept_history_that_is_read_late_tight",
+         .open = engine_that_reads_history_late(k_tight),
+         .phases = {unread_history}},
         {.name = "kept_history_tight", .open = engine_with_kept_history(k_tight), .phases = {kept_history}},
         {.name = "kept_history_of_few_steps",
          .open = engine_with_kept_history(k_tight, checkpointing::at_one_go, 4),

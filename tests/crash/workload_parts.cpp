@@ -42,6 +42,14 @@ open_function engine_with_kept_history(std::uint64_t log_limit_bytes, checkpoint
     return engine(std::move(options), sections::ordinary, how);
 }
 
+open_function engine_that_reads_history_late(std::uint64_t log_limit_bytes) {
+    auto options = with_log_limit(log_limit_bytes);
+    options.history = {.steps_max = 1000};
+    options.history_kept = true;
+    options.history_rewritten_from = 16 * KiB;
+    return engine_that_reads_late(std::move(options));
+}
+
 void begin(session& program) {
     program.open();
     if (!program.current().has_root())

@@ -30,6 +30,9 @@ open_function engine_with_history(std::uint64_t log_limit_bytes, sections kind =
 open_function engine_with_kept_history(std::uint64_t log_limit_bytes, checkpointing how = checkpointing::at_one_go,
                                        std::uint64_t steps_max = 1000);
 
+/// The same; nothing reads its steps before a commit or an undo needs them.
+open_function engine_that_reads_history_late(std::uint64_t log_limit_bytes);
+
 /// Opens; a new heap gets a root.
 void begin(session& program);
 /// The index of the largest block.
