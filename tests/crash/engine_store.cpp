@@ -15,6 +15,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -168,6 +169,16 @@ public:
           reads_late_(reads_late) {
         if (beside_)
             beside_->begin(*engine_);
+        if (engine_->has_history())
+            engine_->let_procedures_be_run(
+                [this](const ::remanence::history::procedure_call& call, bool) -> result<void> {
+                    std::array<std::uint64_t, 2> where{};
+                    REM_CHECK(call.name == "flip" && call.parameters.size() == sizeof where);
+                    std::memcpy(where.data(), call.parameters.data(), sizeof where);
+                    for (std::byte& each : std::span(base() + where[0], where[1]))
+                        each = ~each;
+                    return {};
+                });
         begin();
     }
     ~engine_store() override {
@@ -177,6 +188,7 @@ public:
 
     result<void> commit(log::durability how) override {
         auto done = end(engine_->commit(how, txn::commit_scope::declared));
+        engine_->forget_call();
         if (beside_ && how == log::durability::lazy)
             beside_->want_sync();
         if (beside_ && how == log::durability::none)
@@ -230,6 +242,12 @@ public:
             return way.error();
         REM_TRY(engine_->sync());
         return acknowledged(detail::make_branch(files_, engine_->path(), *way, path));
+    }
+    result<void> begin_flip() override { return engine_->begin_call(); }
+    void end_flip(std::uint64_t offset, std::uint64_t bytes) override {
+        const std::array where{offset, bytes};
+        const auto* const first = reinterpret_cast<const std::byte*>(where.data());
+        engine_->end_call(::remanence::history::procedure_call{"flip", {first, first + sizeof where}});
     }
     void begin_group() override {
         engine_->with_steps([](auto& steps) { steps.begin_group("group"); });

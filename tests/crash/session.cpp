@@ -815,6 +815,22 @@ void session::poke(std::uint64_t bytes) {
     poke(index, sizeof(list_block) + random_.below(room + 1), bytes);
 }
 
+void session::flip(std::uint64_t bytes) {
+    for (std::size_t i = 0; i < current_.blocks().size(); i++) {
+        if (current_.filled_bytes(i) < sizeof(list_block) + bytes)
+            continue;
+        const std::uint64_t offset = current_.blocks()[i].offset + sizeof(list_block);
+        require(store_->begin_flip(), "flip");
+        std::vector<std::byte> turned(store_->base() + offset, store_->base() + offset + bytes);
+        for (std::byte& each : turned)
+            each = ~each;
+        write(offset, turned);
+        store_->end_flip(offset, bytes);
+        return commit();
+    }
+    throw violation("no block is large enough"); // the workload is wrong
+}
+
 void session::change_serial() { write_object(current_.root() + offsetof(list_root, serial), random_.next()); }
 
 void session::change_anything() {

@@ -111,6 +111,8 @@ public:
     /// A heap of its own, of what is kept by this name. It is looked at whenever this one is opened.
     void branch(const std::string& name);
     [[nodiscard]] bool has_branch(const std::string& name);
+    /// The bits of so many bytes of a block are turned, by a commit that the history holds as a call.
+    void flip(std::uint64_t bytes);
     /// What is committed until the end is one step.
     void begin_group();
     void end_group();

@@ -48,6 +48,10 @@ public:
     virtual result<void> branch(const std::string& /*name*/, const std::string& /*path*/) {
         return fail(errc::not_supported, "there is no history");
     }
+    /// What is changed until end_flip() is that the bits of these bytes are turned, which is to be committed at once, and which a history
+    /// may hold as that.
+    virtual result<void> begin_flip() { return fail(errc::not_supported, "there is no history"); }
+    virtual void end_flip(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
     /// What is committed until the end is one step.
     virtual void begin_group() {}
     virtual void end_group() {}

@@ -437,6 +437,71 @@ void branch_cut_short(session& program, session::cut how) {
     program.verify();
 }
 
+/// Steps that are held as calls; over sessions, too, if the history is.
+void undo_of_calls(session& program, bool is_kept) {
+    begin(program);
+    program.add_block(9000);
+    program.commit();
+    for (std::uint64_t i = 0; i < 3; i++) {
+        program.poke(24);
+        program.commit();
+        program.flip(4000 + 100 * i);
+        program.change_serial();
+        program.commit();
+        program.undo(2); // over the call alone, and a step after it
+        program.redo();
+        program.undo(2);
+        program.redo(3);
+        program.begin_group();
+        program.poke(16);
+        program.commit();
+        program.flip(300);
+        program.end_group();
+        program.undo();
+        if (i == 1)
+            program.checkpoint();
+        if (is_kept && i == 0)
+            program.close();
+        else if (is_kept)
+            program.die();
+        if (is_kept)
+            program.open();
+        program.redo();
+        program.flip(5000); // in several pages
+        program.squash(2);
+        program.undo();
+        program.change_serial(); // a branch
+        program.commit();
+    }
+    program.keep("kept"); // from here on bytes are held
+    program.flip(2000);
+    program.restore("kept");
+    program.redo();
+    program.verify();
+}
+
+void undo_of_calls_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(9000);
+    program.commit();
+    const auto prepare = [&] {
+        program.change_serial();
+        program.commit();
+        program.flip(4500);
+        program.change_serial();
+        program.commit();
+    };
+    prepare();
+    cut_at_each_operation(program, [&](std::uint64_t n) { return program.try_undo(n, how, 3); }, prepare);
+    cut_at_each_operation(
+        program, [&](std::uint64_t n) { return program.try_redo(n, how, 2); },
+        [&] {
+            prepare();
+            program.undo(2);
+        });
+    program.verify();
+}
+
 open_function shared_with_history(std::uint64_t log_limit_bytes, std::uint64_t steps_max = 1000) {
     txn::engine_options options = small_heap_options();
     options.log_limit_bytes = log_limit_bytes;
@@ -516,6 +581,21 @@ std::vector<workload> undo_workloads() {
          .cuts_short = true},
         killed("killed_kept_history", engine_with_kept_history(k_roomy), kept_history_cut_short),
         failing("failing_kept_history", engine_with_kept_history(k_roomy), kept_history_cut_short,
+                simulation::failed_sync::xfs),
+        {.name = "undo_of_calls", .open = engine_with_history(k_roomy), .phases = {[](session& program) {
+                                                                            undo_of_calls(program, false);
+                                                                        }}},
+        {.name = "background_undo_of_calls",
+         .open = engine_with_history(4 * KiB, sections::ordinary, checkpointing::in_background),
+         .phases = {[](session& program) { undo_of_calls(program, false); }}},
+        {.name = "kept_undo_of_calls", .open = engine_with_kept_history(k_roomy), .phases = {[](session& program) {
+                                                                                      undo_of_calls(program, true);
+                                                                                  }}},
+        {.name = "kept_undo_of_calls_tight",
+         .open = engine_with_kept_history(k_tight),
+         .phases = {[](session& program) { undo_of_calls(program, true); }}},
+        killed("killed_undo_of_calls", engine_with_kept_history(k_roomy), undo_of_calls_cut_short),
+        failing("failing_undo_of_calls", engine_with_history(k_roomy), undo_of_calls_cut_short,
                 simulation::failed_sync::xfs),
         {.name = "undo_on_full_disk",
          .open = engine_with_history(k_roomy),

@@ -1,4 +1,4 @@
-// Every allocation of a program that keeps, compares, branches off and restores versions fails, one after the other: what fails leaves
+// Every allocation of a program that keeps, compares, branches off and restores versions fails, one after the other, and of one that calls a procedure: what fails leaves
 // memory and versions as they were, so that it may be done again.
 #include "api/heap_impl.hpp"
 #include "failing_new.hpp"
@@ -20,6 +20,10 @@
 namespace remanence::faults {
 
 using kept_numbers = remanence::vector<std::uint64_t>;
+struct new_value {
+    std::uint64_t from;
+    std::uint64_t to;
+};
 
 namespace {
 
@@ -59,10 +63,22 @@ public:
 
 private:
     static heap_options options() {
-        return {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10, .history = {.steps_max = 2}};
+        const auto set = [](heap& h, std::uint64_t to) {
+            for (std::uint64_t& each : *h.find_root<kept_numbers>("numbers"))
+                each = to;
+        };
+        procedure_set known;
+        known.add<new_value>(
+            "set", [=](heap& h, const new_value& how) { set(h, how.to); },
+            [=](heap& h, const new_value& how) { set(h, how.from); });
+        return {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10, .history = {.steps_max = 2}, .procedures = known};
     }
     void work() {
         write(1, 100);
+        call(9, [&] { h_->call("set", new_value{1, 9}); });
+        call(1, [&] { h_->undo(); });
+        call(9, [&] { h_->redo(); });
+        call(1, [&] { h_->undo(); });
         call(1, [&] { h_->keep("one"); }, errc::exists);
         for (std::uint64_t i = 2; i < 7; ++i)
             write(i, 100 * i);
