@@ -1,10 +1,12 @@
 // What a history costs, and what it gives: commits with and without, an undo, and opening with many steps.
 #include <harness.hpp>
 
+#include "matrix.hpp"
 #include "peers.hpp"
 
 #include <remanence/remanence.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -30,8 +32,14 @@ constexpr std::string_view k_purpose =
                    of the million steps
   kept version     opening one that was kept 10,000 commits before the last, in the first of these heaps
 
+  walk back        bytes of 2,000 steps of 32 KiB, by the second, of one undo of all of them
+  inversion        seconds of a durable commit that inverts a matrix of 1 MB, by Gauss and Jordan; the step is held by its bytes, or as a call
+  reflection       the same of a matrix of 64 MB that is multiplied by Householder's, whose inverse is itself but for rounding
+
 SQLite: rows of 100 bytes, each transaction recorded by a session, whose changeset is stored with it, and undone by its inverse, in a
 transaction, too. Copies: the file of 256 MiB is copied and synced before each change, and copied back.
+
+chainbase, whose sessions undo in memory, is in no package, so it is not among them.
 
 The keys logged_bytes, step_bytes and history_bytes, of each commit, are in the JSON; history_bytes is of the file, undos included.
 )";
@@ -121,6 +129,35 @@ void measure_sparse(const fs::path& file, const std::string& system) {
         undos.push_back(watch.seconds());
     }
     bench::hand_over({"undo, 8 GiB", bench::median(undos)});
+    heap.close();
+}
+
+/// In memory that no limit lets go, and no version is kept.
+void measure_walk(const fs::path& file, const std::string& system) {
+    constexpr std::uint64_t k_walked = 2'000;
+    constexpr std::uint64_t k_step = 32 << 10;
+    rem::heap_options with = options(system);
+    with.commits = rem::durability::lazy;
+    rem::heap heap = rem::heap::create(file, with);
+    bytes& all = heap.root<bytes>("bytes");
+    heap.write([&] { all.resize(k_bytes, 1); });
+    std::mt19937_64 random(1);
+    for (std::uint64_t i = 0; i < k_walked; ++i)
+        heap.write([&] {
+            char* const at = all.data() + random() % (k_bytes - k_step);
+            std::fill_n(at, k_step, static_cast<char>(random()));
+        });
+    std::uint64_t walked = 0;
+    const std::vector<rem::history_step> steps = heap.history();
+    for (std::uint64_t i = 0; i < k_walked; ++i)
+        walked += steps[steps.size() - 1 - i].bytes;
+    heap.sync();
+    const bench::stopwatch watch;
+    heap.undo(k_walked);
+    const double seconds = watch.seconds();
+    if (std::any_of(all.begin(), all.end(), [](char each) { return each != 1; }))
+        throw std::runtime_error("the undo has not led back");
+    bench::hand_over({"walk back", seconds, {{"megabytes_per_second", static_cast<double>(walked) / seconds / 1e6}}});
     heap.close();
 }
 
@@ -216,6 +253,12 @@ void run_child(const std::vector<std::string>& words) {
         measure_commits(file, system);
     else if (words.at(0) == "sparse")
         measure_sparse(file, system);
+    else if (words.at(0) == "walk")
+        measure_walk(file, system);
+    else if (words.at(0) == "inversion")
+        bench::measure_inversion(file, system == "call");
+    else if (words.at(0) == "reflection")
+        bench::measure_reflection(file, system == "call");
     else if (words.at(0) == "make")
         make_steps(file);
     else if (words.at(0) == "make versions")
@@ -257,6 +300,15 @@ void run_parent(const bench::options& chosen) {
         for (const char* system : {"in memory", "kept"}) {
             const bench::scratch_directory scratch(chosen.dir);
             add("sparse", "100 bytes of 8 GiB", scratch.path() / "heap", system);
+        }
+        for (const char* system : {"in memory", "kept"}) {
+            const bench::scratch_directory scratch(chosen.dir);
+            add("walk", "2,000 steps of 32 KiB", scratch.path() / "heap", system);
+        }
+        for (const char* system : {"bytes", "call"}) {
+            const bench::scratch_directory scratch(chosen.dir);
+            add("inversion", "a matrix of 1 MB", scratch.path() / "small", system);
+            add("reflection", "a matrix of 64 MB", scratch.path() / "large", system);
         }
         for (const char* system : {"kept", "none"})
             add("open", "a million steps", steps, system);
