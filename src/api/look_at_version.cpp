@@ -25,7 +25,7 @@ void with_version(const std::string& path, const version_or_name& version, const
         auto state = state_of(steps, version, now.path());
         if (!state)
             return state.error();
-        const auto way = steps.whole_way_to(*state, now.path());
+        auto way = steps.whole_way_to(*state, now.path());
         if (!way)
             return way.error();
         REM_TRY(now.become(*way));

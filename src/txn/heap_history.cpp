@@ -232,8 +232,10 @@ result<void> heap_history::check_calls(bool can_be_made) const {
     if (!can_be_made)
         return fail(errc::no_procedure,
                     "a step of " + path_ + " is a call of the procedure \"" + call->name +
-                        "\", and the heap was opened without procedures. Open it with those that were called, in "
-                        "heap_options::procedures.",
+                        "\", and the heap was opened " +
+                        (is_shared_ ? "to be shared, which makes no calls. Open it in one process alone, with those"
+                                    : "without procedures. Open it with those") +
+                        " that were called, in heap_options::procedures.",
                     path_);
     if (steps_.has_kept() && !is_way_one_call())
         return fail(errc::no_step,

@@ -39,7 +39,7 @@ result<void> engine::begin_version() {
         std::visit([&](const auto& asked) { return recover::state_of(steps, asked, path()); }, *options_.version);
     if (!state)
         return state.error();
-    const auto found_way = steps.whole_way_to(*state, path());
+    auto found_way = steps.whole_way_to(*state, path());
     if (!found_way)
         return found_way.error();
     const history::delta& way = *found_way;
