@@ -370,6 +370,19 @@ class Calls(Programs):
         self.is_whole()
 
 
+class CommandLine(Programs):
+    def test_a_program_comes_from_standard_input(self):
+        source = '#include <softpm.h>\nint main(void) { return pPoint(7) == -1 ? 0 : 1; }\n'
+        self.succeeds(REMCC, "-x", "c", "-", cwd=self.folder, input=source)
+        self.succeeds(self.folder / "a.out")
+
+    def test_what_cannot_be_linked_is_refused_and_can_be_compiled(self):
+        for option in ("-static", "-static-pie", "-fsanitize=address", "-fsanitize=undefined,thread"):
+            with self.subTest(option):
+                self.fails(f"cannot be linked with {option}", REMCC, option, HERE / "stranger.c", "-o", self.folder / "program")
+        compiled(self.folder / "stranger.o", "-static", "-c", HERE / "stranger.c")
+
+
 class Classes(Programs):
     def test_classes_and_containers_of_cxx_are_kept(self):
         for options in ("-O0", "-O2"):
