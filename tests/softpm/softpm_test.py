@@ -340,6 +340,10 @@ class Standard(Programs):
     def test_points_stop_threads_that_wait_for_all_signals(self):
         self.succeeds(self.program, self.files, "wait")
 
+    def test_points_stop_threads_of_a_child(self):
+        self.succeeds(self.program, self.files, "child")
+        self.is_whole()
+
     def test_points_do_not_wait_for_a_main_thread_that_has_ended(self):
         self.assertIn("taken", self.succeeds(self.program, self.files, "leave"))
 

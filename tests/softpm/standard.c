@@ -2,6 +2,7 @@
    Each command checks what the process before it kept.
      threads    a thread of thrd_create() changes a struct while points are taken; kills itself
      wait       a thread waits for all signals, in four ways, while points are taken
+     child      a child of a program with threads has a container and threads of its own
      leave      the main thread ends, and another one takes a point
      locks      holds locks while a point is taken; kills itself
      wide       texts of wchar_t, and pointers into them that the C library stores; kills itself */
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,6 +112,34 @@ static void with_waiting_threads(void) {
     exit(0);
 }
 
+static void* take_points(void* argument) {
+    (void)argument;
+    for (int i = 0; i < 20; ++i) {
+        usleep(2000);
+        point();
+    }
+    raise(SIGKILL);
+    return NULL;
+}
+
+static void with_a_child(void) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, wait_for_signals, "1") == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        id = pCAlloc(2, sizeof *state, (void**)&state);
+        CHECK(id > 0);
+        CHECK(pthread_create(&thread, NULL, take_points, NULL) == 0);
+        change(NULL);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CHECK(pCRestore(2, (void**)&state) > 0);
+    CHECK(state->pages[0][0] > 0);
+    check_pages();
+    exit(0);
+}
+
 static int double_it(void* number) { return 2 * *(int*)number; }
 
 static void* take_a_point(void* argument) {
@@ -177,6 +207,8 @@ int main(int count, char** arguments) {
         with_a_thread();
     else if (strcmp(command, "wait") == 0)
         with_waiting_threads();
+    else if (strcmp(command, "child") == 0)
+        with_a_child();
     else if (strcmp(command, "leave") == 0)
         leave();
     else if (strcmp(command, "locks") == 0)

@@ -81,9 +81,22 @@ void on_stop_signal(int /*signal*/) {
         self.is_asked_to_stop.store(true, std::memory_order_relaxed); // W1
 }
 
+/// A child has the thread that called fork(), under another number, and no other.
+void begin_child() {
+    all_threads& all = threads();
+    all.others.clear();
+    if (self.id != 0) {
+        self.id = static_cast<int>(::gettid());
+        self.is_asked_to_stop.store(false, std::memory_order_relaxed);
+        all.others.push_back(&self);
+    }
+    all.lock.unlock();
+}
+
 void prepare(all_threads& all) {
     if (all.is_ready)
         return;
+    ::pthread_atfork([] { threads().lock.lock(); }, [] { threads().lock.unlock(); }, begin_child);
     struct sigaction action = {};
     action.sa_handler = on_stop_signal;
     action.sa_flags = SA_RESTART;
