@@ -1,5 +1,6 @@
 /* The audit names what a stranger stored: audited DIRECTORY. */
 #include <softpm.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void store(void** into, void* pointer);
@@ -15,5 +16,6 @@ int main(int count, char** arguments) {
     state->theirs = calloc(9, sizeof(void*));
     state->ours[1] = state;
     store(&state->theirs[2], state);
+    sscanf("a word", "%ms", (char**)&state->theirs[3]);
     return pPoint(id) == 0 && pSync(id) == 0 ? 0 : 1;
 }

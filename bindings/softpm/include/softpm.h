@@ -50,7 +50,8 @@ struct cattr {
 
 /*
  * Makes a container and a struct of so many zero bytes in it, from which everything is reached. Returns its number. `magic` names it
- * in its directory: one that is there already is an error. From now on the program allocates in it. Durable once this returns.
+ * in its directory: one that is there already is an error, which says why this thread could not restore it, if it tried. From now on the
+ * program allocates in it. Durable once this returns.
  */
 int pCAlloc(int magic, int cSSize, void** cStruct);
 /*
@@ -78,7 +79,7 @@ int pPoint(int cID);
 int pSync(int cID);
 /* Ends the container in memory: its file stays as of the last point. Pointers into it lead nowhere from now on; free() ignores them. */
 int pCFree(int cID);
-/* The same, and removes the file, with all its versions. */
+/* The same, and removes the file, with all its versions. In a child of fork(): an error. */
 int pCDelete(int cID);
 /* This block, which lies in the container, is not kept: pointers to it are NULL after a restore. */
 int pExclude(int cID, void* ptr);
@@ -102,7 +103,8 @@ int pCRestoreVersion(int magic, int version, void** cStruct);
 /*
  * Writes what the container keeps, and by which way it is reached, as a table to this file, or to standard error (NULL): blocks of the same size that
  * are reached by the same offsets are one line. "struct+8 > +16 (on by +0)" leads from the struct's word at byte 8 to a block, from its word at 16 to
- * another one, and from there, by words at 0, to more of the same size. Shows what is kept by mistake. Other threads stand meanwhile.
+ * another one, and from there, by words at 0, to more of the same size. Shows what is kept by mistake. Other threads stand meanwhile. In a
+ * child of fork(): an error.
  */
 int pReport(int cID, const char* file);
 /*

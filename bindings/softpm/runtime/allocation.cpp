@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <new>
 
 #include <unistd.h>
@@ -205,6 +206,12 @@ REM_EXPORT void* softpm_new_aligned(std::size_t bytes, std::size_t alignment) {
 REM_EXPORT char* softpm_strdup(const char* text) { return copy_text(text, std::strlen(text)); }
 REM_EXPORT char* softpm_strndup(const char* text, std::size_t longest) {
     return copy_text(text, ::strnlen(text, longest));
+}
+
+REM_EXPORT wchar_t* softpm_wcsdup(const wchar_t* text) {
+    const std::size_t bytes = (std::wcslen(text) + 1) * sizeof *text;
+    void* const got = allocate(bytes);
+    return got == nullptr ? nullptr : static_cast<wchar_t*>(std::memcpy(got, text, bytes));
 }
 
 REM_EXPORT int softpm_vasprintf(char** into, const char* format, va_list arguments) {

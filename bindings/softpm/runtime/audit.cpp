@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -23,7 +24,7 @@ namespace remanence::softpm {
 
 namespace {
 
-enum class finding { unmarked, no_pointer };
+enum class finding { unmarked, unmarked_elsewhere, no_pointer };
 
 struct place {
     std::uintptr_t allocated_by;
@@ -59,7 +60,15 @@ std::string describe(std::uintptr_t code) {
 }
 
 const char* name_of(finding what) {
-    return what == finding::unmarked ? "lead to blocks and are not marked" : "are marked and lead nowhere";
+    switch (what) {
+    case finding::unmarked:
+        return "lead to blocks and are not marked";
+    case finding::unmarked_elsewhere:
+        return "lead elsewhere and are not marked";
+    case finding::no_pointer:
+        break;
+    }
+    return "are marked and lead nowhere";
 }
 
 // For remaudit.
@@ -92,7 +101,7 @@ void print_table() {
                  static_cast<unsigned long long>(found.points), static_cast<unsigned long long>(found.words_seen),
                  static_cast<unsigned long long>(found.pointers_seen));
     if (found.words.empty()) {
-        std::fputs("Every word that leads to a block is marked, and no other is.\n", stderr);
+        std::fputs("Every word that leads to memory is marked, and no other is.\n", stderr);
         return;
     }
     std::fputs("   words  which                                 at offset  of blocks of  allocated by\n", stderr);
@@ -107,9 +116,25 @@ bool leads_to_block(std::uint64_t value) {
     return of != nullptr && of->find(value).begin != nullptr;
 }
 
+/// To code, variables, or what a library has allocated. Numbers below 4 GiB are taken for numbers.
+bool leads_elsewhere(std::uint64_t value, const modules& loaded) {
+    return value >> 32U != 0 && !is_no_address(value) && arena_of(value) == nullptr &&
+           (loaded.find(value) != nullptr || is_mapped(value));
+}
+
 /// Of a marked word.
 bool leads_nowhere(std::uint64_t value, const modules& loaded) {
     return !is_no_address(value) && arena_of(value) == nullptr && loaded.find(value) == nullptr && !is_mapped(value);
+}
+
+std::optional<finding> finding_of(std::uint64_t value, mark kind, const modules& loaded) {
+    if (kind == mark::data && leads_to_block(value))
+        return finding::unmarked;
+    if (kind == mark::data && leads_elsewhere(value, loaded))
+        return finding::unmarked_elsewhere;
+    if (kind == mark::pointer && leads_nowhere(value, loaded))
+        return finding::no_pointer;
+    return std::nullopt;
 }
 
 } // namespace
@@ -144,10 +169,8 @@ void audit(const content& of, const modules& loaded) {
             const auto kind = static_cast<mark>(*marks_at(each.begin + at));
             ++found.words_seen;
             found.pointers_seen += kind != mark::data ? 1 : 0;
-            const bool is_miss = kind == mark::data && leads_to_block(value);
-            if (is_miss || (kind == mark::pointer && leads_nowhere(value, loaded)))
-                ++words[{found.allocated_by[address_of(each.begin)], at, each.bytes,
-                         is_miss ? finding::unmarked : finding::no_pointer}];
+            if (const auto what = finding_of(value, kind, loaded))
+                ++words[{found.allocated_by[address_of(each.begin)], at, each.bytes, *what}];
         }
     for (const auto& [where, count] : words)
         found.words[where] = std::max(found.words[where], count);

@@ -37,7 +37,12 @@ process_state& process() {
     return state.value;
 }
 
-thread_local char last_status[2048];  // fixed: there may be no memory left to say so in
+thread_local char last_status[2048]; // fixed: there may be no memory left to say so in
+/// Why this thread's last restore failed; "": it did not. For pCAlloc(), which programs call then.
+thread_local struct {
+    int magic;
+    char why[sizeof last_status];
+} failed_restore;
 thread_local bool is_calling = false; // so that a second call is one of a signal handler
 thread_local bool is_refused = false; // such a call
 
@@ -84,7 +89,7 @@ int add(process_state& state, std::unique_ptr<container> made) {
 
 void refuse_if_open(process_state& state, int magic) {
     for (const auto& [number, each] : state.containers)
-        if (each->magic() == magic && each->attributes.directory == state.defaults.directory)
+        if (each->path() == container::path_of(magic, state.defaults))
             refuse("The container with magic " + std::to_string(magic) + " is in memory already, as number " +
                    std::to_string(number) + ".");
 }
@@ -95,6 +100,8 @@ void sync_all() {
     if (!state.lock.try_lock())
         return;
     for (const auto& [number, each] : state.containers) {
+        if (!each->is_of_this_process()) // a child ends
+            continue;
         try {
             each->sync();
         } catch (const std::exception& failure) {
@@ -132,6 +139,8 @@ template <class Make>
 int restore_by(Make&& make, int magic, void** structure) {
     std::vector<void (*)(int)> callbacks;
     const int number = guarded(-1, [&](process_state& state) {
+        if (structure == nullptr)
+            refuse("pCRestore: there is no place for the address of the struct.");
         const std::scoped_lock lock(state.lock);
         refuse_if_open(state, magic);
         auto made = make(state.defaults);
@@ -143,6 +152,8 @@ int restore_by(Make&& make, int magic, void** structure) {
         sync_at_exit();
         return add(state, std::move(made));
     });
+    failed_restore.magic = magic;
+    std::snprintf(failed_restore.why, sizeof failed_restore.why, "%s", number > 0 ? "" : last_status);
     if (number > 0)
         for (const auto callback : callbacks)
             callback(number);
@@ -165,7 +176,14 @@ REM_EXPORT int pCAlloc(int magic, int cSSize, void** cStruct) {
             refuse("pCAlloc: a container needs a struct, and a place for its address.");
         const std::scoped_lock lock(state.lock);
         refuse_if_open(state, magic);
-        auto made = container::create(magic, static_cast<std::uint64_t>(cSSize), state.defaults);
+        std::unique_ptr<container> made;
+        try {
+            made = container::create(magic, static_cast<std::uint64_t>(cSSize), state.defaults);
+        } catch (const container_exists& failure) {
+            if (failed_restore.magic != magic || failed_restore.why[0] == '\0')
+                throw;
+            refuse(std::string(failure.what()) + " Its restore failed: " + failed_restore.why);
+        }
         *cStruct = made->structure();
         set_mark(cStruct, mark::pointer);
         sync_at_exit();
@@ -274,7 +292,7 @@ REM_EXPORT int pReport(int cID, const char* file) {
         if (file == nullptr)
             return std::fputs(text.c_str(), stderr) < 0 ? -1 : 0;
         const std::unique_ptr<std::FILE, int (*)(std::FILE*)> into(std::fopen(file, "w"), std::fclose);
-        if (into == nullptr || std::fputs(text.c_str(), into.get()) < 0)
+        if (into == nullptr || std::fputs(text.c_str(), into.get()) < 0 || std::fflush(into.get()) != 0)
             refuse(std::string("pReport: cannot write ") + file + ": " + std::strerror(errno) + ".");
         return 0;
     });

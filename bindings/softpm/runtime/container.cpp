@@ -33,11 +33,6 @@ struct alignas(k_page_bytes) page {
     std::byte bytes[k_page_bytes];
 };
 
-std::filesystem::path path_of(int magic, const cattr& how) {
-    const std::filesystem::path folder = how.directory == nullptr ? "." : how.directory;
-    return std::filesystem::absolute(folder / ("softpm-" + std::to_string(magic) + ".rem"));
-}
-
 /// Throws std::runtime_error, with the sentence of a failed call.
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
     throw std::runtime_error(path.string() + ": " + why + ".");
@@ -59,8 +54,19 @@ heap_options options_of(const cattr& how) {
 
 } // namespace
 
+std::filesystem::path container::path_of(int magic, const cattr& how) {
+    const std::filesystem::path folder = how.directory == nullptr ? "." : how.directory;
+    return std::filesystem::absolute(folder / ("softpm-" + std::to_string(magic) + ".rem")).lexically_normal();
+}
+
 container::container(int magic, std::filesystem::path path, const cattr& how)
-    : attributes(how), magic_(magic), path_(std::move(path)), process_(::getpid()) {
+    : attributes(how),
+      magic_(magic),
+      path_(std::move(path)),
+      directory_(how.directory == nullptr ? "" : how.directory),
+      process_(::getpid()) {
+    if (how.directory != nullptr)
+        attributes.directory = directory_.c_str();
     map_shadow();
 }
 
@@ -68,10 +74,10 @@ std::unique_ptr<container> container::create(int magic, std::uint64_t bytes, con
     const library_call ours;
     std::unique_ptr<container> made(new container(magic, path_of(magic, how), how));
     made->heap_.emplace(heap::open(made->path_, options_of(how)));
-    made->listed_ = made->heap_->find_root<directory>(k_root_name);
+    made->find_directory();
     if (made->listed_ != nullptr)
-        refuse(made->path_, "there is a container with magic " + std::to_string(magic) +
-                                " already. Restore it (pCRestore), or choose another number");
+        throw container_exists(made->path_.string() + ": there is a container with magic " + std::to_string(magic) +
+                               " already. Restore it (pCRestore), or choose another number.");
     made->lay_out(bytes);
     made->point();
     made->sync();
@@ -149,6 +155,19 @@ std::unique_ptr<container> container::restore(int magic, std::optional<std::uint
     return made;
 }
 
+void container::find_directory() {
+    try {
+        listed_ = heap_->find_root<directory>(k_root_name);
+    } catch (const error& failure) {
+        if (failure.code() != errc::type_mismatch)
+            throw;
+        refuse(
+            path_,
+            "it was made by another version of softpm, which has another directory. Restore it with a program that was "
+            "compiled by that version");
+    }
+}
+
 void container::open_and_check() {
     try {
         heap_.emplace(heap::open_existing(path_, options_of(attributes)));
@@ -157,7 +176,7 @@ void container::open_and_check() {
             refuse(path_, "there is no container with magic " + std::to_string(magic_));
         throw;
     }
-    listed_ = heap_->find_root<directory>(k_root_name);
+    find_directory();
     if (listed_ == nullptr)
         refuse(path_, "it was never finished: the process that made it ended meanwhile. Make it anew (pCAlloc)");
     check_directory();
@@ -311,11 +330,18 @@ container::~container() {
 
 void* container::structure() const { return pointer_to(blocks_->begin_address() + listed_->structure); }
 
+bool container::is_of_this_process() const { return process_ == ::getpid(); }
+
 void container::check_process() const {
-    if (process_ != ::getpid())
+    if (!is_of_this_process())
         refuse(path_,
-               "a child of fork() cannot take a point of its parent's container. Let it restore the container by "
-               "itself when its parent has ended, or use exec()");
+               "a child of fork() can neither take points of its parent's container nor delete it. Let it restore the "
+               "container by itself when its parent has ended, or use exec()");
+}
+
+void container::remove_files_at_end() {
+    check_process();
+    is_removed_ = true;
 }
 
 void container::refresh_modules() {

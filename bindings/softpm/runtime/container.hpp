@@ -11,14 +11,22 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace remanence::softpm {
 
+class container_exists : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 class container {
 public:
-    /// A new one, with a struct of so many zero bytes, durable. Throws std::runtime_error when there is one already, and what
+    /// Of its file, in the directory of the attributes.
+    static std::filesystem::path path_of(int magic, const cattr& how);
+    /// A new one, with a struct of so many zero bytes, durable. Throws container_exists when there is one already, and what
     /// heap::open() throws.
     static std::unique_ptr<container> create(int magic, std::uint64_t bytes, const cattr& how);
     /// Of an earlier process. `bytes`: of its struct, if the program knows. Throws std::runtime_error: there is none, or it is refused.
@@ -40,12 +48,13 @@ public:
     int keep_version();
     /// pReport().
     [[nodiscard]] std::string report();
-    /// pCDelete(), after the container has ended: versions, too.
-    void remove_files_at_end() { is_removed_ = true; }
+    /// pCDelete(), after the container has ended: versions, too. Throws std::runtime_error in a child of fork().
+    void remove_files_at_end();
 
     [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }
     [[nodiscard]] const std::vector<lost_pointer>& lost() const { return lost_; }
-    [[nodiscard]] int magic() const { return magic_; }
+    /// Else of a parent of this one.
+    [[nodiscard]] bool is_of_this_process() const;
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     cattr attributes;
 
@@ -54,6 +63,8 @@ private:
     void lay_out(std::uint64_t bytes);
     /// Makes directory and tables; in a write section.
     void lay_out_tables();
+    /// None: no point was taken yet. Throws std::runtime_error: it is one of another version of softpm.
+    void find_directory();
     void open_and_check();
     void finish_restore();
     void take_from(container& other);
@@ -71,6 +82,7 @@ private:
 
     int magic_;
     std::filesystem::path path_;
+    std::string directory_; // of the attributes
     int process_;
     std::optional<heap> heap_;
     directory* listed_ = nullptr;

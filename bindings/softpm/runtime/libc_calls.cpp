@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <vector>
 
 #include <pthread.h>
 #include <sys/socket.h>
+#include <threads.h>
 #include <unistd.h>
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -18,8 +20,8 @@ namespace {
 
 using namespace remanence::softpm;
 
-template <class Result>
-Result with_end(Result result, char** end) {
+template <class Result, class Character>
+Result with_end(Result result, Character** end) {
     if (end != nullptr)
         set_mark(end, mark::pointer);
     return result;
@@ -150,6 +152,21 @@ REM_EXPORT char* softpm_strtok_r(char* text, const char* between, char** rest) {
 }
 REM_EXPORT char* softpm_strsep(char** text, const char* between) { return with_end(::strsep(text, between), text); }
 
+REM_EXPORT long softpm_wcstol(const wchar_t* text, wchar_t** end, int base) {
+    return with_end(std::wcstol(text, end, base), end);
+}
+REM_EXPORT unsigned long softpm_wcstoul(const wchar_t* text, wchar_t** end, int base) {
+    return with_end(std::wcstoul(text, end, base), end);
+}
+REM_EXPORT double softpm_wcstod(const wchar_t* text, wchar_t** end) { return with_end(std::wcstod(text, end), end); }
+REM_EXPORT float softpm_wcstof(const wchar_t* text, wchar_t** end) { return with_end(std::wcstof(text, end), end); }
+REM_EXPORT long double softpm_wcstold(const wchar_t* text, wchar_t** end) {
+    return with_end(std::wcstold(text, end), end);
+}
+REM_EXPORT wchar_t* softpm_wcstok(wchar_t* text, const wchar_t* between, wchar_t** rest) {
+    return with_end(std::wcstok(text, between, rest), rest);
+}
+
 REM_EXPORT ssize_t softpm_read(int file, void* into, std::size_t bytes) {
     return written(::read(file, into, bytes), into);
 }
@@ -170,6 +187,7 @@ REM_EXPORT std::size_t softpm_fread(void* into, std::size_t bytes, std::size_t c
     return got;
 }
 
+// A lock is marked by each call that may be the first to use it.
 REM_EXPORT int softpm_mutex_init(pthread_mutex_t* lock, const pthread_mutexattr_t* how) {
     set_mark(lock, mark::mutex);
     return ::pthread_mutex_init(lock, how);
@@ -181,6 +199,10 @@ REM_EXPORT int softpm_mutex_lock(pthread_mutex_t* lock) {
 REM_EXPORT int softpm_mutex_trylock(pthread_mutex_t* lock) {
     set_mark(lock, mark::mutex);
     return ::pthread_mutex_trylock(lock);
+}
+REM_EXPORT int softpm_mutex_timedlock(pthread_mutex_t* lock, const timespec* until) {
+    set_mark(lock, mark::mutex);
+    return ::pthread_mutex_timedlock(lock, until);
 }
 REM_EXPORT int softpm_condition_init(pthread_cond_t* condition, const pthread_condattr_t* how) {
     set_mark(condition, mark::condition);
@@ -205,4 +227,22 @@ REM_EXPORT int softpm_read_write_lock_read(pthread_rwlock_t* lock) {
 REM_EXPORT int softpm_read_write_lock_write(pthread_rwlock_t* lock) {
     set_mark(lock, mark::read_write_lock);
     return ::pthread_rwlock_wrlock(lock);
+}
+REM_EXPORT int softpm_read_write_lock_try_read(pthread_rwlock_t* lock) {
+    set_mark(lock, mark::read_write_lock);
+    return ::pthread_rwlock_tryrdlock(lock);
+}
+REM_EXPORT int softpm_read_write_lock_try_write(pthread_rwlock_t* lock) {
+    set_mark(lock, mark::read_write_lock);
+    return ::pthread_rwlock_trywrlock(lock);
+}
+
+// Those of <threads.h> have no other beginning than their init calls. The C library has the locks of pthread.h in them.
+REM_EXPORT int softpm_mtx_init(mtx_t* lock, int kind) {
+    set_mark(lock, mark::mutex);
+    return ::mtx_init(lock, kind);
+}
+REM_EXPORT int softpm_cnd_init(cnd_t* condition) {
+    set_mark(condition, mark::condition);
+    return ::cnd_init(condition);
 }

@@ -18,6 +18,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 namespace remanence::softpm {
@@ -38,6 +39,8 @@ struct thread_state {
 };
 
 constinit thread_local thread_state self;
+
+bool is_main_thread() { return ::getpid() == ::gettid(); }
 
 struct all_threads {
     std::mutex lock;                   // held while the world stands: nobody comes or goes
@@ -78,9 +81,22 @@ void on_stop_signal(int /*signal*/) {
         self.is_asked_to_stop.store(true, std::memory_order_relaxed); // W1
 }
 
+/// A child has the thread that called fork(), under another number, and no other.
+void begin_child() {
+    all_threads& all = threads();
+    all.others.clear();
+    if (self.id != 0) {
+        self.id = static_cast<int>(::gettid());
+        self.is_asked_to_stop.store(false, std::memory_order_relaxed);
+        all.others.push_back(&self);
+    }
+    all.lock.unlock();
+}
+
 void prepare(all_threads& all) {
     if (all.is_ready)
         return;
+    ::pthread_atfork([] { threads().lock.lock(); }, [] { threads().lock.unlock(); }, begin_child);
     struct sigaction action = {};
     action.sa_handler = on_stop_signal;
     action.sa_flags = SA_RESTART;
@@ -104,19 +120,54 @@ void leave_threads() {
     self.id = 0;
 }
 
+/// The main thread, with the first other one. It may end before the process does, by pthread_exit(), which calls what is set for a
+/// thread's keys, as exit() does not.
+void join_main_thread() {
+    static pthread_key_t at_end;
+    static const bool is_made = ::pthread_key_create(&at_end, [](void* /*value*/) { leave_threads(); }) == 0;
+    if (is_made)
+        ::pthread_setspecific(at_end, &at_end);
+    join_threads();
+}
+
+/// `Result`: void* of pthread_create(), int of thrd_create().
+template <class Result>
 struct start_of_thread {
-    void* (*function)(void*);
+    Result (*function)(void*);
     void* argument;
 };
 
-void* run_thread(void* given) {
-    const start_of_thread start = *static_cast<start_of_thread*>(given);
-    delete static_cast<start_of_thread*>(given);
+template <class Result>
+Result run_thread(void* given) {
+    auto* const from = static_cast<start_of_thread<Result>*>(given);
+    const start_of_thread<Result> start = *from;
+    delete from;
     struct membership { // its end is reached by pthread_exit(), too
         membership() { join_threads(); }
         ~membership() { leave_threads(); }
     } const here;
     return start.function(start.argument);
+}
+
+/// `create` is given the function and the argument of the new thread; 0: it is there.
+template <class Result, class Create>
+int start_thread(Result (*function)(void*), void* argument, int without_memory, Create&& create) {
+    if (self.library_calls != 0 || (self.id == 0 && !is_main_thread()))
+        return create(function, argument);
+    if (self.id == 0)
+        join_main_thread();
+    auto* const start = new (std::nothrow) start_of_thread<Result>{function, argument};
+    if (start == nullptr)
+        return without_memory;
+    int failed = 0;
+    {
+        // It takes locks of the C library, which a point needs that starts a thread of ours.
+        const critical_section here;
+        failed = create(run_thread<Result>, start);
+    }
+    if (failed != 0)
+        delete start;
+    return failed;
 }
 
 // Of the set that a program blocks, all but ours.
@@ -155,8 +206,6 @@ void block_signals(sigset_t& before) {
 void set_signals(const sigset_t& blocked) {
     next<decltype(&pthread_sigmask)>("pthread_sigmask")(SIG_SETMASK, &blocked, nullptr);
 }
-
-bool is_main_thread() { return ::getpid() == ::gettid(); }
 
 } // namespace
 
@@ -227,22 +276,15 @@ extern "C" {
                                                   void* (*function)(void*), void* argument) {
     using namespace remanence::softpm;
     static const auto real = next<decltype(&pthread_create)>("pthread_create");
-    if (self.library_calls != 0 || (self.id == 0 && !is_main_thread()))
-        return real(thread, attributes, function, argument);
-    if (self.id == 0)
-        join_threads(); // the main thread, with the first other one
-    auto* const start = new (std::nothrow) start_of_thread{function, argument};
-    if (start == nullptr)
-        return EAGAIN;
-    int failed = 0;
-    {
-        const critical_section
-            here; // it takes locks of the C library, which a point needs that starts a thread of ours
-        failed = real(thread, attributes, run_thread, start);
-    }
-    if (failed != 0)
-        delete start;
-    return failed;
+    return start_thread(function, argument, EAGAIN,
+                        [&](void* (*run)(void*), void* with) { return real(thread, attributes, run, with); });
+}
+
+[[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
+    using namespace remanence::softpm;
+    static const auto real = next<decltype(&thrd_create)>("thrd_create");
+    return start_thread(function, argument, thrd_nomem,
+                        [&](thrd_start_t run, void* with) { return real(thread, run, with); });
 }
 
 [[gnu::visibility("default")]] int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
@@ -260,5 +302,34 @@ extern "C" {
         return 0;
     errno = failed;
     return -1;
+}
+
+// Calls that wait for signals would take ours, or keep it from its handler, if they are given all.
+[[gnu::visibility("default")]] int sigsuspend(const sigset_t* set) {
+    using namespace remanence::softpm;
+    static const auto real = next<decltype(&sigsuspend)>("sigsuspend");
+    const sigset_t kept = without_ours(set);
+    return real(&kept);
+}
+
+[[gnu::visibility("default")]] int sigwait(const sigset_t* set, int* which) {
+    using namespace remanence::softpm;
+    static const auto real = next<decltype(&sigwait)>("sigwait");
+    const sigset_t kept = without_ours(set);
+    return real(&kept, which);
+}
+
+[[gnu::visibility("default")]] int sigwaitinfo(const sigset_t* set, siginfo_t* which) {
+    using namespace remanence::softpm;
+    static const auto real = next<decltype(&sigwaitinfo)>("sigwaitinfo");
+    const sigset_t kept = without_ours(set);
+    return real(&kept, which);
+}
+
+[[gnu::visibility("default")]] int sigtimedwait(const sigset_t* set, siginfo_t* which, const timespec* longest) {
+    using namespace remanence::softpm;
+    static const auto real = next<decltype(&sigtimedwait)>("sigtimedwait");
+    const sigset_t kept = without_ours(set);
+    return real(&kept, which, longest);
 }
 }
