@@ -108,7 +108,7 @@ function(remanence_add_test_program target sources libraries)
     # checks in them, than they would gain (unit_view, which computes much, does not). In release conformance runs millions
     # of operations.
     set(unoptimized OFF)
-    if(target STREQUAL "unit_types"
+    if(target MATCHES "^unit_(objects|types)$"
        OR (target MATCHES "^(conformance|unit_api|unit_log|unit_os|unit_recover|unit_store|unit_testing|unit_track)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     )
         set(unoptimized ON)
@@ -123,6 +123,8 @@ function(remanence_add_test_program target sources libraries)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
     if(target STREQUAL "conformance") # else minutes on one core
         set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 2)
+    elseif(target STREQUAL "unit_objects") # likewise: hundreds of generated types in each of two files
+        set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
     endif()
     # One precompiled header serves all programs compiled alike; that of the first is shared.
     get_property(first GLOBAL PROPERTY REMANENCE_FIRST_TESTS_${unoptimized})
