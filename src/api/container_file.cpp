@@ -6,6 +6,7 @@
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
+#include "api/whole_file.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
 
@@ -23,60 +24,6 @@ namespace remanence::detail {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t k_piece_bytes = std::size_t{1} << 20;
-
-/// What save() hands over, as a file: it gets few large pieces, and is synced before it takes the place of the old one.
-class new_file {
-public:
-    explicit new_file(const fs::path& path) : path_(path.string()), made_(path_ + "-new") {
-        std::error_code unknown;
-        fs::remove(made_, unknown); // of a crash
-        file_ = value(files_.open_or_create(made_, 0666));
-    }
-    new_file(const new_file&) = delete;
-    new_file& operator=(const new_file&) = delete;
-    ~new_file() {
-        if (is_in_place_)
-            return;
-        std::error_code unknown;
-        fs::remove(made_, unknown);
-    }
-
-    void put(std::string_view text) {
-        piece_ += text;
-        if (piece_.size() >= k_piece_bytes)
-            write();
-    }
-    void finish() {
-        write();
-        check(file_->sync("form: sync new file"));
-        check(files_.rename_over("form: rename", made_, path_));
-        is_in_place_ = true;
-        check(files_.sync_directory("form: sync directory", path_));
-    }
-
-private:
-    template <class T>
-    static T value(result<T> got) {
-        if (!got)
-            raise(got.why());
-        return std::move(*got);
-    }
-    void write() {
-        check(file_->write("form: write", written_, std::as_bytes(std::span(piece_))));
-        written_ += piece_.size();
-        piece_.clear();
-    }
-
-    os::file_system& files_ = os::posix_file_system();
-    std::string path_;
-    std::string made_;
-    std::unique_ptr<os::file> file_;
-    std::string piece_;
-    std::uint64_t written_ = 0;
-    bool is_in_place_ = false;
-};
 
 bool is_heap(os::file& file, std::uint64_t bytes) {
     std::array<char, format::k_heap_magic.size()> first{};
@@ -191,10 +138,11 @@ bool text_file_of_container::load(heap& into, const type_fingerprint& type) cons
 void text_file_of_container::save(const heap& from) const {
     if (impl_of(from).sections.write_depth() != 0)
         return;
-    new_file made(file_);
-    const auto put = [&](std::string_view text) { made.put(text); };
+    whole_file made(os::posix_file_system(), file_.string(), file_.string() + "-new");
+    check(made.begin());
+    const auto put = [&](std::string_view text) { check(made.put(text)); };
     remanence::save(from, form_ == file_form::binary ? as_binary(put) : put);
-    made.finish();
+    check(made.finish(true));
 }
 
 void text_file_of_container::save_before_close(heap& from) const {

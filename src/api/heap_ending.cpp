@@ -128,11 +128,11 @@ heap_impl::ending heap_impl::begin_to_end() noexcept {
 }
 
 /// The last of those that live on: reached from here, they are no leaks.
-static std::atomic<heap_impl*> kept = nullptr;
+static std::atomic<heap_impl*> heaps_kept = nullptr;
 
 void heap_impl::keep() noexcept {
-    kept_before_ = kept;
-    while (!kept.compare_exchange_weak(kept_before_, this))
+    kept_before_ = heaps_kept;
+    while (!heaps_kept.compare_exchange_weak(kept_before_, this))
         ;
 }
 

@@ -4,8 +4,8 @@
 
 #include "api/heap_origin.hpp"
 #include "api/raise.hpp"
+#include "api/whole_file.hpp"
 #include "api/with_steps.hpp"
-#include "base/units.hpp"
 #include "inspect/heap_schema.hpp"
 #include "os/file.hpp"
 
@@ -36,65 +36,6 @@ void with_version(const std::string& path, const version_or_name& version, const
         return use(now, *state);
     });
 }
-
-/// A new file of text, under another name until it is whole.
-class text_file {
-public:
-    text_file(os::file_system& files, std::string path)
-        : files_(files), path_(std::move(path)), building_(path_ + "-unfinished") {}
-    text_file(const text_file&) = delete;
-    text_file& operator=(const text_file&) = delete;
-    ~text_file() {
-        if (file_ && !is_done_)
-            (void)files_.remove("export: remove failed file", building_,
-                                *file_); // best effort: the error at hand counts
-    }
-    result<void> begin() {
-        auto is_there = files_.exists(path_);
-        if (!is_there)
-            return is_there.error();
-        if (*is_there)
-            return fail(errc::exists, path_ + " exists. Name another file, or remove it.", path_);
-        constexpr unsigned k_mode = 0666;
-        auto file = files_.open_or_create(building_, k_mode);
-        if (!file)
-            return file.error();
-        auto locked = (*file)->try_lock(os::lock_kind::exclusive);
-        if (!locked)
-            return locked.error();
-        if (!*locked)
-            return fail(errc::in_use, building_ + " is being written by another process. Name another file.", path_);
-        file_ = std::move(*file);
-        return file_->resize("export: empty what was left", 0);
-    }
-    result<void> write(std::string_view text) {
-        pending_ += text;
-        return pending_.size() < MiB ? result<void>() : write_pending();
-    }
-    result<void> finish() {
-        REM_TRY(write_pending());
-        REM_TRY(file_->sync("export: sync file"));
-        REM_TRY(files_.rename_to_new("export: rename", building_, path_));
-        is_done_ = true;
-        return files_.sync_directory("export: sync directory", path_);
-    }
-
-private:
-    result<void> write_pending() {
-        REM_TRY(file_->write("export: write", end_, std::as_bytes(std::span(pending_))));
-        end_ += pending_.size();
-        pending_.clear();
-        return {};
-    }
-
-    os::file_system& files_;
-    const std::string path_;
-    const std::string building_;
-    std::unique_ptr<os::file> file_;
-    std::string pending_;
-    std::uint64_t end_ = 0;
-    bool is_done_ = false;
-};
 
 } // namespace
 
@@ -148,10 +89,17 @@ void dump_of(const std::string& path, const version_or_name& version, const std:
 
 void export_dump(const std::string& path, const version_or_name& version, const std::string& to,
                  const progress_callback& on_progress) {
-    text_file file(os::posix_file_system(), detail::real_path(to).string());
+    os::file_system& files = os::posix_file_system();
+    const std::string name = detail::real_path(to).string();
+    auto is_there = files.exists(name);
+    if (!is_there)
+        detail::raise(is_there.why());
+    if (*is_there) // before the work is done
+        detail::raise(errc::exists, name + " exists. Name another file, or remove it.", name);
+    detail::whole_file file(files, name, name + "-unfinished");
     detail::check(file.begin());
-    dump_of(path, version, {}, [&](std::string_view piece) { detail::check(file.write(piece)); }, on_progress);
-    detail::check(file.finish());
+    dump_of(path, version, {}, [&](std::string_view piece) { detail::check(file.put(piece)); }, on_progress);
+    detail::check(file.finish(false));
 }
 
 } // namespace remanence::inspect

@@ -155,9 +155,9 @@ TEST(points_on_full_disk, are_refused_and_come_to_nothing) {
 }
 
 /// The names of call sites in the sources of store, log, history, txn and api, and how many calls have each. A name begins with the
-/// layer that it belongs to, or with "branch"; so no call that is given its site by a caller is missed either.
+/// layer that it belongs to, or with "branch" or "file"; so no call that is given its site by a caller is missed either.
 std::map<std::string, int> sites_in_sources() {
-    const std::regex site(R"re("((?:store|log|history|branch): [^"]*)")re");
+    const std::regex site(R"re("((?:store|log|history|branch|file): [^"]*)")re");
     const std::regex call(
         R"re((?:write|write_direct|write_durable|sync|resize|reserve|punch|rename_to_new|rename_over|remove|sync_directory)\(\s*"([^"]*)")re");
     std::map<std::string, int> found;
@@ -220,6 +220,7 @@ std::vector<workload> telling_workloads() {
                              "kept_history_of_few_steps",
                              "failing_kept_history",
                              "undo_branches",
+                             "texts",
                              "killed_undo_branch"})
         found.push_back(named(name));
     return found;

@@ -43,6 +43,8 @@ struct promise {
         bool is_there; // acknowledged
     };
     std::map<std::string, branch> branches{}; // by path
+    /// What may be found in files of text, by path; nothing: no such file. The last is the newest.
+    std::map<std::string, std::vector<std::optional<std::string>>> texts{};
 
     /// Of a version that may be found.
     [[nodiscard]] const std::shared_ptr<const content>& content_of(std::uint64_t version) const;
@@ -110,6 +112,8 @@ public:
     void squash(std::uint64_t steps);
     /// A heap of its own, of what is kept by this name. It is looked at whenever this one is opened.
     void branch(const std::string& name);
+    /// Writes a file of text as a whole (api/whole_file.hpp), in place of the former, or as a new one.
+    void write_text(const std::string& name, const std::string& text, bool may_replace);
     [[nodiscard]] bool has_branch(const std::string& name);
     /// The bits of so many bytes of a block are turned, by a commit that the history holds as a call.
     void flip(std::uint64_t bytes);
@@ -215,6 +219,7 @@ private:
     result<void> do_branch(const std::string& name);
     [[nodiscard]] static std::string branch_path(const std::string& name);
     void check_branches();
+    void check_texts();
     /// The state that was just committed is the last one to be undone.
     void add_state();
     /// Limits may have let go, or joined, steps on the way.
@@ -257,6 +262,7 @@ private:
         by_version_; // all that there were since the heap was opened
     std::map<std::string, std::shared_ptr<const content>> kept_;
     std::map<std::string, promise::branch> branches_;
+    std::map<std::string, std::vector<std::optional<std::string>>> texts_; // as promise::texts
     bool is_in_group_ = false;
     bool has_group_step_ = false;
     std::uint64_t outlives_process_ = 0; // the last version that is to be found when only the process died

@@ -340,6 +340,24 @@ void branches(session& program) {
     program.close();
 }
 
+/// Files of text that are written as a whole, as exports and containers in other forms are, also on what a power loss left. Each is
+/// shorter than all before it.
+void texts(session& program) {
+    program.open();
+    for (int i = 0; i != 3; ++i) {
+        if (!program.current().has_root())
+            program.add_root();
+        program.change_serial();
+        program.commit();
+        const std::uint64_t version = program.opened().version();
+        const std::string text(std::max<std::uint64_t>(100, 20'000 - std::min<std::uint64_t>(version * 300, 20'000)),
+                               static_cast<char>('a' + version % 26));
+        program.write_text("replaced", text, true);
+        program.write_text("new" + std::to_string(version), text, false);
+    }
+    program.close();
+}
+
 /// Versions that are kept over sessions, also on what a power loss left.
 void versions_over_sessions(session& program) {
     program.open();
@@ -607,6 +625,7 @@ std::vector<workload> undo_workloads() {
         {.name = "undo_and_kept_versions_tight",
          .open = engine_with_history(k_tight, sections::declared, checkpointing::at_one_go, 3),
          .phases = {kept_versions}},
+        {.name = "texts", .open = engine(), .phases = {texts, texts}},
         {.name = "undo_branches", .open = engine_with_history(k_roomy), .phases = {branches}},
         {.name = "undo_branches_tight", .open = engine_with_history(k_tight), .phases = {branches, branches}},
         {.name = "kept_undo_and_versions_tight",

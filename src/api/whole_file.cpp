@@ -1,0 +1,54 @@
+#include "api/whole_file.hpp"
+
+#include "base/units.hpp"
+
+#include <filesystem>
+#include <span>
+#include <system_error>
+
+namespace remanence::detail {
+
+whole_file::~whole_file() {
+    std::error_code unknown;
+    if (file_)
+        std::filesystem::remove(unfinished_, unknown); // best effort: the error at hand counts
+}
+
+result<void> whole_file::begin() {
+    constexpr unsigned k_mode = 0666;
+    auto file = files_.open_or_create(unfinished_, k_mode);
+    if (!file)
+        return file.error();
+    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    if (!*locked)
+        return fail(errc::in_use, unfinished_ + " is being written by another process. Name another file.", path_);
+    file_ = std::move(*file);
+    return file_->resize("file: empty what was left", 0);
+}
+
+result<void> whole_file::put(std::string_view text) {
+    pending_ += text;
+    return pending_.size() < MiB ? result<void>() : write();
+}
+
+result<void> whole_file::finish(bool may_replace) {
+    REM_TRY(write());
+    REM_TRY(file_->sync("file: sync"));
+    if (may_replace)
+        REM_TRY(files_.rename_over("file: rename over", unfinished_, path_));
+    else
+        REM_TRY(files_.rename_to_new("file: rename to new", unfinished_, path_));
+    file_.reset();
+    return files_.sync_directory("file: sync directory", path_);
+}
+
+result<void> whole_file::write() {
+    REM_TRY(file_->write("file: write", end_, std::as_bytes(std::span(pending_))));
+    end_ += pending_.size();
+    pending_.clear();
+    return {};
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,42 @@
+// A file that is written under another name, and takes its own once it is whole and durable. A crash leaves the former file, or the new one.
+#pragma once
+
+#include "base/result.hpp"
+#include "os/file.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace remanence::detail {
+
+class whole_file {
+public:
+    /// What a crash has left under the other name is written over.
+    whole_file(os::file_system& files, std::string path, std::string unfinished)
+        : files_(files), path_(std::move(path)), unfinished_(std::move(unfinished)) {}
+    whole_file(const whole_file&) = delete;
+    whole_file& operator=(const whole_file&) = delete;
+    /// Removes what is not whole.
+    ~whole_file();
+
+    /// errc::in_use: another process writes it.
+    result<void> begin();
+    /// Text is written in large pieces.
+    result<void> put(std::string_view text);
+    /// Durable once this returns. errc::exists: there is a file of that name, which must not be replaced.
+    result<void> finish(bool may_replace);
+
+private:
+    result<void> write();
+
+    os::file_system& files_;
+    std::string path_;
+    std::string unfinished_;
+    std::unique_ptr<os::file> file_;
+    std::string pending_;
+    std::uint64_t end_ = 0;
+};
+
+} // namespace remanence::detail
