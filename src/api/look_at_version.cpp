@@ -10,7 +10,6 @@
 #include "os/file.hpp"
 
 #include <memory>
-#include <span>
 #include <string_view>
 #include <utility>
 

@@ -658,12 +658,12 @@ TEST_F(coordination_of_processes, a_coordination_file_that_was_replaced_while_in
 
 TEST_F(coordination_of_processes, another_release_beside_this_one_is_told_apart) {
     opened mine = open(path_);
-    change_shm([](coordination_memory& memory) { memory.header.protocol++; });
+    change_shm([](coordination_memory& memory) { memory.header.protocol = 3; });
     auto refused = try_open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.why().code, errc::unsupported_format);
     EXPECT_EQ(refused.why().message, shm() +
-                                         ": processes of another release share this heap (protocol 2; this one has 1). "
+                                         ": processes of another release share this heap (protocol 3; this one has 1). "
                                          "Use one release in all of them.");
 }
 
