@@ -216,11 +216,14 @@ void row_matching::compare_bytes(const type_row& was, const type_row& is) {
         const std::string name = row.parts.size() > part ? schema.name_of(row.parts[part].type) : std::string();
         return name.substr(0, name.find('<'));
     };
+    const auto has_other_name = [&] { // such as that of a container which may have several elements of a key
+        return was.name.substr(0, was.name.find('<')) != is.name.substr(0, is.name.find('<'));
+    };
     const bool is_keyed = category_of(was) == category::set || category_of(was) == category::map;
     if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
         was.number != is.number || was.extent != is.extent || was.note != is.note ||
         (was.shape != shape_kind::enumeration && was.numbers != is.numbers) ||
-        (is_keyed && function_of(from_, was) != function_of(to_, is)))
+        (is_keyed && (has_other_name() || function_of(from_, was) != function_of(to_, is))))
         has_same_bytes_ = false;
 }
 
