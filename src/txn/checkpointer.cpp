@@ -95,9 +95,31 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
 result<void> checkpointer::make_room_for_twins() {
     if (must_wait())
         REM_TRY(finish_within_a_moment());
-    if (others_ != nullptr)
+    if (others_ != nullptr) {
+        REM_TRY(make_log_whole());
         REM_TRY(keep_log_in_bounds());
+    }
     return budget_.holds_too_many_unsettled() ? view_.settler().settle_rest() : result<void>();
+}
+
+// Whoever began a checkpoint, and died, has left a window in two parts. A large record finds no room in it, so it cannot wait until a
+// checkpoint is due: none would be. That another process is at one, or holds it up, is no failure of this commit's.
+result<void> checkpointer::make_log_whole() {
+    constexpr std::uint64_t k_any_size = std::uint64_t{1} << 60;
+    const auto is_whole = [&] { return !session_.has_begun() || session_.log().has_room(k_any_size); };
+    if (run_ || is_whole())
+        return {};
+    auto mine = take_from_others();
+    if (!mine || !*mine)
+        return mine ? result<void>() : mine.error();
+    if (auto durable = is_whole() ? result<void>() : session_.await(session_.version(), log::durability::durable);
+        is_whole() || !durable) {
+        others_->release_checkpoint();
+        return durable;
+    }
+    REM_TRY(begin());
+    auto made = finish();
+    return made || made.why().code == errc::readers_behind ? result<void>() : made.error();
 }
 
 // Readers that live make way in a moment; and whoever was at a checkpoint, and died, leaves it to this process.

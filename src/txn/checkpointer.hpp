@@ -142,6 +142,7 @@ private:
     /// Carries out what is left, unless readers in other processes have been in the way for that long: false.
     result<bool> carry_out_within(std::chrono::nanoseconds patience);
     result<void> finish_within_a_moment();
+    result<void> make_log_whole();
     result<void> keep_log_in_bounds();
     [[nodiscard]] unexpected readers_behind() const;
     void adopt() noexcept;
