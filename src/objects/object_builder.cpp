@@ -137,7 +137,8 @@ result<void> object_builder::put_text(object_place to, std::string_view text) {
         }
         put_word(to.at + n[0], base_ + place);
         put_word(to.at + n[1], text.size());
-        std::memcpy(at(place), text.data(), text.size());
+        if (!text.empty()) // it may have no address then
+            std::memcpy(at(place), text.data(), text.size());
         return {};
     }
     const std::uint64_t place = to.at + n[0];

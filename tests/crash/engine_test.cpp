@@ -221,6 +221,7 @@ std::vector<workload> telling_workloads() {
                              "failing_kept_history",
                              "undo_branches",
                              "texts",
+                             "killed_text",
                              "killed_undo_branch"})
         found.push_back(named(name));
     return found;

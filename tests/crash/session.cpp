@@ -434,7 +434,7 @@ result<void> session::do_branch(const std::string& name) {
 
 void session::branch(const std::string& name) { require(do_branch(name), "branch"); }
 
-void session::write_text(const std::string& name, const std::string& text, bool may_replace) {
+result<void> session::do_write_text(const std::string& name, const std::string& text, bool may_replace) {
     const std::string path = branch_path(name);
     auto& may_be = texts_[path];
     if (may_be.empty())
@@ -447,13 +447,23 @@ void session::write_text(const std::string& name, const std::string& text, bool 
         REM_TRY(file.put(text));
         return file.finish(may_replace);
     };
-    require(write(), "writing a file of text");
+    REM_TRY(write());
     may_be = {text};
     promised(past_.back(), "text acknowledged");
+    check_texts();
+    return {};
+}
+
+void session::write_text(const std::string& name, const std::string& text, bool may_replace) {
+    require(do_write_text(name, text, may_replace), "writing a file of text");
+}
+
+bool session::try_text(std::uint64_t n, cut how, const std::string& name, const std::string& text) {
+    return attempt(n, how, "text", [&] { return do_write_text(name, text, true); });
 }
 
 void session::check_texts() {
-    for (auto& [path, may_be] : texts_) {
+    for (const auto& [path, may_be] : texts_) {
         std::optional<std::string> found;
         if (*files_.exists(path)) {
             const auto file = files_.open(path, os::access::read_only);
@@ -464,7 +474,6 @@ void session::check_texts() {
             throw violation("a file of text is " +
                             (found ? "of " + std::to_string(found->size()) + " bytes, " : "gone, ") +
                             "and neither what was acknowledged, nor what was being written");
-        may_be = {found};
     }
 }
 

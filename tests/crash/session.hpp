@@ -144,6 +144,7 @@ public:
     bool try_drop(std::uint64_t n, cut how, const std::string& name);
     bool try_squash(std::uint64_t n, cut how, std::uint64_t steps);
     bool try_branch(std::uint64_t n, cut how, const std::string& name);
+    bool try_text(std::uint64_t n, cut how, const std::string& name, const std::string& text);
     bool try_checkpoint(std::uint64_t n, cut how);
     bool try_close(std::uint64_t n, cut how);
     /// Changes, during which something may be spilled.
@@ -217,6 +218,7 @@ private:
     result<void> do_squash(std::uint64_t steps);
     result<void> do_restore(const std::string& name);
     result<void> do_branch(const std::string& name);
+    result<void> do_write_text(const std::string& name, const std::string& text, bool may_replace);
     [[nodiscard]] static std::string branch_path(const std::string& name);
     void check_branches();
     void check_texts();

@@ -455,6 +455,16 @@ void branch_cut_short(session& program, session::cut how) {
     program.verify();
 }
 
+void text_cut_short(session& program, session::cut how) {
+    begin(program);
+    std::size_t bytes = 20'000;
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        bytes -= 500;
+        return program.try_text(n, how, "replaced", std::string(bytes, static_cast<char>('a' + bytes / 500 % 26)));
+    });
+    program.verify();
+}
+
 /// Steps that are held as calls; over sessions, too, if the history is.
 void undo_of_calls(session& program, bool is_kept) {
     begin(program);
@@ -626,6 +636,7 @@ std::vector<workload> undo_workloads() {
          .open = engine_with_history(k_tight, sections::declared, checkpointing::at_one_go, 3),
          .phases = {kept_versions}},
         {.name = "texts", .open = engine(), .phases = {texts, texts}},
+        killed("killed_text", engine(), text_cut_short),
         {.name = "undo_branches", .open = engine_with_history(k_roomy), .phases = {branches}},
         {.name = "undo_branches_tight", .open = engine_with_history(k_tight), .phases = {branches, branches}},
         {.name = "kept_undo_and_versions_tight",
