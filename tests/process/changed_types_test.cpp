@@ -37,11 +37,19 @@ protected:
 
 TEST_F(versions_of_a_program, do_not_read_each_others_members_in_another_order) {
     for (const std::string option : {"", " renamed"}) {
-        EXPECT_EQ(output_of(PLACE_LON_LAT, heap_ + option),
-                  "the type maps::place of the root \"home\" of " + heap_ +
-                      " has changed: member 1 of maps::place was \"double lat\", is \"double lon\": members changed "
-                      "places. Ask for the stored type, or keep this one under another name or in another file. To "
-                      "convert the root, open the heap with heap_options::migrate (remanence/migrate.hpp).\n");
+        const std::string begins =
+            "the type maps::place of the root \"home\" of " + heap_ +
+            " has changed: member 1 of maps::place was \"double lat\", is \"double lon\": members "
+            "changed places. Ask for the stored type, or keep this one under another name or in "
+            "another file. ";
+        const std::string brief =
+            "To convert the root, open the heap with heap_options::migrate (remanence/migrate.hpp).\n";
+        const std::string whole =
+            "Automatic changes: maps::place.lon moved; maps::place.lat moved. To convert the root, "
+            "open the heap with heap_options::migrate = rem::migrations().to<maps::place>(\"home\").\n";
+        const std::string said = output_of(PLACE_LON_LAT, heap_ + option);
+        // A linker that leaves out no functions, as that of sanitizers' builds, brings in migration, which knows all changes.
+        EXPECT_TRUE(said == begins + brief || said == begins + whole) << said;
     }
     EXPECT_EQ(output_of(PLACE_LAT_LON, heap_), "47.5 8.75\n");
 }
