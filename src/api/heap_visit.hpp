@@ -1,0 +1,25 @@
+// What programs ask of a heap whose types they do not have, whichever of its versions it is.
+#pragma once
+
+#include <remanence/look_inside.hpp>
+
+#include "base/result.hpp"
+#include "inspect/inspection.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace remanence::inspect {
+
+/// Calls a function with the heap as of a version, and with the number of that; once more, if a writer has come between. Throws what
+/// fails, as an exception.
+using heap_visit = std::function<void(const std::function<result<void>(inspection&, std::uint64_t version)>&)>;
+
+/// As the functions of look_inside.hpp.
+[[nodiscard]] std::string schema(const heap_visit& at, schema_form form);
+[[nodiscard]] std::string get(const heap_visit& at, std::string_view object_path);
+void dump(const heap_visit& at, const std::string& root, const std::function<void(std::string_view)>& sink);
+
+} // namespace remanence::inspect
