@@ -163,7 +163,9 @@ class history(RemTest):
         ):
             self.assertIn("rem log", self.text(*words, code=ERROR)[1], words)
         self.assertIn("undo_depth", self.text("undo", "book.rem", "99", code=ERROR)[1])
-        self.rem("undo", "book.rem", "0", code=USAGE)
+        for steps in ("0", "-1"):
+            self.assertIn("1000000000000", self.text("undo", "book.rem", steps, code=USAGE)[1])
+        self.assertIn("number", self.text("keep", "book.rem", "9", code=USAGE)[1])
         self.assertFalse(os.path.exists(self.path("old.rem")))
 
     def test_a_heap_without_a_history_says_so(self):

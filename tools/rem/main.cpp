@@ -4,6 +4,7 @@
 #include "descriptor.hpp"
 #include "report.hpp"
 #include "text.hpp"
+#include "version_of.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -176,11 +177,18 @@ int run_command(int argc, char** argv) {
     auto* undo_command = add("undo", "Take back the last steps of a heap's history", k_undo_examples);
     undo_command->add_option("STEPS", steps, "How many: 1 if it is not given")
         ->type_name("")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
     auto* restore_command = add("restore", "Make a heap what it was at a version", k_restore_examples);
     add_word(restore_command, "VERSION", version, k_version_about);
     auto* keep_command = add("keep", "Keep the last commit, whatever the limits of the history", k_keep_examples);
-    add_word(keep_command, "NAME", version, "Its name");
+    add_word(keep_command, "NAME", version, "Its name, which is no number");
+    const CLI::Validator is_no_number(
+        [](const std::string& name) {
+            return std::holds_alternative<std::uint64_t>(version_of(name)) ? "a number is taken for that of a version"
+                                                                           : "";
+        },
+        "");
+    keep_command->get_option("NAME")->check(is_no_number);
     auto* drop_command = add("drop", "Keep a version no longer", k_drop_examples);
     add_word(drop_command, "VERSION", version, k_version_about);
     auto* branch_command = add("branch", "Make a heap of its own of a version", k_branch_examples);
