@@ -62,6 +62,8 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
 // On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
 result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fresh, log::durability awaited) {
     const std::lock_guard alone(locks_.at_store);
+    if (is_passing_call_)
+        return refuse_to_commit_way();
     return commit_locked(scope, fresh, awaited);
 }
 

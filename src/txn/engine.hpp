@@ -326,6 +326,7 @@ private:
     [[nodiscard]] std::string_view why_not(const call_watch& watched);
     result<void> pass_calls(store_lock& alone);
     result<void> pass_call(store_lock& alone);
+    [[gnu::weak]] unexpected refuse_to_commit_way() const;
     result<void> roll_back_locked(const change_listener& lost);
     result<void> begin_to_share();
     void begin_sharing();
@@ -366,6 +367,7 @@ private:
     bool is_going_ = false; // to another state of the history
     procedure_runner run_procedure_;
     std::optional<call_watch> call_; // that is being made
+    bool is_passing_call_ = false;   // on the way to another state of the history
     std::uint64_t rollbacks_ = 0;
     std::optional<std::uint64_t> seen_version_; // that memory is of, if that is not the last commit
     std::chrono::nanoseconds open_time_{};

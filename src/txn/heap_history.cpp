@@ -237,13 +237,17 @@ result<void> heap_history::check_calls(bool can_be_made) const {
                                     : "without procedures. Open it with those") +
                         " that were called, in heap_options::procedures.",
                     path_);
-    if (steps_.has_kept() && !is_way_one_call())
-        return fail(errc::no_step,
-                    "on the way of several steps through the history of " + path_ +
-                        " there is a call of the procedure \"" + call->name +
-                        "\", and versions are kept, which must stay what they are. Go one step at a time: then the "
-                        "history takes the bytes that the call, or its inverse, overwrites.",
-                    path_);
+    if (!steps_.has_kept() || is_way_one_call())
+        return {};
+    const bool is_one_step = way_.front().step() == way_.back().step();
+    return fail(errc::no_step,
+                "on the way through the history of " + path_ + " there is a call of the procedure \"" + call->name +
+                    "\", and versions are kept, which must stay what they are. " +
+                    (is_one_step ? "The step is a group, or was squashed, and has more than that call: drop the kept "
+                                   "versions to pass it, or keep none before such a step is undone."
+                                 : "Go one step at a time: then the history takes the bytes that the call, or its "
+                                   "inverse, overwrites."),
+                path_);
     return {};
 }
 

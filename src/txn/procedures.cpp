@@ -113,14 +113,25 @@ result<void> engine::pass_calls(store_lock& alone) {
     return {};
 }
 
-// If it commits, steps may go, those on the way among them: nothing of the way is looked at then.
 result<void> engine::pass_call(store_lock& alone) {
-    const history::procedure_call call = *history_->next_call();
+    const history::procedure_call& call = *history_->next_call();
     const bool leads_back = history_->next_leads_back();
     const call_watch watched = watch_call();
-    alone.unlock();
-    auto ran = run_procedure_(call, leads_back);
-    alone.lock();
+    auto ran = [&] {
+        const struct running {
+            engine& here;
+            store_lock& held;
+            running(engine& of, store_lock& by) : here(of), held(by) {
+                here.is_passing_call_ = true;
+                held.unlock();
+            }
+            ~running() {
+                held.lock();
+                here.is_passing_call_ = false;
+            }
+        } meanwhile(*this, alone);
+        return run_procedure_(call, leads_back);
+    }();
     const std::string_view why = why_not(watched);
     if (!ran || why.empty())
         return ran;
@@ -128,6 +139,14 @@ result<void> engine::pass_call(store_lock& alone) {
                 "the " + std::string(leads_back ? "inverse of the " : "") + "procedure \"" + call.name +
                     "\" cannot be a step of the history of " + path() + ", since " + std::string(why) +
                     ". It must change bytes of blocks that are there, and nothing else.",
+                path());
+}
+
+// It would make durable what is half undone.
+unexpected engine::refuse_to_commit_way() const {
+    return fail(errc::section_open,
+                "a procedure, or its inverse, was called by an undo or redo of " + path() +
+                    ", and has committed. The undo commits by itself. Leave that to it.",
                 path());
 }
 

@@ -107,6 +107,10 @@ procedure_set some_procedures() {
         add_to_all(h, -1);
         h.commit();
     });
+    with_inverse("inverse commits without waiting", [](heap& h) {
+        add_to_all(h, -1);
+        (void)h.commit_async();
+    });
     with_inverse("inverse rolls back", [](heap& h) { h.rollback(); });
     return all;
 }
@@ -267,13 +271,33 @@ TEST_F(procedures, whose_inverse_does_more_than_it_may_are_refused) {
         h.undo();
         h.redo();
     }
-    h.call("inverse commits");
-    const double before = doubles_of(h)[0];
-    EXPECT_TRUE(is_error(error_of([&] { h.undo(); }), errc::no_procedure, dir_ / "h", "it committed"));
-    EXPECT_EQ(doubles_of(h)[0], before - 1) << "what it has committed stays";
-    h.undo();
-    EXPECT_EQ(doubles_of(h)[0], before);
+    for (const char* name : {"inverse commits", "inverse commits without waiting"}) {
+        h.call(name);
+        poke(h, 5, 1);
+        const auto got = refused(h, [&] { h.undo(2); });
+        EXPECT_TRUE(is_error(got, errc::section_open, dir_ / "h", "has committed"));
+        h.undo();
+        h.redo();
+    }
     EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_F(procedures, in_a_group_are_passed_once_no_version_is_kept) {
+    heap h = open();
+    {
+        const auto two = h.group("two");
+        h.call("add", 1.0);
+        h.call("add", 2.0);
+    }
+    const double after = doubles_of(h)[0];
+    h.keep("here");
+    EXPECT_TRUE(is_error(refused(h, [&] { h.undo(); }), errc::no_step, dir_ / "h", "drop the kept versions"));
+    h.call("add", 4.0); // bytes
+    EXPECT_TRUE(is_error(refused(h, [&] { h.undo(2); }), errc::no_step, dir_ / "h", "one step at a time"));
+    h.undo();
+    h.drop("here");
+    h.undo();
+    EXPECT_EQ(doubles_of(h)[0], after - 3);
 }
 
 TEST_F(procedures, are_named_when_they_are_not_there) {
