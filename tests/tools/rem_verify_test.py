@@ -17,8 +17,9 @@ class verify(RemTest):
                 self.assertEqual(
                     list(got),
                     "path whole version pages_checked log_records_checked allocator_checked blocks_checked "
-                    "torn_superblock all_checked problems roots".split(),
+                    "torn_superblock all_checked problems roots history".split(),
                 )
+                self.assertIsNone(got["history"])
                 self.assertTrue(got["whole"])
                 self.assertEqual(got["log_records_checked"], 10 if end == "killed" else 0)
                 self.assertGreater(got["pages_checked"], 40_000 * 8 / 4096)
