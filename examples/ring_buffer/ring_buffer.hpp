@@ -17,6 +17,7 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -246,17 +247,10 @@ private:
 
 } // namespace examples
 
+// What the library asks of it. Another layout, or other elements, are refused.
 template <class T>
-inline constexpr bool remanence::enable_persistable<examples::ring_buffer<T>> = remanence::persistable<T>;
-template <class T>
-inline constexpr bool remanence::enable_position_independent<examples::ring_buffer<T>> =
-    remanence::is_position_independent_v<T>;
-
-// The fingerprint of a root: a program with another layout, or other elements, is refused.
-template <class T>
-struct remanence::detail::class_contents<examples::ring_buffer<T>> {
-    static void write(structure_writer& out) {
-        write_list<T>(out, " <", ">");
-        out.text(" ring_buffer 1");
-    }
+struct remanence::class_traits<examples::ring_buffer<T>> {
+    using parts = type_list<T>;
+    static constexpr bool k_is_position_independent = true;
+    static std::string_view layout() { return " ring_buffer 1"; }
 };

@@ -3,7 +3,7 @@
 //
 // No version of Boost promises its layouts to the next one. So the fingerprint of a root has the version of Boost: a
 // program that was built with another one gets errc::type_mismatch, not garbage. Include this header wherever such a
-// container is named as a root.
+// container is named as a root, or is part of one, and before that.
 #pragma once
 
 #include <remanence/containers/standard.hpp>
@@ -76,51 +76,50 @@ using boost_multi_index = boost::multi_index_container<T, Indices, allocator<T>>
 
 namespace detail {
 
-// Boost.Container's maps keep their elements as pairs of their own.
-template <class First, class Second>
-struct known_template<boost::container::dtl::pair<First, Second>> : known_as<composition::pair, First, Second> {};
 template <>
 inline constexpr bool is_try_emplace_tag_v<boost::container::try_emplace_t> = true;
 
-/// What follows size and alignment of a container of Boost: its arguments, and the version without its patch level.
-template <class... Args>
-struct boost_contents {
-    static void write(structure_writer& out) {
-        write_list<Args...>(out, " <", ">");
-        out.text(" boost " + std::to_string(BOOST_VERSION / 100));
-    }
+/// A fingerprint names their arguments, and the version of Boost without its patch level.
+struct boost_class_traits {
+    static std::string layout() { return " boost " + std::to_string(BOOST_VERSION / 100); }
 };
 
-template <class... Args>
-struct class_contents<boost::container::basic_string<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::vector<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::deque<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::stable_vector<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::list<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::slist<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::set<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::multiset<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::map<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::multimap<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::flat_set<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::container::flat_map<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::unordered_set<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::unordered_map<Args...>> : boost_contents<Args...> {};
-template <class... Args>
-struct class_contents<boost::multi_index_container<Args...>> : boost_contents<Args...> {};
-
 } // namespace detail
+
+// Boost.Container's maps keep their elements as pairs of their own.
+template <class First, class Second>
+struct class_traits<boost::container::dtl::pair<First, Second>>
+    : detail::composed_of<detail::composition::pair, First, Second> {};
+
+template <class... Args>
+struct class_traits<boost::container::basic_string<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::vector<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::deque<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::stable_vector<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::list<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::slist<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::set<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::multiset<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::map<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::multimap<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::flat_set<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::container::flat_map<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::unordered_set<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::unordered_map<Args...>> : detail::boost_class_traits {};
+template <class... Args>
+struct class_traits<boost::multi_index_container<Args...>> : detail::boost_class_traits {};
+
 } // namespace remanence

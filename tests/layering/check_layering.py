@@ -25,6 +25,7 @@ PUBLIC_HEADER_LAYER = {
     "remanence/latency_histogram.hpp": "base",
     "remanence/inspect.hpp": "inspect",
     "remanence/versions.hpp": "inspect",
+    "remanence/types/class_traits.hpp": "types",
     "remanence/types/layout_number.hpp": "types",
     # How hash tables lay out their elements: objects are made by the same.
     "remanence/containers/detail/hash_bytes.hpp": "objects",

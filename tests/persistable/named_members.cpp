@@ -1,6 +1,7 @@
 // Structs whose members' names are asked for, under options that keep the compiler from knowing that addresses are not null.
 
 #include <remanence/remanence.hpp>
+#include <remanence/types/reflect.hpp>
 
 namespace rem = remanence;
 
@@ -18,4 +19,6 @@ struct with_bits {
 rem::multimap<rem::string, address>& book_of(rem::heap& heap) {
     return heap.root<rem::multimap<rem::string, address>>("book");
 }
+static_assert(rem::reflect<address>.member_count == 3 && rem::reflect<with_bits>.kind == rem::type_kind_of::members);
+static_assert(rem::reflect<rem::string>.kind == rem::type_kind_of::container);
 with_bits& bits_of(rem::heap& heap) { return heap.root<with_bits>("bits"); }

@@ -96,6 +96,27 @@ private:
     int number_ = 0;
 };
 
+/// What its traits have is all that is known of it.
+template <class T, class Alloc = rem::allocator<T>>
+class box {
+public:
+    using allocator_type = Alloc;
+    box() = default;
+    box(const box&);
+
+private:
+    T* value_ = nullptr;
+};
+
+} // namespace refused
+
+template <class T, class Alloc>
+struct remanence::class_traits<refused::box<T, Alloc>> {
+    using parts = type_list<T>;
+};
+
+namespace refused {
+
 void store(rem::heap& heap, int& x);
 void store(rem::heap& heap, int& x) {
     heap.root<with_text>("root");                            // basic_string<char|a container that takes its memory from
@@ -134,10 +155,12 @@ void store(rem::heap& heap, int& x) {
     (void)heap.make<view_and_union>();                         // view_and_union|std::string_view, std::span
     (void)heap.make<callback_or_number>();                     // callback_or_number|pointers to functions
     (void)heap.make<over_32_members<std::string_view>>();      // over_32_members|std::string_view, std::span
+    (void)heap.make<box<with_callback>>();                     // void|pointers to functions
+    (void)heap.make<box<int, std::allocator<int>>>();          // box|a container that takes its memory from
 }
 
 // Twins that cannot be taken apart, either.
-static_assert(rem::persistable<based_on_number>);
+static_assert(rem::persistable<based_on_number> && rem::persistable<box<with_number>>);
 static_assert(rem::persistable<array_and_union>);
 static_assert(rem::persistable<over_32_members<int>>);
 

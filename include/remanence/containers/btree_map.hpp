@@ -5,10 +5,8 @@
 #include <remanence/allocator.hpp>
 #include <remanence/containers/detail/btree_container.hpp>
 #include <remanence/containers/detail/btree_layout.hpp>
-#include <remanence/containers/detail/btree_structure.hpp>
 #include <remanence/containers/detail/deduction.hpp>
 #include <remanence/containers/detail/map_interface.hpp>
-#include <remanence/types/detail/position_independent.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -158,37 +156,12 @@ btree_multimap(const btree_multimap<Key, Value, Compare, Allocator, NodeBytes>&,
     -> btree_multimap<Key, Value, Compare, Allocator, NodeBytes>; // of a copy or a move
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_self_contained<btree_map<Key, Value, Compare, Allocator, NodeBytes>> : std::true_type {};
+struct class_traits<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_map_class_traits<btree_map<Key, Value, Compare, Allocator, NodeBytes>, Key, Value, Compare,
+                                     Allocator, NodeBytes> {};
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_self_contained<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>> : std::true_type {};
+struct class_traits<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
+    : detail::btree_map_class_traits<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>, Key, Value, Compare,
+                                     Allocator, NodeBytes> {};
 
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
-    : std::type_identity<detail::type_list<Key, Value, Compare>> {};
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
-    : std::type_identity<detail::type_list<Key, Value, Compare>> {};
-
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::structure_of<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
-    : detail::btree_structure<btree_map<Key, Value, Compare, Allocator, NodeBytes>> {};
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::structure_of<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
-    : detail::btree_structure<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>> {};
-
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::class_contents<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
-    : detail::btree_fingerprint<std::pair<const Key, Value>, NodeBytes, Key, Value, Compare> {};
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::class_contents<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
-    : detail::btree_fingerprint<std::pair<const Key, Value>, NodeBytes, Key, Value, Compare> {};
-
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::shape_of<btree_map<Key, Value, Compare, Allocator, NodeBytes>>
-    : detail::btree_shape<std::pair<const Key, Value>, NodeBytes, detail::mapped_offset_v<Key, Value>> {};
-template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::shape_of<btree_multimap<Key, Value, Compare, Allocator, NodeBytes>>
-    : detail::btree_shape<std::pair<const Key, Value>, NodeBytes, detail::mapped_offset_v<Key, Value>> {};
 } // namespace remanence

@@ -43,9 +43,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/containers/detail/btree_container.hpp>
 #include <remanence/containers/detail/btree_layout.hpp>
-#include <remanence/containers/detail/btree_structure.hpp>
 #include <remanence/containers/detail/deduction.hpp>
-#include <remanence/types/detail/position_independent.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -150,35 +148,12 @@ btree_multiset(const btree_multiset<Key, Compare, Allocator, NodeBytes>&, const 
     -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // of a copy or a move
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_self_contained<btree_set<Key, Compare, Allocator, NodeBytes>> : std::true_type {};
+struct class_traits<btree_set<Key, Compare, Allocator, NodeBytes>>
+    : detail::btree_set_class_traits<btree_set<Key, Compare, Allocator, NodeBytes>, Key, Compare, Allocator,
+                                     NodeBytes> {};
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::is_known_self_contained<btree_multiset<Key, Compare, Allocator, NodeBytes>> : std::true_type {};
+struct class_traits<btree_multiset<Key, Compare, Allocator, NodeBytes>>
+    : detail::btree_set_class_traits<btree_multiset<Key, Compare, Allocator, NodeBytes>, Key, Compare, Allocator,
+                                     NodeBytes> {};
 
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<btree_set<Key, Compare, Allocator, NodeBytes>>
-    : std::type_identity<detail::type_list<Key, Compare>> {};
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<btree_multiset<Key, Compare, Allocator, NodeBytes>>
-    : std::type_identity<detail::type_list<Key, Compare>> {};
-
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::structure_of<btree_set<Key, Compare, Allocator, NodeBytes>>
-    : detail::btree_structure<btree_set<Key, Compare, Allocator, NodeBytes>> {};
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::structure_of<btree_multiset<Key, Compare, Allocator, NodeBytes>>
-    : detail::btree_structure<btree_multiset<Key, Compare, Allocator, NodeBytes>> {};
-
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::class_contents<btree_set<Key, Compare, Allocator, NodeBytes>>
-    : detail::btree_fingerprint<Key, NodeBytes, Key, Compare> {};
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::class_contents<btree_multiset<Key, Compare, Allocator, NodeBytes>>
-    : detail::btree_fingerprint<Key, NodeBytes, Key, Compare> {};
-
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::shape_of<btree_set<Key, Compare, Allocator, NodeBytes>> : detail::btree_shape<Key, NodeBytes, 0> {};
-template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
-struct detail::shape_of<btree_multiset<Key, Compare, Allocator, NodeBytes>> : detail::btree_shape<Key, NodeBytes, 0> {};
 } // namespace remanence

@@ -6,10 +6,8 @@
 #include <remanence/containers/detail/deduction.hpp>
 #include <remanence/containers/detail/hash_container.hpp>
 #include <remanence/containers/detail/hash_layout.hpp>
-#include <remanence/containers/detail/hash_structure.hpp>
 #include <remanence/containers/detail/map_interface.hpp>
 #include <remanence/containers/seeded_hash.hpp>
-#include <remanence/types/detail/position_independent.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -113,21 +111,10 @@ hash_map(const hash_map<Key, Value, Hash, KeyEqual, Allocator>&, const std::type
     -> hash_map<Key, Value, Hash, KeyEqual, Allocator>; // of a copy or a move
 
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
-struct detail::is_known_self_contained<hash_map<Key, Value, Hash, KeyEqual, Allocator>> : std::true_type {};
-template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
-    : std::type_identity<detail::type_list<Key, Value, Hash, KeyEqual>> {};
-template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
-struct detail::structure_of<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
-    : detail::hash_structure<hash_map<Key, Value, Hash, KeyEqual, Allocator>> {};
-
-template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
-struct detail::class_contents<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
-    : detail::hash_fingerprint<std::pair<const Key, Value>, Key, Value, Hash, KeyEqual> {};
-
-template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
-struct detail::shape_of<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
-    : detail::hash_shape<std::pair<const Key, Value>, detail::mapped_offset_v<Key, Value>> {};
+struct class_traits<hash_map<Key, Value, Hash, KeyEqual, Allocator>>
+    : detail::hash_class_traits<hash_map<Key, Value, Hash, KeyEqual, Allocator>, Allocator, std::pair<const Key, Value>,
+                                Key, Value, Hash, KeyEqual> {
+    struct shape : detail::hash_shape<std::pair<const Key, Value>, detail::mapped_offset_v<Key, Value>> {};
+};
 
 } // namespace remanence

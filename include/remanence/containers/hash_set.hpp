@@ -46,9 +46,7 @@
 #include <remanence/containers/detail/deduction.hpp>
 #include <remanence/containers/detail/hash_container.hpp>
 #include <remanence/containers/detail/hash_layout.hpp>
-#include <remanence/containers/detail/hash_structure.hpp>
 #include <remanence/containers/seeded_hash.hpp>
-#include <remanence/types/detail/position_independent.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -128,20 +126,9 @@ hash_set(const hash_set<Key, Hash, KeyEqual, Allocator>&, const std::type_identi
     -> hash_set<Key, Hash, KeyEqual, Allocator>; // of a copy or a move
 
 template <class Key, class Hash, class KeyEqual, class Allocator>
-struct detail::is_known_self_contained<hash_set<Key, Hash, KeyEqual, Allocator>> : std::true_type {};
-template <class Key, class Hash, class KeyEqual, class Allocator>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<hash_set<Key, Hash, KeyEqual, Allocator>>
-    : std::type_identity<detail::type_list<Key, Hash, KeyEqual>> {};
-template <class Key, class Hash, class KeyEqual, class Allocator>
-struct detail::structure_of<hash_set<Key, Hash, KeyEqual, Allocator>>
-    : detail::hash_structure<hash_set<Key, Hash, KeyEqual, Allocator>> {};
-
-template <class Key, class Hash, class KeyEqual, class Allocator>
-struct detail::class_contents<hash_set<Key, Hash, KeyEqual, Allocator>>
-    : detail::hash_fingerprint<Key, Key, Hash, KeyEqual> {};
-
-template <class Key, class Hash, class KeyEqual, class Allocator>
-struct detail::shape_of<hash_set<Key, Hash, KeyEqual, Allocator>> : detail::hash_shape<Key, 0> {};
+struct class_traits<hash_set<Key, Hash, KeyEqual, Allocator>>
+    : detail::hash_class_traits<hash_set<Key, Hash, KeyEqual, Allocator>, Allocator, Key, Key, Hash, KeyEqual> {
+    struct shape : detail::hash_shape<Key, 0> {};
+};
 
 } // namespace remanence

@@ -99,44 +99,24 @@ std::size_t erase_if(basic_packed_multimap<Allocator>& from, Predicate predicate
     return detail::erase_one_by_one(from, predicate);
 }
 
-template <class Allocator>
-struct detail::known_class<basic_packed_map<Allocator>> {
-    using parts = type_list<typename packed_tree<Allocator>::type>;
-};
-template <class Allocator>
-struct detail::known_class<basic_packed_multimap<Allocator>> {
-    using parts = type_list<typename packed_tree<Allocator>::type>;
-};
-template <class Allocator>
-struct detail::is_known_self_contained<basic_packed_map<Allocator>> : std::true_type {};
-template <class Allocator>
-struct detail::is_known_self_contained<basic_packed_multimap<Allocator>> : std::true_type {};
-template <class Allocator>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<basic_packed_map<Allocator>> : std::type_identity<detail::type_list<>> {};
-template <class Allocator>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<basic_packed_multimap<Allocator>> : std::type_identity<detail::type_list<>> {
-};
-template <class Allocator>
-struct detail::structure_of<basic_packed_map<Allocator>> : detail::packed_structure<basic_packed_map<Allocator>> {};
-template <class Allocator>
-struct detail::structure_of<basic_packed_multimap<Allocator>>
-    : detail::packed_structure<basic_packed_multimap<Allocator>> {};
-
 namespace detail {
-/// Its leaves' layout, and that of the tree above them.
-template <class Allocator>
-struct packed_fingerprint {
+template <class Container, class Allocator>
+struct packed_class_traits : packed_structure<Container> {
+    using parts = type_list<typename packed_tree<Allocator>::type>;
+    static constexpr bool k_is_position_independent = is_kept_by_distance_v<Allocator>;
+    static constexpr bool k_is_self_contained = true;
+    /// The layout of its leaves, before that of the tree above them.
     static void write(structure_writer& out) {
         out.text(" packed " + std::to_string(k_packed_layout));
-        write_list<typename packed_tree<Allocator>::type>(out, " <", ">");
+        write_parts(out, parts());
     }
 };
 } // namespace detail
 template <class Allocator>
-struct detail::class_contents<basic_packed_map<Allocator>> : detail::packed_fingerprint<Allocator> {};
+struct class_traits<basic_packed_map<Allocator>> : detail::packed_class_traits<basic_packed_map<Allocator>, Allocator> {
+};
 template <class Allocator>
-struct detail::class_contents<basic_packed_multimap<Allocator>> : detail::packed_fingerprint<Allocator> {};
+struct class_traits<basic_packed_multimap<Allocator>>
+    : detail::packed_class_traits<basic_packed_multimap<Allocator>, Allocator> {};
 
 } // namespace remanence

@@ -5,7 +5,6 @@
 
 #include <remanence/allocator.hpp>
 #include <remanence/containers/detail/between_heaps.hpp>
-#include <remanence/containers/detail/standard_shapes.hpp>
 
 #include <compare>
 #include <concepts>

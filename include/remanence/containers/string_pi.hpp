@@ -574,8 +574,7 @@ public:
     }
 
 private:
-    friend struct detail::structure_of<basic_string_pi>;
-    friend struct detail::memory_outside<basic_string_pi>;
+    friend struct class_traits<basic_string_pi>;
 
     // The layout is part of what programs store. Long: the distance from raw_ to the block; the size; the capacity,
     // which the block exceeds by one, and the highest bit set. Short: the characters; in the last byte how many more
@@ -854,41 +853,26 @@ std::size_t erase(basic_string_pi<Allocator>& from, char character) {
 }
 
 template <class Allocator>
-struct detail::is_known_self_contained<basic_string_pi<Allocator>> : std::true_type {};
-template <class Allocator>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<basic_string_pi<Allocator>> : std::type_identity<detail::type_list<>> {};
+struct class_traits<basic_string_pi<Allocator>> {
+    using parts = type_list<>;
+    static constexpr bool k_is_position_independent = detail::is_kept_by_distance_v<Allocator>;
+    static constexpr bool k_is_self_contained = true;
+    static constexpr bool k_is_plain_key = true;
+    static std::string_view layout() { return " string 1"; }
+    struct shape : detail::shape_with<detail::shape_kind::text_by_link,
+                                      detail::allocator_bytes_v<detail::kept_allocator<Allocator>>> {};
 
-template <class Allocator>
-struct detail::structure_of<basic_string_pi<Allocator>> {
-    static constexpr bool k_exists = true;
-    static structure_result check(const basic_string_pi<Allocator>& text, block_survey& survey) {
+    static detail::structure_result check(const basic_string_pi<Allocator>& text, detail::block_survey& survey) {
         if (text.size() > text.capacity())
-            return structure_fault{&text, "a string_pi that is longer than its memory"};
+            return detail::structure_fault{&text, "a string_pi that is longer than its memory"};
         if (text.is_long() && !survey.is_block(text.data(), text.capacity() + 1))
-            return structure_fault{&text, "a string_pi whose link leads to no block of its size"};
+            return detail::structure_fault{&text, "a string_pi whose link leads to no block of its size"};
         return {};
     }
-};
-template <class Allocator>
-struct detail::memory_outside<basic_string_pi<Allocator>> {
     [[gnu::always_inline]] static void fetch(const basic_string_pi<Allocator>& text) noexcept {
         if (text.is_long())
-            fetch_ahead(text.data(), text.size());
+            detail::fetch_ahead(text.data(), text.size());
     }
-};
-template <class Allocator>
-inline constexpr bool detail::is_plain_key_v<basic_string_pi<Allocator>> = true;
-
-template <class Allocator>
-struct detail::shape_of<basic_string_pi<Allocator>>
-    : detail::shape_with<detail::shape_kind::text_by_link,
-                         detail::allocator_bytes_v<detail::kept_allocator<Allocator>>> {};
-
-/// Its name, size and alignment, and the number of its layout.
-template <class Allocator>
-struct detail::class_contents<basic_string_pi<Allocator>> {
-    static void write(structure_writer& out) { out.text(" string 1"); }
 };
 
 } // namespace remanence

@@ -813,45 +813,29 @@ std::size_t erase(vector_pi<T, Allocator>& from, const Value& value) {
 }
 
 template <class T, class Allocator>
-struct detail::is_known_self_contained<vector_pi<T, Allocator>> : std::true_type {};
-template <class T, class Allocator>
-    requires detail::is_kept_by_distance_v<Allocator>
-struct detail::position_independent_parts<vector_pi<T, Allocator>> : std::type_identity<detail::type_list<T>> {};
+struct class_traits<vector_pi<T, Allocator>> {
+    using parts = type_list<T>;
+    static constexpr bool k_is_position_independent = detail::is_kept_by_distance_v<Allocator>;
+    static constexpr bool k_is_self_contained = true;
+    static std::string_view layout() { return " vector 1"; }
+    struct shape : detail::shape_with<detail::shape_kind::linked_block,
+                                      detail::allocator_bytes_v<detail::kept_allocator<Allocator>>,
+                                      detail::allocator_bytes_v<detail::kept_allocator<Allocator>> + 8> {};
 
-template <class T, class Allocator>
-struct detail::structure_of<vector_pi<T, Allocator>> {
-    static constexpr bool k_exists = true;
-    static structure_result check(const vector_pi<T, Allocator>& all, block_survey& survey) {
+    static detail::structure_result check(const vector_pi<T, Allocator>& all, detail::block_survey& survey) {
         if (all.size() > all.capacity() || all.capacity() > all.max_size())
-            return structure_fault{&all, "a vector_pi with more elements than memory"};
+            return detail::structure_fault{&all, "a vector_pi with more elements than memory"};
         if (all.capacity() != 0 && !survey.is_block(all.data(), all.capacity() * sizeof(T)))
-            return structure_fault{&all, "a vector_pi whose link leads to no block of its size"};
-        structure_result found;
-        if constexpr (has_structure<T>()) {
+            return detail::structure_fault{&all, "a vector_pi whose link leads to no block of its size"};
+        detail::structure_result found;
+        if constexpr (detail::has_structure<T>()) {
             for (auto each = all.begin(); each != all.end() && !found; ++each)
-                found = check_structure(*each, survey);
+                found = detail::check_structure(*each, survey);
         }
         return found;
     }
-};
-
-template <class T, class Allocator>
-struct detail::memory_outside<vector_pi<T, Allocator>> {
     [[gnu::always_inline]] static void fetch(const vector_pi<T, Allocator>& all) noexcept {
-        fetch_ahead(all.data(), all.size() * sizeof(T));
-    }
-};
-
-template <class T, class Allocator>
-struct detail::shape_of<vector_pi<T, Allocator>>
-    : detail::shape_with<detail::shape_kind::linked_block, detail::allocator_bytes_v<detail::kept_allocator<Allocator>>,
-                         detail::allocator_bytes_v<detail::kept_allocator<Allocator>> + 8> {};
-
-template <class T, class Allocator>
-struct detail::class_contents<vector_pi<T, Allocator>> {
-    static void write(structure_writer& out) {
-        write_list<T>(out, " <", ">");
-        out.text(" vector 1");
+        detail::fetch_ahead(all.data(), all.size() * sizeof(T));
     }
 };
 

@@ -5,6 +5,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/types/detail/aggregate.hpp>
 #include <remanence/types/detail/construct.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -54,8 +55,8 @@ consteval bool hides_memory() {
         return false;
     } else if constexpr (std::is_trivially_copyable_v<object>) {
         return false;
-    } else if constexpr (known_template<object>::k_kind != composition::plain) {
-        return any_hides_memory<IsMadeAnew, object, Seen...>(typename known_template<object>::parts());
+    } else if constexpr (holds_parts_v<object>) {
+        return any_hides_memory<IsMadeAnew, object, Seen...>(typename class_traits<object>::parts());
     } else if constexpr (is_aware && !IsMadeAnew) {
         return true;
     } else if constexpr (container_like<object> && is_aware == IsMadeAnew) {
@@ -81,8 +82,8 @@ consteval bool can_be_copied() {
         return false;
     } else if constexpr (!std::is_class_v<object>) {
         return true;
-    } else if constexpr (known_template<object>::k_kind != composition::plain) {
-        return all_can_be_copied<object, Seen...>(typename known_template<object>::parts());
+    } else if constexpr (holds_parts_v<object>) {
+        return all_can_be_copied<object, Seen...>(typename class_traits<object>::parts());
     } else if constexpr (container_like<object>) {
         return can_be_copied<typename object::value_type, object, Seen...>();
     } else if constexpr (std::uses_allocator_v<object, allocator<std::byte>>) {

@@ -307,7 +307,7 @@ public:
 
 private:
     friend class fragile_reference<T, Trait>;
-    friend struct detail::structure_of<fragile>;
+    friend struct class_traits<fragile>;
 
     [[nodiscard]] static std::string serialised(const T& value) { return detail::bytes_of<Trait>(value); }
     [[nodiscard]] std::string_view stored() const noexcept { return bytes_; }
@@ -369,27 +369,7 @@ template <class U, class T, class Trait>
     return detail::compare_as_values<std::greater_equal<>>(a, b);
 }
 
-template <class T, class Trait>
-inline constexpr bool enable_persistable<fragile<T, Trait>> = true;
-
 namespace detail {
-
-template <class T, class Trait>
-struct is_known_self_contained<fragile<T, Trait>> : std::true_type {};
-template <class T, class Trait>
-struct position_independent_parts<fragile<T, Trait>> : position_independent_parts<string_pi> {};
-
-/// Its link, not whether the bytes parse: traits are the program's, and may ask the heap for memory, which a check must not.
-template <class T, class Trait>
-struct structure_of<fragile<T, Trait>> {
-    static constexpr bool k_exists = true;
-    static structure_result check(const fragile<T, Trait>& element, block_survey& survey) {
-        structure_result found = check_structure(element.bytes_, survey);
-        if (found)
-            found->what = "a fragile element, stored as " + found->what;
-        return found;
-    }
-};
 
 /// The members of a value, and of theirs, as long as these are serialised one after the other.
 template <class T>
@@ -406,22 +386,31 @@ void write_serialised_structure(structure_writer& out) {
         out.plain(typeid(T));
 }
 
-template <class T, class Trait>
-struct shape_of<fragile<T, Trait>>
-    : shape_with<shape_kind::serialised, allocator_bytes_v<kept_allocator<allocator<char>>>> {};
+} // namespace detail
 
-/// Its name, size and alignment, the number of its format, and what is serialised where the library's trait does it.
 template <class T, class Trait>
-struct class_contents<fragile<T, Trait>> {
-    static void write(structure_writer& out) {
+struct class_traits<fragile<T, Trait>> {
+    using parts = type_list<>;
+    static constexpr bool k_is_position_independent = true;
+    static constexpr bool k_is_self_contained = true;
+    struct shape : detail::shape_with<detail::shape_kind::serialised,
+                                      detail::allocator_bytes_v<detail::kept_allocator<allocator<char>>>> {};
+
+    /// The number of its format, and what is serialised where the library's trait does it.
+    static void write(detail::structure_writer& out) {
         out.text(" fragile 1");
         if constexpr (std::is_same_v<Trait, serialize_trait<T>>) {
-            static constexpr write_type k_type = &write_serialised_structure<T>;
+            static constexpr detail::write_type k_type = &detail::write_serialised_structure<T>;
             out.list(" ", &k_type, 1, "");
         }
     }
+    /// Its link, not whether the bytes parse: traits are the program's, and may ask the heap for memory, which a check must not.
+    static detail::structure_result check(const fragile<T, Trait>& element, detail::block_survey& survey) {
+        detail::structure_result found = detail::check_structure(element.bytes_, survey);
+        if (found)
+            found->what = "a fragile element, stored as " + found->what;
+        return found;
+    }
 };
-
-} // namespace detail
 
 } // namespace remanence

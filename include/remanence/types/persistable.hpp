@@ -3,12 +3,11 @@
 // What lies in a heap is found by another process, perhaps of another program: so nothing in it may lead out of it, to
 // malloc's memory, code, statics, threads or files. A type is looked into as far as it can be: arrays, aggregates, and the
 // templates of the standard library, with all that they are made of. A container is judged by its allocator and its elements,
-// and if that is one of the standard library, of Boost or of ours, that is all. Other classes hide their members; they are
+// and if that is one of the standard library, of Boost, or one with class_traits, that is all. Other classes hide their members; they are
 // taken when their bytes are all there is to them (trivially copyable, and assignable), and else refused until you vouch for
 // them. Aggregates that cannot be taken apart (bases with members, unions, more than 32 members) are such classes, but what
 // each initialiser of theirs stands for is judged, if there are no more than 256: so bases and members are, but of a union
 // the first member only.
-//
 //
 //     template <>
 //     inline constexpr bool remanence::enable_persistable<my::account> = true;
@@ -19,32 +18,20 @@
 
 #include <remanence/allocator.hpp>
 #include <remanence/types/detail/aggregate.hpp>
-#include <remanence/types/detail/parts.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 
 #include <algorithm>
-#include <any>
 #include <array>
-#include <atomic>
-#include <coroutine>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <functional>
-#include <initializer_list>
 #include <iosfwd>
-#include <memory>
-#include <source_location>
-#include <span>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
-#include <typeindex>
+#include <typeinfo>
 #include <utility>
-
-#if defined(_GLIBCXX_DEBUG)
-#include <vector> // and with it the bases of what is checked
-#endif
 
 namespace remanence {
 
@@ -55,29 +42,6 @@ inline constexpr bool enable_persistable = false;
 
 namespace detail {
 
-/// Why a type cannot be stored; k_refusals has the sentences.
-enum class unfit : std::uint8_t {
-    nothing, // it can be
-    reference,
-    code,
-    virtual_functions,
-    lock,
-    thread,
-    result_of_thread,
-    stream,
-    type_erased,
-    shared_ownership,
-    deleted_by_malloc,
-    view,
-    static_object,
-    memory_resource,
-    other_memory,
-    empty_is_static,
-    mixes_heaps,
-    linked_by_iterators,
-    hidden,
-};
-
 /// `Part` is the type that is to blame.
 template <unfit Why, class Part>
 struct verdict {
@@ -85,64 +49,6 @@ struct verdict {
     using part = Part;
 };
 using fit = verdict<unfit::nothing, void>;
-
-template <unfit Why>
-struct refused {
-    static constexpr unfit k_why = Why;
-};
-
-/// Classes that are known by name. Members k_why or parts, or neither.
-template <class T>
-struct known_class {};
-template <class T>
-    requires has_known_parts_v<T>
-struct known_class<T> {
-    using parts = known_parts<T>;
-};
-template <class T>
-struct known_class<std::atomic<T>> {
-    using parts = type_list<T>;
-};
-template <class T>
-struct known_class<allocator<T>> {
-    using parts = type_list<>;
-};
-template <class T, class Deleter>
-struct known_class<std::unique_ptr<T, Deleter>> {
-    using parts = type_list<typename std::unique_ptr<T, Deleter>::pointer, Deleter>;
-};
-template <class T>
-struct known_class<std::default_delete<T>> : refused<unfit::deleted_by_malloc> {};
-template <class T>
-struct known_class<std::shared_ptr<T>> : refused<unfit::shared_ownership> {};
-template <class T>
-struct known_class<std::weak_ptr<T>> : refused<unfit::shared_ownership> {};
-template <class Signature>
-struct known_class<std::function<Signature>> : refused<unfit::type_erased> {};
-template <>
-struct known_class<std::atomic_flag> {
-    using parts = type_list<>;
-};
-template <>
-struct known_class<std::any> : refused<unfit::type_erased> {};
-template <class T>
-struct known_class<std::reference_wrapper<T>> : refused<unfit::reference> {};
-template <class Char, class Traits>
-struct known_class<std::basic_string_view<Char, Traits>> : refused<unfit::view> {};
-template <class T, std::size_t Extent>
-struct known_class<std::span<T, Extent>> : refused<unfit::view> {};
-template <class T>
-struct known_class<std::initializer_list<T>> : refused<unfit::view> {};
-template <class Promise>
-struct known_class<std::coroutine_handle<Promise>> : refused<unfit::type_erased> {};
-template <>
-struct known_class<std::type_index> : refused<unfit::static_object> {};
-template <>
-struct known_class<std::source_location> : refused<unfit::static_object> {};
-template <>
-struct known_class<std::error_code> : refused<unfit::static_object> {};
-template <>
-struct known_class<std::error_condition> : refused<unfit::static_object> {};
 
 // Classes that are known by what they can do, so that their headers need not be included.
 
@@ -203,15 +109,12 @@ constexpr bool is_lock_of_c() {
     return false;
 }
 
-/// Whether its members are what its interface says: of a standard or Boost container, or one of ours, and not of a class that
-/// only has their names, by inheritance for instance.
+/// Whether its members are what its interface says: of a standard or Boost container, and not of a class that only has their
+/// names, by inheritance for instance.
 template <class T>
 constexpr bool is_of_known_library() {
-    constexpr std::string_view k_ours = "remanence::";
     const std::string_view name = name_of_class<T>();
-    return name.starts_with("std::") || name.starts_with("boost::") ||
-           (name.starts_with(k_ours) && name.find("::", k_ours.size()) == name.npos &&
-            requires { typename T::allocator_type; });
+    return name.starts_with("std::") || name.starts_with("boost::");
 }
 
 /// Containers that point at a static of the program when they are empty.
@@ -270,15 +173,37 @@ auto judge_all(type_list<First, Rest...>, type_list<Open...> open) {
         return decltype(judge_all(type_list<Rest...>(), open))();
 }
 
-template <class T, class... Open>
-auto judge_container() {
-    using value = decltype(judge<typename T::value_type, Open...>());
-    if constexpr (is_empty_a_static<T>())
-        return verdict<unfit::empty_is_static, T>();
+/// Whether the memory of its elements is the heap's, if it has an allocator.
+template <class T>
+auto judge_memory() {
+    if constexpr (!requires { typename T::allocator_type; })
+        return fit();
     else if constexpr (requires(const typename T::allocator_type& alloc) { alloc.resource(); })
         return verdict<unfit::memory_resource, T>();
     else if constexpr (!heap_allocator<typename T::allocator_type>)
         return verdict<unfit::other_memory, T>();
+    else
+        return fit();
+}
+
+/// By the parts that class_traits<T> has.
+template <class T, class... Open>
+auto judge_parts() {
+    using memory = decltype(judge_memory<T>());
+    if constexpr (memory::k_why != unfit::nothing)
+        return memory();
+    else
+        return decltype(judge_all(typename class_traits<T>::parts(), type_list<Open...>()))();
+}
+
+template <class T, class... Open>
+auto judge_container() {
+    using memory = decltype(judge_memory<T>());
+    using value = decltype(judge<typename T::value_type, Open...>());
+    if constexpr (is_empty_a_static<T>())
+        return verdict<unfit::empty_is_static, T>();
+    else if constexpr (memory::k_why != unfit::nothing)
+        return memory();
     else if constexpr (is_mixing_heaps<T>())
         return verdict<unfit::mixes_heaps, T>();
     else if constexpr (value::k_why != unfit::nothing)
@@ -401,10 +326,10 @@ template <class T, class... Open>
 auto judge_class() {
     if constexpr (is_linked_by_iterators<T>())
         return verdict<unfit::linked_by_iterators, T>();
-    else if constexpr (requires { known_class<T>::k_why; })
-        return verdict<known_class<T>::k_why, T>();
-    else if constexpr (requires { typename known_class<T>::parts; })
-        return decltype(judge_all(typename known_class<T>::parts(), type_list<Open...>()))();
+    else if constexpr (requires { class_traits<T>::k_why; })
+        return verdict<class_traits<T>::k_why, T>();
+    else if constexpr (requires { typename class_traits<T>::parts; })
+        return decltype(judge_parts<T, Open...>())();
     else if constexpr (std::is_base_of_v<std::ios_base, T>)
         return verdict<unfit::stream, T>();
     else if constexpr (std::is_polymorphic_v<T>)

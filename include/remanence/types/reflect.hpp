@@ -18,103 +18,6 @@
 
 namespace remanence {
 
-namespace detail {
-
-template <class Signature>
-struct bases_in;
-template <class... Bases>
-struct bases_in<void(Bases...)> {
-    static constexpr std::size_t k_count = sizeof...(Bases);
-    static constexpr write_type k_types[sizeof...(Bases) + 1] = {&write_structure<Bases>..., nullptr};
-    template <class T>
-    static void locate(std::uintptr_t place, const volatile void** into) {
-        const T* const object = reinterpret_cast<const T*>(place);
-        static_cast<void>(object); // there may be no base
-        static_cast<void>(into);
-        ((*into++ = static_cast<const Bases*>(object)), ...);
-    }
-    template <class Visit>
-    static constexpr void visit(Visit& visitor) {
-        (visitor.template take<Bases>(std::string_view()), ...);
-        static_cast<void>(visitor); // there may be no base
-    }
-};
-
-/// Does nothing; names the part of the library that tells how such classes changed, so that their programs have it.
-void tell_changes_of_classes() noexcept;
-
-/// What REM_REFLECT makes its friend.
-struct reflect_access {
-    /// Not by what a base says.
-    template <class T>
-    static consteval bool is_reflected() {
-        if constexpr (requires(T& object) { object.rem_reflect_self_(); })
-            return std::is_same_v<decltype(std::declval<T&>().rem_reflect_self_()), T&>;
-        else
-            return false;
-    }
-    /// Calls `visitor.take<M>(name)` for each of its bases and members.
-    template <class T, class Visit>
-    static constexpr void visit(Visit& visitor) {
-        T::rem_reflect_bases_::visit(visitor);
-        T::rem_reflect_members_(visitor);
-    }
-    template <class T>
-    struct members {
-        using bases = typename T::rem_reflect_bases_;
-        struct counter {
-            std::size_t count = 0;
-            std::size_t bytes = 0;
-            template <class M>
-            constexpr void take(std::string_view name) {
-                ++count;
-                bytes += name.size();
-            }
-        };
-        static consteval counter measure() {
-            counter all;
-            T::rem_reflect_members_(all);
-            return all;
-        }
-        static constexpr std::size_t k_count = bases::k_count + measure().count;
-        static constexpr bool k_is_own = true;
-        struct table {
-            packed_names<k_count + 1, measure().bytes> names;
-            std::array<write_type, k_count + 1> types = {};
-            std::size_t count = 0;
-            std::size_t bytes = 0;
-            template <class M>
-            constexpr void take(std::string_view name) {
-                for (const char c : name)
-                    names.text[bytes++] = c;
-                types[count] = &write_structure<M>;
-                names.ends[count++] = static_cast<std::uint32_t>(bytes);
-            }
-        };
-        static consteval table make() {
-            table made;
-            for (; made.count != bases::k_count; ++made.count) // their names are those of their types
-                made.types[made.count] = bases::k_types[made.count];
-            T::rem_reflect_members_(made);
-            return made;
-        }
-        static constexpr table k_made = make();
-        static constexpr const auto& k_names = k_made.names;
-        static constexpr const auto& k_types = k_made.types;
-        static void locate(std::uintptr_t place, const volatile void** into) {
-            tell_changes_of_classes();
-            bases::template locate<T>(place, into);
-            T::rem_reflect_places_(*reinterpret_cast<const T*>(place), into + bases::k_count);
-        }
-    };
-};
-
-template <class T>
-    requires(std::is_class_v<T> && reflect_access::is_reflected<T>())
-struct shape_of<T> : shape_of_members<reflect_access::members<T>> {};
-
-} // namespace detail
-
 // NOLINTBEGIN(bugprone-macro-parentheses,cppcoreguidelines-macro-usage)
 // clang-format off
 #define REM_REFLECT_PARENS_ ()
@@ -247,23 +150,29 @@ template <class T>
 const reflection& reflection_of();
 
 template <class T>
-constexpr const member_table* members_table() {
-    if constexpr (has_shape<T>) {
-        return shape_of<T>::k_shape.members;
-    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
-        if constexpr (aggregate_shape_v<T>.obstacle == aggregate_obstacle::none && aggregate_shape_v<T>.members != 0)
-            return &members_of<T, structure_of_member>::k_table;
-    }
-    return nullptr;
+consteval bool has_member_table() {
+    if constexpr (has_shape_v<T>)
+        return shape_of<T>().kind == shape_kind::members;
+    else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
+        return aggregate_shape_v<T>.obstacle == aggregate_obstacle::none && aggregate_shape_v<T>.members != 0;
+    else
+        return false;
+}
+/// Precondition: it has one.
+template <class T>
+consteval const member_table& table_of_members() {
+    if constexpr (has_shape_v<T>)
+        return *shape_of<T>().members;
+    else
+        return members_of<T, structure_of_member>::k_table;
 }
 
 template <class T>
 consteval std::size_t count_of_bases() {
-    if constexpr (std::is_class_v<T>) {
-        if constexpr (reflect_access::is_reflected<T>())
-            return reflect_access::members<T>::bases::k_count;
-    }
-    return 0;
+    if constexpr (reflect_access::is_reflected<T>())
+        return reflect_access::members<T>::bases::k_count;
+    else
+        return 0;
 }
 
 template <class T>
@@ -277,13 +186,16 @@ constexpr reflection describe() {
         made.is_position_independent = is_position_independent_v<T>;
         made.is_empty = std::is_empty_v<T>;
         made.layout_number = layout_number<T>;
-        made.members_ = members_table<T>();
         made.base_count = count_of_bases<T>();
+        if constexpr (has_member_table<T>()) {
+            made.members_ = &table_of_members<T>();
+            made.member_count = made.members_->count;
+        }
+        if (has_member_table<T>() || made.is_empty)
+            made.kind = type_kind_of::members;
     }
-    if (made.members_ != nullptr)
-        made.member_count = made.members_->count;
-    if constexpr (has_shape<T>)
-        made.shape_ = &shape_of<T>::k_shape;
+    if constexpr (has_shape_v<T>)
+        made.shape_ = &shape_of<T>();
     if constexpr (std::is_array_v<T>) {
         made.kind = type_kind_of::array;
         made.extent = std::extent_v<T>;
@@ -295,9 +207,7 @@ constexpr reflection describe() {
         made.kind = type_kind_of::enumeration;
     } else if constexpr (std::is_arithmetic_v<T>) {
         made.kind = type_kind_of::number;
-    } else if (made.members_ != nullptr || made.is_empty) {
-        made.kind = type_kind_of::members;
-    } else if (made.shape_ != nullptr) {
+    } else if (has_shape_v<T> && made.kind == type_kind_of::hidden) {
         made.kind = type_kind_of::container;
     }
     return made;

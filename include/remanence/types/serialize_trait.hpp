@@ -7,7 +7,7 @@
 
 #include <remanence/types/detail/aggregate.hpp>
 #include <remanence/types/detail/construct.hpp>
-#include <remanence/types/detail/parts.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -491,7 +491,7 @@ private:
     };
     /// The members first, then the object of them, so that bit-fields and const members get their values, too.
     template <class... Members>
-    static T read(detail::type_list<Members...>, byte_reader& in) {
+    static T read(type_list<Members...>, byte_reader& in) {
         if constexpr (sizeof...(Members) == 0)
             (void)in.take(1);
         std::tuple<member<Members>...> all{member<Members>(in)...}; // braces: in this order

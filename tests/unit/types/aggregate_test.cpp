@@ -26,7 +26,7 @@ using remanence::detail::aggregate_shape_v;
 using remanence::detail::flat_extent_v;
 using remanence::detail::member_count_v;
 using remanence::detail::member_types;
-using remanence::detail::type_list;
+using remanence::type_list;
 using remanence::detail::visit_members;
 
 struct nothing {};

@@ -1,31 +1,46 @@
-// What the fingerprint of a type says of the B-trees in it: what would make another program read their nodes wrongly.
-// Depends on the standard library only.
+// class_traits of containers that are B-trees. What they say of nodes would make another program read these wrongly. Depends on the
+// standard library only.
 #pragma once
 
 #include <remanence/containers/detail/btree_node.hpp>
+#include <remanence/containers/detail/btree_structure.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/types/detail/position_independent.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 namespace remanence::detail {
 
-template <class Value, std::size_t NodeBytes, class... Arguments>
-struct btree_fingerprint {
-    static void write(structure_writer& out) {
+template <class Container, class Allocator, std::size_t NodeBytes, class Value, class... Parts>
+struct btree_class_traits : btree_structure<Container> {
+    using parts = type_list<Parts...>;
+    static constexpr bool k_is_position_independent = is_kept_by_distance_v<Allocator>;
+    static constexpr bool k_is_self_contained = true;
+    static std::string layout() {
         using nodes = btree_nodes<Value, NodeBytes>;
-        write_list<Arguments...>(out, " <", ">");
-        out.text(" b-tree " + std::to_string(k_btree_layout) + ": " + std::to_string(nodes::k_capacity) +
-                 (nodes::k_is_inline ? " slots" : " links"));
+        return " b-tree " + std::to_string(k_btree_layout) + ": " + std::to_string(nodes::k_capacity) +
+               (nodes::k_is_inline ? " slots" : " links");
     }
 };
 
 /// `Mapped`: where the mapped value lies in an element; 0: it is a set.
 template <class Value, std::size_t NodeBytes, std::uint64_t Mapped>
-struct btree_shape
-    : shape_with<shape_kind::btree, btree_nodes<Value, NodeBytes>::k_capacity,
-                 btree_nodes<Value, NodeBytes>::k_is_inline, btree_nodes<Value, NodeBytes>::k_slots_offset,
-                 btree_nodes<Value, NodeBytes>::k_slot_bytes, btree_nodes<Value, NodeBytes>::k_children_offset,
-                 Mapped> {};
+using btree_shape =
+    shape_with<shape_kind::btree, btree_nodes<Value, NodeBytes>::k_capacity, btree_nodes<Value, NodeBytes>::k_is_inline,
+               btree_nodes<Value, NodeBytes>::k_slots_offset, btree_nodes<Value, NodeBytes>::k_slot_bytes,
+               btree_nodes<Value, NodeBytes>::k_children_offset, Mapped>;
+
+template <class Container, class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
+struct btree_map_class_traits
+    : btree_class_traits<Container, Allocator, NodeBytes, std::pair<const Key, Value>, Key, Value, Compare> {
+    struct shape : btree_shape<std::pair<const Key, Value>, NodeBytes, mapped_offset_v<Key, Value>> {};
+};
+template <class Container, class Key, class Compare, class Allocator, std::size_t NodeBytes>
+struct btree_set_class_traits : btree_class_traits<Container, Allocator, NodeBytes, Key, Key, Compare> {
+    struct shape : btree_shape<Key, NodeBytes, 0> {};
+};
 
 } // namespace remanence::detail

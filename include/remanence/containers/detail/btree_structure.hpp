@@ -13,8 +13,6 @@ namespace remanence::detail {
 
 template <class Container>
 struct btree_structure {
-    static constexpr bool k_exists = true;
-
     static structure_result check(const Container& container, block_survey& survey) {
         const auto& tree = container.tree_;
         using tree_type = std::remove_cvref_t<decltype(tree)>;

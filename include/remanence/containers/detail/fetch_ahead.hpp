@@ -2,10 +2,10 @@
 // on the standard library only.
 #pragma once
 
+#include <remanence/types/detail/known_classes.hpp>
+
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
-#include <utility>
 
 namespace remanence::detail {
 
@@ -20,17 +20,15 @@ namespace remanence::detail {
         __builtin_prefetch(begin + std::min(bytes - 1, k_line_bytes));
 }
 
-/// What an object has outside itself; most kinds nothing.
+/// What an object has outside itself; of most kinds that is nothing.
 template <class T>
-struct memory_outside {
-    [[gnu::always_inline]] static void fetch(const T&) noexcept {}
-};
-template <class A, class B>
-struct memory_outside<std::pair<A, B>> {
-    [[gnu::always_inline]] static void fetch(const std::pair<A, B>& both) noexcept {
-        memory_outside<std::remove_const_t<A>>::fetch(both.first);
-        memory_outside<std::remove_const_t<B>>::fetch(both.second);
+[[gnu::always_inline]] inline void fetch_outside(const T& object) noexcept {
+    if constexpr (requires { class_traits<T>::fetch(object); }) {
+        class_traits<T>::fetch(object);
+    } else if constexpr (is_pair_v<T>) {
+        fetch_outside(object.first);
+        fetch_outside(object.second);
     }
-};
+}
 
 } // namespace remanence::detail

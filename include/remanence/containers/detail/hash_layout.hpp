@@ -1,27 +1,31 @@
-// What the fingerprint of a type says of the hash tables in it: what would make another program read them wrongly. Depends
-// on the standard library only.
+// class_traits of containers that are hash tables. What they say of slots would make another program read these wrongly. Depends on
+// the standard library only.
 #pragma once
 
+#include <remanence/containers/detail/hash_structure.hpp>
 #include <remanence/containers/detail/hash_table.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/types/detail/position_independent.hpp>
 
+#include <cstdint>
 #include <string>
-#include <type_traits>
 
 namespace remanence::detail {
 
-template <class Value, class... Arguments>
-struct hash_fingerprint {
-    static void write(structure_writer& out) {
-        write_list<Arguments...>(out, " <", ">");
-        out.text(" hash table " + std::to_string(k_hash_layout) +
-                 (hash_block<Value>::slot::k_is_inline ? " slots" : " links"));
-    }
-};
-
 /// `Mapped`: where the mapped value lies in an element; 0: it is a set.
 template <class Value, std::uint64_t Mapped>
-struct hash_shape : shape_with<shape_kind::hash_table, hash_block<Value>::slot::k_slot_bytes,
-                               hash_block<Value>::slot::k_is_inline, hash_block<Value>::k_slot_alignment, Mapped> {};
+using hash_shape = shape_with<shape_kind::hash_table, hash_block<Value>::slot::k_slot_bytes,
+                              hash_block<Value>::slot::k_is_inline, hash_block<Value>::k_slot_alignment, Mapped>;
+
+template <class Container, class Allocator, class Value, class... Parts>
+struct hash_class_traits : hash_structure<Container> {
+    using parts = type_list<Parts...>;
+    static constexpr bool k_is_position_independent = is_kept_by_distance_v<Allocator>;
+    static constexpr bool k_is_self_contained = true;
+    static std::string layout() {
+        return " hash table " + std::to_string(k_hash_layout) +
+               (hash_block<Value>::slot::k_is_inline ? " slots" : " links");
+    }
+};
 
 } // namespace remanence::detail

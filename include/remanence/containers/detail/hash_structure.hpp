@@ -17,8 +17,6 @@ namespace remanence::detail {
 
 template <class Container>
 struct hash_structure {
-    static constexpr bool k_exists = true;
-
     static structure_result check(const Container& container, block_survey& survey) {
         return check(container.table_, survey);
     }

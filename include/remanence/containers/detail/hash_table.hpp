@@ -323,7 +323,7 @@ public:
         if (!find_likely(hash, likely))
             return;
         if constexpr (block::slot::k_is_inline)
-            memory_outside<Value>::fetch(block::value(likely));
+            detail::fetch_outside(block::value(likely));
         else
             fetch_ahead(std::addressof(block::value(likely)), sizeof(Value));
     }

@@ -15,8 +15,6 @@ namespace remanence::detail {
 
 template <class Container>
 struct packed_structure {
-    static constexpr bool k_exists = true;
-
     static structure_result check(const Container& container, block_survey& survey) {
         if (structure_result found = check_structure(container.tree_, survey))
             return found;

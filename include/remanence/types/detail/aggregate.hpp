@@ -8,6 +8,8 @@
 // many initialisers still fit behind the braces tells how many slots this one member had.
 #pragma once
 
+#include <remanence/types/class_traits.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <exception>
@@ -18,11 +20,6 @@ namespace remanence::detail {
 
 inline constexpr std::size_t k_members_max = 32;
 inline constexpr std::size_t k_slots_max = 1024; // bounds the time it takes to compile
-
-template <class... Ts>
-struct type_list {
-    static constexpr std::size_t k_size = sizeof...(Ts);
-};
 
 /// How many elements an array has over all its dimensions; 1 for other types.
 template <class T>

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 
 #include <array>
 #include <cstddef>
@@ -25,17 +26,6 @@
 namespace remanence::detail {
 
 /// How an object gets the allocator into its parts.
-enum class composition {
-    plain, ///< has no part that uses the allocator
-    aware, ///< takes the allocator in its constructors (std::uses_allocator)
-    pair,
-    tuple,
-    optional,
-    variant,
-    array,     ///< std::array
-    aggregate, ///< any other aggregate class
-};
-
 template <class T, class Alloc>
 consteval composition composition_of();
 template <class T, class Alloc>
@@ -47,36 +37,6 @@ template <class T, class Alloc>
 inline constexpr bool uses_deeply_v =
     composition_of<std::remove_cv_t<std::remove_all_extents_t<T>>, Alloc>() != composition::plain;
 
-/// The types that are taken apart by their template arguments. `k_kind` is plain for all others.
-template <class T>
-struct known_template {
-    static constexpr composition k_kind = composition::plain;
-};
-template <composition Kind, class... Parts>
-struct known_as {
-    static constexpr composition k_kind = Kind;
-    using parts = type_list<Parts...>;
-    template <class Alloc>
-    static constexpr bool uses_v = (uses_deeply_v<Parts, Alloc> || ...);
-    template <class Alloc>
-    static constexpr bool may_make_allocators_v = (may_make_allocators<Parts, Alloc>() || ...);
-    template <class Alloc>
-    static constexpr bool can_be_made_from_rvalue_v = (can_be_made_from_rvalue<Parts, Alloc>() && ...);
-};
-template <class First, class Second>
-struct known_template<std::pair<First, Second>> : known_as<composition::pair, First, Second> {};
-template <class... Elements>
-struct known_template<std::tuple<Elements...>> : known_as<composition::tuple, Elements...> {};
-template <class Value>
-struct known_template<std::optional<Value>> : known_as<composition::optional, Value> {};
-template <class... Alternatives>
-struct known_template<std::variant<Alternatives...>> : known_as<composition::variant, Alternatives...> {};
-template <class Element, std::size_t N>
-struct known_template<std::array<Element, N>> : known_as<composition::array, Element> {};
-
-/// std::pair, and those of other libraries that are known_as pairs.
-template <class T>
-inline constexpr bool is_pair_v = known_template<std::remove_cvref_t<T>>::k_kind == composition::pair;
 /// A tag that a pair's constructor takes before what the first is made of, and what the second is made of.
 template <class T>
 inline constexpr bool is_try_emplace_tag_v = false;
@@ -103,9 +63,8 @@ consteval bool can_be_taken_apart() {
 
 template <class T, class Alloc>
 consteval composition composition_of() {
-    using known = known_template<T>;
-    if constexpr (known::k_kind != composition::plain) {
-        return known::template uses_v<Alloc> ? known::k_kind : composition::plain;
+    if constexpr (holds_parts_v<T>) {
+        return any_uses_deeply<Alloc>(typename class_traits<T>::parts()) ? known_composition_v<T> : composition::plain;
     } else if constexpr (std::is_class_v<T> && std::uses_allocator_v<T, Alloc>) {
         return composition::aware;
     } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> &&
@@ -133,13 +92,12 @@ consteval bool any_may_make_allocators(type_list<Members...>) {
 template <class T, class Alloc>
 consteval bool may_make_allocators() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
-    using known = known_template<object>;
     if constexpr (std::is_reference_v<T> || !std::is_class_v<object>) {
         return std::is_union_v<object>;
     } else if constexpr (std::is_trivially_copyable_v<object>) {
         return false; // it cannot own memory
-    } else if constexpr (known::k_kind != composition::plain) {
-        return known::template may_make_allocators_v<Alloc>;
+    } else if constexpr (holds_parts_v<object>) {
+        return any_may_make_allocators<Alloc>(typename class_traits<object>::parts());
     } else if constexpr (std::uses_allocator_v<object, Alloc>) {
         return !requires { typename object::value_type; };
     } else if constexpr (std::is_aggregate_v<object>) {
@@ -164,13 +122,12 @@ consteval bool all_can_be_made_from_rvalues(type_list<Members...>) {
 template <class T, class Alloc>
 consteval bool can_be_made_from_rvalue() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
-    using known = known_template<object>;
     if constexpr (std::is_reference_v<T> || !std::is_class_v<object>) {
         return true;
     } else if constexpr (!std::is_move_constructible_v<object>) {
         return false;
-    } else if constexpr (known::k_kind != composition::plain) {
-        return known::template can_be_made_from_rvalue_v<Alloc>;
+    } else if constexpr (holds_parts_v<object>) {
+        return all_can_be_made_from_rvalues<Alloc>(typename class_traits<object>::parts());
     } else if constexpr (std::uses_allocator_v<object, Alloc>) {
         return std::is_constructible_v<object, object, const Alloc&> ||
                std::is_constructible_v<object, std::allocator_arg_t, const Alloc&, object>;

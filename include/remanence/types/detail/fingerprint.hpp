@@ -9,8 +9,10 @@
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 #include <remanence/types/detail/member_names.hpp>
 #include <remanence/types/detail/position_independent.hpp>
+#include <remanence/types/detail/reflect_access.hpp>
 #include <remanence/types/detail/shape.hpp>
 #include <remanence/types/layout_number.hpp>
 
@@ -37,11 +39,6 @@ namespace remanence::detail {
 /// The version of what is hashed, and how. Stored with every hash; a new algorithm gets a new number. Heaps with hashes of
 /// algorithm 1 are read, too: type_fingerprint::hash_1.
 inline constexpr std::uint32_t k_fingerprint_algorithm = 2;
-
-class structure_writer;
-/// Writes the structure of one type: a plain function, since tables of these compile faster than templates that call each
-/// other with lists of types.
-using write_type = void (*)(structure_writer&);
 
 struct type_fingerprint {
     std::string name;            ///< readable, for example "rem::multimap<rem::string, address>"
@@ -72,17 +69,6 @@ struct type_fingerprint {
 [[nodiscard]] std::string readable_name(const char* mangled);
 /// See type_fingerprint::nameable.
 [[nodiscard]] bool is_nameable(const char* mangled);
-
-/// What class T says of its members.
-struct member_table {
-    const write_type* types; // as many as there are members
-    const char* names;       // one behind the other
-    const std::uint32_t* ends;
-    /// Puts the members' addresses, in an object at `place`, into `into`; null for bit-fields. Reads no object.
-    void (*locate)(std::uintptr_t place, const volatile void** into);
-    std::size_t count;
-    bool is_own = false; // the class says it (REM_REFLECT)
-};
 
 /// Notes a structure down as a table, each type once. From that the hash, which has the mangled names (the ABI fixes these,
 /// and demanglers change their spelling over time), and the description, with readable ones. Writes the text that algorithm
@@ -140,9 +126,6 @@ private:
 
 template <class T>
 concept complete = requires { sizeof(T); };
-
-template <class T>
-void write_structure(structure_writer& out);
 
 /// Containers over an allocator repeat their value type there: left out.
 template <class T>
@@ -206,29 +189,39 @@ void write_members(structure_writer& out) {
     out.members(members_of<T, structure_of_member>::k_table);
 }
 
+template <template <class...> class Template, class... Args>
+void write_arguments(structure_writer& out, std::type_identity<Template<Args...>> /*type*/) {
+    write_list<Args...>(out, " <", ">");
+}
+/// Of a class template with arguments that are no types: what it has elements of.
+template <class T>
+void write_arguments(structure_writer& out, std::type_identity<T> /*type*/) {
+    if constexpr (requires { typename T::value_type; }) {
+        if constexpr (!std::is_same_v<typename T::value_type, T>)
+            write_list<typename T::value_type>(out, " <", ">");
+    }
+}
+template <class... Parts>
+void write_parts(structure_writer& out, type_list<Parts...> /*parts*/) {
+    write_list<Parts...>(out, " <", ">");
+}
+
 /// What follows a class's name, size and alignment.
 template <class T>
-struct class_contents {
-    static void write(structure_writer& out) {
-        if constexpr (requires { typename T::value_type; }) {
-            // Some class template with arguments that are no types.
-            if constexpr (!std::is_same_v<typename T::value_type, T>)
-                write_list<typename T::value_type>(out, " <", ">");
-        }
+void write_contents(structure_writer& out) {
+    using traits = class_traits<T>;
+    if constexpr (requires { traits::write(out); }) {
+        traits::write(out);
+    } else if constexpr (requires { traits::layout(); }) {
+        if constexpr (requires { typename traits::parts; })
+            write_parts(out, typename traits::parts());
+        else
+            write_arguments(out, std::type_identity<T>());
+        out.text(traits::layout());
+    } else {
+        write_arguments(out, std::type_identity<T>());
     }
-};
-template <template <class...> class Template, class... Args>
-struct class_contents<Template<Args...>> {
-    static void write(structure_writer& out) { write_list<Args...>(out, " <", ">"); }
-};
-template <class Element, std::size_t N>
-struct class_contents<std::array<Element, N>> {
-    static void write(structure_writer& out) { write_list<Element>(out, " <", ">"); }
-};
-template <class Char, class Traits, class Alloc> // its name says everything
-struct class_contents<std::basic_string<Char, Traits, Alloc>> {
-    static void write(structure_writer&) {}
-};
+}
 
 template <class T>
 inline constexpr bool is_std_array_v = false;
@@ -249,8 +242,32 @@ consteval write_type contents_of_class() {
         else
             return nullptr;
     } else {
-        return &class_contents<T>::write;
+        return &write_contents<T>;
     }
+}
+
+/// How a T keeps what it consists of; shape_kind::none if nobody knows. T: not cv-qualified. No pointer, which g++ with sanitizers does not
+/// compare with null in a constant expression.
+template <class T>
+consteval const type_shape& shape_of() {
+    if constexpr (std::is_enum_v<T>)
+        return shape_of_enumeration<T>::k_shape;
+    else if constexpr (std::is_arithmetic_v<T>)
+        return shape_of_number<T>::k_shape;
+    else if constexpr (requires { typename class_traits<T>::shape; })
+        return class_traits<T>::shape::k_shape;
+    else if constexpr (reflect_access::is_reflected<T>())
+        return shape_of_members<reflect_access::members<T>>::k_shape;
+    else
+        return no_shape::k_shape;
+}
+template <class T>
+inline constexpr bool has_shape_v = shape_of<T>().kind != shape_kind::none;
+
+template <class T>
+void write_shape(structure_writer& out) {
+    if constexpr (has_shape_v<T>)
+        out.shape(shape_of<T>());
 }
 
 template <class T>
@@ -258,8 +275,7 @@ void write_class(structure_writer& out) {
     static_assert(!std::is_polymorphic_v<T>,
                   "Remanence cannot store objects with virtual functions yet: they point into the running program.");
     out.object(typeid(T), sizeof(T), alignof(T), layout_number<T>, contents_of_class<T>());
-    if constexpr (has_shape<T>)
-        out.shape(shape_of<T>::k_shape);
+    write_shape<T>(out);
 }
 
 /// The type that an enumeration is stored as.
@@ -286,25 +302,16 @@ void write_structure(structure_writer& out) {
         out.plain(typeid(std::type_identity<type>));
     } else if constexpr (std::is_enum_v<type>) {
         out.object(typeid(type), sizeof(type), alignof(type), 0, &write_underlying<type>);
-        out.shape(shape_of<type>::k_shape);
+        write_shape<type>(out);
     } else if constexpr (std::is_scalar_v<type>) {
         out.object(typeid(type), sizeof(type), alignof(type), 0, nullptr);
-        if constexpr (has_shape<type>)
-            out.shape(shape_of<type>::k_shape);
+        write_shape<type>(out);
     } else {
         write_class<type>(out);
     }
 }
 
-// Classes whose members are not found by taking them apart: these say them (REM_REFLECT in reflect.hpp), or are known here.
-
-/// `Members`: k_names (packed_names), k_types (write_type[]), k_count, locate().
-template <class Members>
-struct shape_of_members {
-    static constexpr member_table k_table{Members::k_types.data(), Members::k_names.text, Members::k_names.ends,
-                                          &Members::locate,        Members::k_count,      Members::k_is_own};
-    static constexpr type_shape k_shape{.kind = shape_kind::members, .members = &k_table};
-};
+// The members of pairs and tuples, which are not found by taking these apart.
 
 template <class... Ts>
 consteval std::array<write_type, sizeof...(Ts) + 1> writers_of() {
@@ -322,12 +329,7 @@ struct members_of_pair {
         into[1] = reinterpret_cast<const volatile void*>(place + mapped_offset_v<A, B>);
     }
 };
-template <class A, class B>
-    requires(!std::is_reference_v<A> && !std::is_reference_v<B>)
-struct shape_of<std::pair<A, B>> : shape_of_members<members_of_pair<A, B>> {};
 
-template <class Indices, class... Ts>
-struct members_of_tuple;
 template <std::size_t... I, class... Ts>
 struct members_of_tuple<std::index_sequence<I...>, Ts...> {
     static constexpr std::size_t k_count = sizeof...(Ts);
@@ -351,9 +353,6 @@ struct members_of_tuple<std::index_sequence<I...>, Ts...> {
         ((into[I] = __builtin_addressof(std::get<I>(object))), ...);
     }
 };
-template <class... Ts>
-    requires((!std::is_reference_v<Ts> && ...) && sizeof...(Ts) <= 100)
-struct shape_of<std::tuple<Ts...>> : shape_of_members<members_of_tuple<std::index_sequence_for<Ts...>, Ts...>> {};
 
 template <class T>
 type_fingerprint make_fingerprint() {

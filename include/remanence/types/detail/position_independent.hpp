@@ -3,16 +3,11 @@
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
-#include <remanence/types/detail/parts.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 
-#include <atomic>
-#include <chrono>
 #include <type_traits>
 
 namespace remanence {
-
-template <class T>
-class allocator;
 
 /// Specialise it as true for a class of yours that hides its members, or has plain pointers, and yet means the same at any
 /// address. It is not looked into then.
@@ -21,19 +16,12 @@ inline constexpr bool enable_position_independent = false;
 
 namespace detail {
 
-/// Classes that are what their parts are, and have nothing else that could be an address: `type` lists these.
+/// Whether class_traits<T> says that a T is, if its parts are.
 template <class T>
-struct position_independent_parts {};
+inline constexpr bool is_what_its_parts_are_v = false;
 template <class T>
-    requires has_known_parts_v<T>
-struct position_independent_parts<T> : parts_of<T> {};
-template <class T>
-struct position_independent_parts<std::atomic<T>> : std::type_identity<type_list<T>> {};
-template <class Rep, class Period>
-struct position_independent_parts<std::chrono::duration<Rep, Period>> : std::type_identity<type_list<Rep>> {};
-template <class Clock, class Duration>
-struct position_independent_parts<std::chrono::time_point<Clock, Duration>> : std::type_identity<type_list<Duration>> {
-};
+    requires requires { class_traits<T>::k_is_position_independent; }
+inline constexpr bool is_what_its_parts_are_v<T> = class_traits<T>::k_is_position_independent;
 
 /// Allocators that position-independent containers keep as a distance, or that have nothing to keep.
 template <class Alloc>
@@ -61,8 +49,8 @@ consteval bool is_position_independent() {
         return is_position_independent<element, Open...>();
     } else if constexpr (std::is_arithmetic_v<type> || std::is_enum_v<type> || std::is_empty_v<type>) {
         return true;
-    } else if constexpr (requires { typename position_independent_parts<type>::type; }) {
-        return are_position_independent(typename position_independent_parts<type>::type{}, type_list<type, Open...>{});
+    } else if constexpr (is_what_its_parts_are_v<type>) {
+        return are_position_independent(typename class_traits<type>::parts{}, type_list<type, Open...>{});
     } else if constexpr (std::is_class_v<type> && std::is_aggregate_v<type>) {
         if constexpr (aggregate_shape_v<type>.obstacle == aggregate_obstacle::none)
             return are_position_independent(member_types<type>{}, type_list<type, Open...>{});
@@ -77,7 +65,7 @@ consteval bool is_position_independent() {
 
 /// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, the ordered, hash and packed
 /// containers of such; arrays, pairs, tuples, optionals, variants and aggregates of such; std::atomic, durations and time
-/// points of such; and what enable_position_independent says. False for all others, pointers and std containers among them.
+/// points of such; and what class_traits or enable_position_independent say. False for all others, pointers and std containers among them.
 template <class T>
 inline constexpr bool is_position_independent_v = detail::is_position_independent<T>();
 template <class T>

@@ -4,12 +4,9 @@
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
-#include <remanence/types/detail/parts.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 
-#include <memory>
-#include <string>
 #include <type_traits>
-#include <vector>
 
 namespace remanence::detail {
 
@@ -21,15 +18,12 @@ inline constexpr bool is_plain_bytes_v =
 template <class T>
 consteval bool is_self_contained();
 
-/// Templates that are known to be. No others with constructors of their own.
+/// Whether class_traits<T> says so. No others with constructors of their own are.
 template <class T>
-struct is_known_self_contained : std::false_type {};
-template <class Char, class Traits, class Alloc>
-struct is_known_self_contained<std::basic_string<Char, Traits, Alloc>> : std::true_type {};
-template <class T, class Alloc>
-struct is_known_self_contained<std::vector<T, Alloc>> : std::true_type {};
+inline constexpr bool is_known_self_contained_v = false;
 template <class T>
-struct is_known_self_contained<std::unique_ptr<T>> : std::true_type {};
+    requires requires { class_traits<T>::k_is_self_contained; }
+inline constexpr bool is_known_self_contained_v<T> = class_traits<T>::k_is_self_contained;
 
 template <class... Members>
 consteval bool are_self_contained(type_list<Members...>) {
@@ -59,10 +53,10 @@ consteval bool is_self_contained() {
             return are_self_contained(member_types<T>{}) && !has_own_destructor_v<T>;
         else
             return false;
-    } else if constexpr (has_known_parts_v<T>) {
-        return are_self_contained(known_parts<T>{});
+    } else if constexpr (holds_parts_v<T>) {
+        return are_self_contained(typename class_traits<T>::parts{});
     } else {
-        return is_known_self_contained<T>::value;
+        return is_known_self_contained_v<T>;
     }
 }
 
@@ -82,10 +76,10 @@ consteval bool contains_in_itself() {
         return contains_in_itself<std::remove_cv_t<element>, Part>();
     } else if constexpr (is_plain_bytes_v<T>) {
         return false;
-    } else if constexpr (is_known_self_contained<T>::value) {
+    } else if constexpr (is_known_self_contained_v<T>) {
         return std::is_base_of_v<Part, T>;
-    } else if constexpr (has_known_parts_v<T>) {
-        return any_contains_in_itself<Part>(known_parts<T>{});
+    } else if constexpr (holds_parts_v<T>) {
+        return any_contains_in_itself<Part>(typename class_traits<T>::parts{});
     } else {
         return any_contains_in_itself<Part>(member_types<T>{});
     }

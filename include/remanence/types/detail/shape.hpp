@@ -6,24 +6,32 @@
 #pragma once
 
 #include <remanence/types/detail/member_names.hpp>
-#include <remanence/types/detail/parts.hpp>
 
-#include <array>
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace remanence::detail {
 
-struct member_table; // fingerprint.hpp
+class structure_writer; // fingerprint.hpp
+/// Writes the structure of one type: a plain function, since tables of these compile faster than templates that call each
+/// other with lists of types.
+using write_type = void (*)(structure_writer&);
+template <class T>
+void write_structure(structure_writer& out);
+
+/// What class T says of its members.
+struct member_table {
+    const write_type* types; // as many as there are members
+    const char* names;       // one behind the other
+    const std::uint32_t* ends;
+    /// Puts the members' addresses, in an object at `place`, into `into`; null for bit-fields. Reads no object.
+    void (*locate)(std::uintptr_t place, const volatile void** into);
+    std::size_t count;
+    bool is_own = false; // the class says it (REM_REFLECT)
+};
 
 /// The kinds, as the schema has them (docs/reference/schema.md). "Part" is an argument of the template, by its place.
 enum class shape_kind : char {
@@ -64,14 +72,19 @@ struct type_shape {
     const member_table* members = nullptr;
 };
 
-/// Specialised by what has one: a constant `k_shape`.
-template <class T>
-struct shape_of {};
-
 template <shape_kind Kind, std::uint64_t... Numbers>
 struct shape_with {
     static constexpr std::uint64_t k_numbers[] = {Numbers..., 0}; // an array may not be empty
     static constexpr type_shape k_shape{.kind = Kind, .numbers = k_numbers, .count = sizeof...(Numbers)};
+};
+
+/// Of classes whose members are not found by taking them apart. `Members`: k_names (packed_names), k_types (write_type[]), k_count,
+/// k_is_own, locate().
+template <class Members>
+struct shape_of_members {
+    static constexpr member_table k_table{Members::k_types.data(), Members::k_names.text, Members::k_names.ends,
+                                          &Members::locate,        Members::k_count,      Members::k_is_own};
+    static constexpr type_shape k_shape{.kind = shape_kind::members, .members = &k_table};
 };
 
 [[nodiscard]] constexpr std::uint64_t aligned_up(std::uint64_t offset, std::uint64_t alignment) {
@@ -86,33 +99,13 @@ inline constexpr std::uint64_t mapped_offset_v = aligned_up(sizeof(K), alignof(V
 template <class Alloc>
 inline constexpr std::uint64_t allocator_bytes_v = std::is_empty_v<Alloc> ? 0 : aligned_up(sizeof(Alloc), 8);
 
+/// T: arithmetic.
 template <class T>
-    requires std::is_integral_v<T>
-struct shape_of<T> : shape_with<std::is_same_v<T, bool>   ? shape_kind::boolean
-                                : std::is_same_v<T, char> ? shape_kind::character
-                                : std::is_signed_v<T>     ? shape_kind::signed_number
-                                                          : shape_kind::unsigned_number> {};
-template <class T>
-    requires std::is_floating_point_v<T>
-struct shape_of<T> : shape_with<shape_kind::floating> {};
-
-template <class T, std::size_t N>
-struct shape_of<std::array<T, N>> : shape_with<shape_kind::array, N> {};
-template <class T>
-struct shape_of<std::atomic<T>> : shape_with<shape_kind::same_as_part, 0> {};
-template <class Rep, class Period>
-struct shape_of<std::chrono::duration<Rep, Period>> : shape_with<shape_kind::same_as_part, 0> {};
-template <class Clock, class Duration>
-struct shape_of<std::chrono::time_point<Clock, Duration>> : shape_with<shape_kind::same_as_part, 1> {};
-
-#if defined(__GLIBCXX__) // the layouts of libstdc++
-template <class T>
-struct shape_of<std::optional<T>> : shape_with<shape_kind::optional, sizeof(T)> {};
-template <class... Ts>
-    requires(sizeof...(Ts) != 0 && sizeof...(Ts) < std::numeric_limits<unsigned char>::max())
-struct shape_of<std::variant<Ts...>>
-    : shape_with<shape_kind::variant, aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1> {};
-#endif
+struct shape_of_number : shape_with<std::is_floating_point_v<T> ? shape_kind::floating
+                                    : std::is_same_v<T, bool>   ? shape_kind::boolean
+                                    : std::is_same_v<T, char>   ? shape_kind::character
+                                    : std::is_signed_v<T>       ? shape_kind::signed_number
+                                                                : shape_kind::unsigned_number> {};
 
 // Enumerators, by trial: the compiler spells a value that has a name by its name, and others as a cast.
 
@@ -194,8 +187,7 @@ private:
 };
 
 template <class E>
-    requires std::is_enum_v<E>
-struct shape_of<E> {
+struct shape_of_enumeration {
     static constexpr std::size_t k_count = enumerators<E>::count();
     struct table {
         packed_names<k_count + 1, enumerators<E>::bytes()> labels;
@@ -224,8 +216,5 @@ struct shape_of<E> {
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
-
-template <class T>
-concept has_shape = requires { shape_of<T>::k_shape; };
 
 } // namespace remanence::detail

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
-#include <remanence/types/detail/parts.hpp>
+#include <remanence/types/detail/known_classes.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -41,11 +41,9 @@ struct structure_fault {
 };
 using structure_result = std::optional<structure_fault>;
 
-/// Our containers specialise it: a constant k_exists, and check(), which finds the first fault, in elements, too.
 template <class T>
-struct structure_of {
-    static constexpr bool k_exists = false;
-};
+concept checked_by_its_traits =
+    requires(const T& object, block_survey& survey) { class_traits<T>::check(object, survey); };
 
 template <class T>
 consteval bool has_structure();
@@ -60,12 +58,12 @@ template <class T>
 consteval bool has_structure() {
     using type = std::remove_cv_t<T>;
     using element = typename element_of_arrays<type>::type;
-    if constexpr (structure_of<type>::k_exists) {
+    if constexpr (checked_by_its_traits<type>) {
         return true;
     } else if constexpr (!std::is_same_v<element, type>) {
         return has_structure<element>();
-    } else if constexpr (has_known_parts_v<type>) {
-        return any_has_structure(known_parts<type>{});
+    } else if constexpr (holds_parts_v<type>) {
+        return any_has_structure(typename class_traits<type>::parts{});
     } else if constexpr (std::is_class_v<type> && std::is_aggregate_v<type>) {
         if constexpr (aggregate_shape_v<type>.obstacle == aggregate_obstacle::none)
             return any_has_structure(member_types<type>{});
@@ -93,12 +91,12 @@ struct structure_visitor {
 
 template <class T>
 structure_result check_structure(const T& object, block_survey& survey) {
-    if constexpr (structure_of<T>::k_exists) {
+    if constexpr (checked_by_its_traits<T>) {
         if (survey.depth == block_survey::k_depth_max)
             return structure_fault{&object,
                                    "containers within containers that are in a circle, or too many to look into"};
         ++survey.depth;
-        structure_result found = structure_of<T>::check(object, survey);
+        structure_result found = class_traits<T>::check(object, survey);
         --survey.depth;
         return found;
     } else if constexpr (has_structure<T>()) {
@@ -108,16 +106,18 @@ structure_result check_structure(const T& object, block_survey& survey) {
                 if (!visitor.is_sound(element))
                     break;
             }
-        } else if constexpr (!has_known_parts_v<T>) {
-            visit_members(object, visitor);
-        } else if constexpr (requires { object.valueless_by_exception(); }) {
+        } else if constexpr (known_composition_v<T> == composition::variant) {
             if (!object.valueless_by_exception())
                 std::visit(visitor, object);
-        } else if constexpr (requires { object.has_value(); }) {
+        } else if constexpr (known_composition_v<T> == composition::optional) {
             if (object.has_value())
                 visitor(*object);
-        } else {
+        } else if constexpr (known_composition_v<T> == composition::pair) {
+            visitor(object.first, object.second);
+        } else if constexpr (known_composition_v<T> == composition::tuple) {
             std::apply(visitor, object);
+        } else {
+            visit_members(object, visitor);
         }
         return std::move(visitor.found);
     } else {
@@ -127,7 +127,7 @@ structure_result check_structure(const T& object, block_survey& survey) {
 
 /// Whether comparing or hashing a key that is sound itself reads nothing but the key.
 template <class Key>
-inline constexpr bool is_plain_key_v = std::is_arithmetic_v<Key>;
+inline constexpr bool is_plain_key_v = std::is_arithmetic_v<Key> || requires { class_traits<Key>::k_is_plain_key; };
 template <class Key, class Compare>
 inline constexpr bool is_plain_order_v =
     is_plain_key_v<Key> && (std::same_as<Compare, std::less<>> || std::same_as<Compare, std::less<Key>> ||

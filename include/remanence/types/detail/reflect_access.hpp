@@ -1,0 +1,106 @@
+// How the library reads what a class says of its members by REM_REFLECT (reflect.hpp). Depends on the standard library only.
+#pragma once
+
+#include <remanence/types/detail/shape.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace remanence::detail {
+
+template <class Signature>
+struct bases_in;
+template <class... Bases>
+struct bases_in<void(Bases...)> {
+    static constexpr std::size_t k_count = sizeof...(Bases);
+    static constexpr write_type k_types[sizeof...(Bases) + 1] = {&write_structure<Bases>..., nullptr};
+    template <class T>
+    static void locate(std::uintptr_t place, const volatile void** into) {
+        const T* const object = reinterpret_cast<const T*>(place);
+        static_cast<void>(object); // there may be no base
+        static_cast<void>(into);
+        ((*into++ = static_cast<const Bases*>(object)), ...);
+    }
+    template <class Visit>
+    static constexpr void visit(Visit& visitor) {
+        (visitor.template take<Bases>(std::string_view()), ...);
+        static_cast<void>(visitor); // there may be no base
+    }
+};
+
+/// Does nothing; names the part of the library that tells how such classes changed, so that their programs have it.
+void tell_changes_of_classes() noexcept;
+
+/// What REM_REFLECT makes its friend.
+struct reflect_access {
+    /// Not by what a base says.
+    template <class T>
+    static consteval bool is_reflected() {
+        if constexpr (!std::is_class_v<T>)
+            return false;
+        else if constexpr (requires(T& object) { object.rem_reflect_self_(); })
+            return std::is_same_v<decltype(std::declval<T&>().rem_reflect_self_()), T&>;
+        else
+            return false;
+    }
+    /// Calls `visitor.take<M>(name)` for each of its bases and members.
+    template <class T, class Visit>
+    static constexpr void visit(Visit& visitor) {
+        T::rem_reflect_bases_::visit(visitor);
+        T::rem_reflect_members_(visitor);
+    }
+    template <class T>
+    struct members {
+        using bases = typename T::rem_reflect_bases_;
+        struct counter {
+            std::size_t count = 0;
+            std::size_t bytes = 0;
+            template <class M>
+            constexpr void take(std::string_view name) {
+                ++count;
+                bytes += name.size();
+            }
+        };
+        static consteval counter measure() {
+            counter all;
+            T::rem_reflect_members_(all);
+            return all;
+        }
+        static constexpr std::size_t k_count = bases::k_count + measure().count;
+        static constexpr bool k_is_own = true;
+        struct table {
+            packed_names<k_count + 1, measure().bytes> names;
+            std::array<write_type, k_count + 1> types = {};
+            std::size_t count = 0;
+            std::size_t bytes = 0;
+            template <class M>
+            constexpr void take(std::string_view name) {
+                for (const char c : name)
+                    names.text[bytes++] = c;
+                types[count] = &write_structure<M>;
+                names.ends[count++] = static_cast<std::uint32_t>(bytes);
+            }
+        };
+        static consteval table make() {
+            table made;
+            for (; made.count != bases::k_count; ++made.count) // their names are those of their types
+                made.types[made.count] = bases::k_types[made.count];
+            T::rem_reflect_members_(made);
+            return made;
+        }
+        static constexpr table k_made = make();
+        static constexpr const auto& k_names = k_made.names;
+        static constexpr const auto& k_types = k_made.types;
+        static void locate(std::uintptr_t place, const volatile void** into) {
+            tell_changes_of_classes();
+            bases::template locate<T>(place, into);
+            T::rem_reflect_places_(*reinterpret_cast<const T*>(place), into + bases::k_count);
+        }
+    };
+};
+
+} // namespace remanence::detail
