@@ -222,9 +222,12 @@ struct heap_options {
     /// open() throws, and the heap is closed. Empty: root() and find_root() refuse such roots (errc::type_mismatch).
     std::function<void(heap&)> migrate = {};
     /// Opens this version of the history that lies beside the heap (history_options::kept_over_sessions), instead of the last commit: a
-    /// number that heap::history() or `rem log` shows. Only with `read_only` (errc::invalid_argument), and alone: errc::not_supported
-    /// while other processes share the heap. The newest state is mapped, and what has changed since is taken back in memory of the
-    /// process: O(history, and bytes that changed since). errc::no_step, saying what there is: the heap has no such version, or no history.
+    /// number that heap::history() or `rem log` shows. Only with `read_only` (errc::invalid_argument). The newest state is mapped, and
+    /// what has changed since is taken back in memory of the process: O(history, and bytes that changed since). While another process
+    /// has the heap open for writing, or processes share it, the last commit is copied to memory instead of being mapped: O(pages in use)
+    /// in time and memory besides, and errc::no_space when that is more than the process may use. Such a version stays what it is
+    /// whatever becomes of the heap and its history, and keeps nobody from the heap; `access` makes no difference. errc::no_step,
+    /// saying what there is: the heap has no such version, or no history.
     std::optional<std::uint64_t> version = {};
     /// The same, by the name that heap::keep() gave it. Not together with `version`.
     std::string kept_version = {};
@@ -754,7 +757,8 @@ public:
     /// above. Of a history that is kept over sessions this is a durable commit, and throws what commit() does.
     void forget_history();
     /// Returns why a history that is to be kept over sessions (history_options::kept_over_sessions) has no steps of earlier ones, in a
-    /// sentence: there was no file, it is damaged, or not that of this heap. Empty when it goes on. In a read section.
+    /// sentence: there was no file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, and a
+    /// checkpoint has made it anew with all steps. Empty when it goes on. In a read section.
     [[nodiscard]] std::string why_history_is_new() const;
     /// Runs a procedure of heap_options::procedures in a write section of its own, which is a step of the history with its name. Where the
     /// bytes that it changes would be more, the step holds the call: its name and parameters. undo() then calls the inverse, and redo() the

@@ -30,9 +30,14 @@ struct seen_step {
 /// A version by its number, as history() has it, or by the name that it is kept by.
 using version_or_name = std::variant<std::uint64_t, std::string>;
 
-/// All states that can be reached, by version. Empty, if the heap has no history; `why` says then why. O(history, and what roots lead to).
-[[nodiscard]] std::vector<seen_step> history(const std::string& path, std::string& why,
-                                             const progress_callback& on_progress = {});
+struct seen_history {
+    std::vector<seen_step> steps; ///< all states that can be reached, by version
+    std::string why_none;         ///< a sentence; empty: there are some
+    bool is_damaged = false;      ///< there are none, though something lies in the place of a history
+};
+
+/// Reads the history of the heap. O(history, and what roots lead to).
+[[nodiscard]] seen_history history(const std::string& path, const progress_callback& on_progress = {});
 
 /// As heap::diff(). O(bytes that differ, blocks, and what the roots lead to).
 [[nodiscard]] version_difference diff(const std::string& path, const version_or_name& before,

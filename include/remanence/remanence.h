@@ -507,7 +507,8 @@ rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_st
 rem_status rem_history_forget(rem_heap* heap);
 /*
  * Why a history that is kept over sessions has no steps of earlier ones, in a sentence that lives until the heap is closed: there was no
- * file, it is damaged, or not that of this heap. "": it goes on, or nobody asked.
+ * file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, and a checkpoint has made it anew
+ * with all steps. "": it goes on, or nobody asked.
  */
 const char* rem_why_history_is_new(const rem_heap* heap);
 /*
@@ -566,9 +567,11 @@ rem_status rem_drop(rem_heap* heap, uint64_t version);
 rem_status rem_branch(rem_heap* heap, uint64_t version, const char* path);
 /*
  * Opens a version of the history that lies beside the heap (rem_history_options::kept_over_sessions), read-only, instead of the last
- * commit: by its number, or, unless `name` is NULL, by the name that it is kept by. Several processes may have it open, and none the
- * heap for writing meanwhile (REM_IN_USE). What has changed since is taken back in memory of the process. REM_NO_STEP, saying what there
- * is: the heap has no such version, or no history. O(history, and bytes that changed since).
+ * commit: by its number, or, unless `name` is NULL, by the name that it is kept by. What has changed since is taken back in memory of
+ * the process. While another process has the heap open for writing, or several share it, the last commit is copied to memory first: then
+ * the version stays what it is whatever becomes of the heap, and keeps nobody from it. REM_NO_STEP, saying what there is: the heap has no
+ * such version, or no history. REM_NO_SPACE: the copy takes more memory than the process may use. O(history, and bytes that changed
+ * since); with the copy O(pages in use) besides.
  */
 rem_status rem_open_version(const char* path, const rem_options* options, uint64_t version, const char* name,
                             rem_heap** heap);
@@ -621,6 +624,13 @@ rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, si
  * REM_INVALID_ARGUMENT. docs/guide/processes.md has the rules, and what happens when processes die.
  */
 rem_status rem_open_shared(const char* path, const rem_options* options, rem_heap** heap);
+/*
+ * The same, with one history for all processes, in which each undoes and redoes what any of them has committed. All that open the heap
+ * so must set kept_over_sessions (REM_INVALID_ARGUMENT); the limits are those of whoever opened it first. No process that keeps no
+ * history may join, nor one that keeps one where the others keep none (REM_INVALID_ARGUMENT).
+ */
+rem_status rem_open_shared_with_history(const char* path, const rem_options* options,
+                                        const rem_history_options* history, rem_heap** heap);
 /*
  * As rem_write_begin(), of any heap, but waits no longer than that for threads and processes in sections: REM_WOULD_WAIT. Not at all
  * with 0.

@@ -4,6 +4,7 @@
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "api/stray_write.hpp"
+#include "api/version_opening.hpp"
 #include "store/superblocks.hpp"
 #include "types/declaration_check.hpp"
 #include "types/pointer_check.hpp"
@@ -100,8 +101,7 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
     return most;
 }
 
-std::optional<std::variant<std::uint64_t, std::string>> checked_version(const std::filesystem::path& path,
-                                                                        const heap_options& options) {
+decltype(txn::engine_options::version) checked_version(const std::filesystem::path& path, const heap_options& options) {
     if (!options.version && options.kept_version.empty())
         return {};
     if (options.version && !options.kept_version.empty())
@@ -148,7 +148,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.dirty_limit_bytes = options.dirty_limit_bytes;
     internal.mode = options.mode;
     internal.read_only = options.read_only;
-    internal.is_shared = options.access == sharing::processes;
+    internal.version = checked_version(path, options);
+    internal.is_shared = options.access == sharing::processes && !internal.version;
     internal.share_on_network = options.share_on_network;
     internal.application = checked_application(path, options.application);
     if (options.log_directory)
@@ -157,7 +158,6 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.guarded_blocks = options.guarded_blocks;
     internal.history = checked_history(path, options);
     internal.history_kept = options.history.kept_over_sessions;
-    internal.version = checked_version(path, options);
     internal.core_dump = options.core_dump;
     internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);
@@ -226,6 +226,8 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     detail::registry::watch_faults();
     const std::filesystem::path place = detail::real_path(path);
     auto engine = txn::engine::open(files, place.string(), engine_mode, internal, abi);
+    if (!engine && engine.why().code == errc::in_use && internal.version)
+        engine = detail::open_detached_version(files, place.string(), internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
     if (is_place_taken && detail::registry::holds(place)) // two readers share its lock
         refuse(path, errc::in_use, "it is open in this process already. Use that handle.");

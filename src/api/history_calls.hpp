@@ -20,6 +20,13 @@ inline void refuse_in_sections(const heap_impl& impl) {
 
 inline heap_impl* with_history(heap_impl* impl) {
     link_history();
+    if (impl->options.read_only)
+        raise(errc::invalid_argument,
+              impl->origin.path.string() +
+                  " is open read-only, where no history goes on. Compare versions and branch them off without opening "
+                  "the heap: inspect::diff() and inspect::branch(), or rem diff and rem branch. To go back, open it "
+                  "for writing, with heap_options::history.",
+              impl->origin.path.string());
     if (!impl->engine().has_history())
         raise(errc::invalid_argument,
               impl->origin.path.string() +

@@ -4,11 +4,11 @@
 
 #include "api/heap_origin.hpp"
 #include "api/raise.hpp"
+#include "api/with_steps.hpp"
 #include "inspect/heap_users.hpp"
 #include "inspect/inspected_pointers.hpp"
 #include "inspect/last_commit.hpp"
 #include "inspect/root_survey.hpp"
-#include "recover/steps_beside.hpp"
 #include "recover/upgrade.hpp"
 #include "share/presence.hpp"
 #include "store/heap_copy.hpp"
@@ -138,12 +138,11 @@ users::open_as as_public(heap_users::open_as how) {
 
 /// Nothing: there is none, or it cannot be told, since the heap was written to meanwhile.
 result<std::optional<checked_history>> check_history(inspection& heap) {
-    auto read = recover::read_history(os::posix_file_system(), heap.store());
-    if (!read && read.why().code == errc::in_use)
-        return std::optional<checked_history>();
-    if (!read)
-        return read.error();
-    if (!read->is_there)
+    auto at_leisure = history_of(os::posix_file_system(), heap);
+    if (!at_leisure)
+        return at_leisure.error();
+    std::optional<recover::history_beside>& read = *at_leisure;
+    if (!read || !read->is_there)
         return std::optional<checked_history>();
     checked_history found;
     found.path = store::history_path(heap.path());

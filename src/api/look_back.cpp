@@ -54,6 +54,30 @@ std::vector<heap_range> ranges_of_step(history::step_tree& steps, std::uint64_t 
     return all;
 }
 
+result<void> see_steps(inspection& now, history::step_tree& steps, std::vector<seen_step>& all) {
+    auto roots = walked_roots(now);
+    if (!roots)
+        return roots.error();
+    std::vector<history::step_info> known = steps.list();
+    for (history::step_info& each : known) {
+        seen_step& seen = all.emplace_back();
+        seen.step = {each.version, each.parent,     std::move(each.name), each.time,
+                     each.bytes,   each.is_present, std::move(each.kept)};
+        if (!each.parent)
+            continue;
+        const std::vector<heap_range> changed = ranges_of_step(steps, *each.parent, each.version);
+        for (const auto& [name, walk] : *roots) {
+            const bool leads = std::ranges::any_of(changed, [&](const heap_range& range) {
+                const auto block = now.block_of(range.offset);
+                return block && walk->has_reached(block->offset);
+            });
+            if (leads)
+                seen.roots.push_back(name);
+        }
+    }
+    return {};
+}
+
 /// Calls `change` with the heap, opened for writing by whatever standard library its programs have.
 template <class F>
 std::uint64_t changed(const std::string& path, const F& change) {
@@ -95,38 +119,18 @@ std::uint64_t gone(txn::engine& of, result<std::uint64_t> version) {
 
 } // namespace
 
-std::vector<seen_step> history(const std::string& path, std::string& why, const progress_callback& on_progress) {
-    std::vector<seen_step> all;
-    try {
-        with_steps(path, on_progress, [&](inspection& now, history::step_tree& steps) -> result<void> {
-            all.clear();
-            auto roots = walked_roots(now);
-            if (!roots)
-                return roots.error();
-            std::vector<history::step_info> known = steps.list();
-            for (history::step_info& each : known) {
-                seen_step& seen = all.emplace_back();
-                seen.step = {each.version, each.parent,     std::move(each.name), each.time,
-                             each.bytes,   each.is_present, std::move(each.kept)};
-                if (!each.parent)
-                    continue;
-                const std::vector<heap_range> changed = ranges_of_step(steps, *each.parent, each.version);
-                for (const auto& [name, walk] : *roots) {
-                    const bool leads = std::ranges::any_of(changed, [&](const heap_range& range) {
-                        const auto block = now.block_of(range.offset);
-                        return block && walk->has_reached(block->offset);
-                    });
-                    if (leads)
-                        seen.roots.push_back(name);
-                }
-            }
-            return {};
-        });
-    } catch (const error& stop) {
-        if (stop.reason() != errc::no_step)
-            throw;
-        why = stop.what();
-    }
+seen_history history(const std::string& path, const progress_callback& on_progress) {
+    seen_history all;
+    const auto see = [&](inspection& now, recover::history_beside& found) -> result<void> {
+        all = {};
+        if (found.steps)
+            return see_steps(now, *found.steps, all.steps);
+        all.why_none = now.path() + " has no history: " + found.why;
+        all.is_damaged = found.is_there;
+        return {};
+    };
+    detail::check(
+        look_at_history(os::posix_file_system(), detail::real_path(path).string(), progress_of_log(on_progress), see));
     return all;
 }
 

@@ -3,34 +3,89 @@
 #include "api/heap_origin.hpp"
 #include "api/raise.hpp"
 #include "inspect/last_commit.hpp"
-#include "recover/steps_beside.hpp"
 
+#include <utility>
 #include <variant>
 
 namespace remanence::inspect {
 
-void with_steps(const std::string& path, const progress_callback& on_progress,
-                const std::function<result<void>(inspection&, history::step_tree&)>& use) {
-    const auto progress = [&](std::uint64_t done, std::uint64_t total) {
+namespace {
+
+/// Whether there is a later commit, or another checkpoint: then what was read of the history may belong to that one.
+result<bool> has_moved_on(os::file_system& files, inspection& from) {
+    auto same = from.is_unchanged(files);
+    if (!same || !*same || !from.is_live()) // without another superblock nobody begins to write
+        return same ? result<bool>(!*same) : same.error();
+    auto now = inspection::open_live(files, from.path(), {});
+    return !now || (*now)->version() != from.version() || (*now)->super().checksum != from.super().checksum;
+}
+
+} // namespace
+
+// The writer moves steps from the log to the file, and makes that file anew: what was read of the one need not fit the other. But a file
+// is always there.
+result<std::optional<recover::history_beside>> history_of(os::file_system& files, inspection& heap) {
+    auto found = recover::read_history(files, heap.store());
+    if (found && (found->steps || !found->is_there))
+        return std::optional(std::move(*found));
+    if (!found && found.why().code == errc::in_use)
+        return std::optional<recover::history_beside>();
+    auto moved = has_moved_on(files, heap);
+    if (!moved)
+        return moved.error();
+    if (*moved)
+        return std::optional<recover::history_beside>();
+    return found ? result<std::optional<recover::history_beside>>(std::move(*found)) : found.error();
+}
+
+result<void> look_at_history(os::file_system& files, const std::string& path, const inspection_progress& progress,
+                             const history_visitor& use) {
+    for (std::uint64_t i = 0; i < k_attempts_to_look_back; ++i) {
+        bool is_passed = false;
+        auto heap =
+            with_last_commit(files, path, k_attempts_to_look_back, progress, [&](inspection& now) -> result<void> {
+                is_passed = false;
+                if (!now.problems().empty()) // or the writer moved on: it is looked at again
+                    return unexpected(now.problems().front());
+                auto found = history_of(files, now);
+                if (!found)
+                    return found.error();
+                is_passed = !found->has_value();
+                return is_passed ? result<void>() : use(now, **found);
+            });
+        if (!heap)
+            return heap.error();
+        if (!(*heap)->problems().empty())
+            return unexpected((*heap)->problems().front());
+        if (!is_passed)
+            return {};
+    }
+    return fail(
+        errc::in_use,
+        path + " is open elsewhere and written to faster than its history can be read: it changed during each of " +
+            std::to_string(k_attempts_to_look_back) + " attempts. Try again when less is written.",
+        path);
+}
+
+result<void> look_at_steps(os::file_system& files, const std::string& path, const inspection_progress& progress,
+                           const steps_visitor& use) {
+    return look_at_history(files, path, progress, [&](inspection& now, recover::history_beside& found) -> result<void> {
+        if (found.steps)
+            return use(now, *found.steps);
+        return fail(errc::no_step, now.path() + " has no history: " + found.why, now.path());
+    });
+}
+
+inspection_progress progress_of_log(const progress_callback& on_progress) {
+    return [&](std::uint64_t done, std::uint64_t total) {
         if (on_progress)
             on_progress(step::reading_log, done, total);
     };
-    auto heap =
-        with_last_commit(os::posix_file_system(), detail::real_path(path).string(), k_attempts_to_look_back, progress,
-                         [&](inspection& now) -> result<void> {
-                             if (!now.problems().empty()) // or the writer moved on: it is looked at again
-                                 return unexpected(now.problems().front());
-                             auto found = recover::read_history(os::posix_file_system(), now.store());
-                             if (!found)
-                                 return found.error();
-                             if (!found->steps)
-                                 return fail(errc::no_step, now.path() + " has no history: " + found->why, now.path());
-                             return use(now, *found->steps);
-                         });
-    if (!heap)
-        detail::raise(heap.why());
-    if (!(*heap)->problems().empty())
-        detail::raise((*heap)->problems().front());
+}
+
+void with_steps(const std::string& path, const progress_callback& on_progress, const steps_visitor& use) {
+    detail::check(
+        look_at_steps(os::posix_file_system(), detail::real_path(path).string(), progress_of_log(on_progress), use));
 }
 
 result<std::uint64_t> state_of(const history::step_tree& steps, const version_or_name& version,

@@ -3,6 +3,7 @@
 #include "base/checksum.hpp"
 #include "base/units.hpp"
 #include "format/history_event.hpp"
+#include "history/missing.hpp"
 #include "history/step_loader.hpp"
 
 #include <algorithm>
@@ -204,21 +205,19 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     if (!present)
         return present.error();
     if (!*present)
-        return none("there is no " + path_ + ", so no history was kept, or the file was removed.");
+        return none(no_history_at(path_));
     is_in_the_way_ = true;
     auto file = files_.open(path_, os::access::read_write);
     if (!file && file.why().code == errc::not_a_heap)
-        return none(path_ + " is no file, so it is no history.");
+        return none(no_file_at(path_));
     if (!file)
         return file.error();
     step_loader steps(heap_bytes);
     bool is_sound = true;
     std::optional<entry_end> end;
     std::optional<std::uint64_t> first;
-    entry_end newest;
     auto is_ours = for_each_entry(**file, heap_, [&](const entry_end& each, std::span<const std::byte> events) {
         is_sound = steps.add(each.commit.version, events);
-        newest = each;
         if (!first)
             first = each.commit.version;
         const bool begins_later = !most && *first > last.version;
@@ -229,17 +228,10 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     });
     if (!is_ours)
         return is_ours.error();
-    if (!*is_ours)
-        return none(path_ + " is the history of another heap, or its beginning is damaged.");
-    if (!is_sound)
-        return none(path_ + " is damaged, or a newer release wrote it: it does not say what happened up to version " +
-                    std::to_string(newest.commit.version) + ".");
-    if (!end)
-        return none(path_ + " is whole up to version " + std::to_string(newest.commit.version) +
-                    ", and does not lead to the heap's version " + std::to_string(last.version) +
-                    ". It is damaged behind that, or a program that keeps no history wrote to the heap, or heap and "
-                    "history are "
-                    "copies of different days.");
+    if (!end) {
+        auto reason = why_unfit(**file, heap_, path_, last, heap_bytes);
+        return reason ? result<std::optional<step_tree>>(none(std::move(*reason))) : reason.error();
+    }
     auto size = (*file)->size();
     if (!size)
         return size.error();
@@ -319,7 +311,10 @@ result<std::optional<step_tree>> history_file::load_rest(const limits& most, std
         return is_sound.error();
     if (*is_sound)
         return std::optional(steps.take(most));
-    why = path_ + " is damaged: it ends with the heap's last commit, and what comes before is not whole.";
+    auto reason = why_unfit(*file_, heap_, path_, end_.commit, heap_bytes);
+    if (!reason)
+        return reason.error();
+    why = std::move(*reason);
     file_.reset();
     pending_.clear();
     is_in_the_way_ = true;
@@ -463,10 +458,27 @@ result<void> history_file::write_all(const step_tree& steps, unsigned mode) {
     return written;
 }
 
-// Without room for another one this one goes on.
+// One call for each checkpoint. Who cannot look goes on.
+bool history_file::is_to_be_made_anew() {
+    const auto is_there = has_begun() ? file_->is_at(path_) : result<bool>(true);
+    is_lost_ = is_there && !*is_there;
+    return is_lost_ || end_.offset >= rewritten_at_;
+}
+
+// Without room for another one this one goes on: of one that was removed, as long as the heap is open.
 result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode) {
     if (!has_begun())
         return begin(steps, end_.commit, mode);
+    if (is_lost_) {
+        std::string told =
+            path_ + " was removed or replaced while the heap was open. It has been made anew, with all steps.";
+        is_in_the_way_ = true; // what is there now may be somebody's
+        auto begun = begin(steps, end_.commit, mode);
+        is_lost_ = false;
+        if (begun)
+            what_happened_ = std::move(told);
+        return begun || begun.why().code != errc::no_space ? std::move(begun) : write_pending();
+    }
     if (end_.offset >= rewritten_at_) {
         const std::uint64_t needed = format::k_history_header_bytes + steps.appended_bytes();
         rewritten_at_ = std::max(rewritten_from_, 2 * needed);

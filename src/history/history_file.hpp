@@ -109,8 +109,10 @@ public:
     /// Hands everything to the file, which is made anew if it has become much larger than the steps need, or could not follow the heap.
     /// Precondition: it was begun once, all commits are durable, and `steps` are those after the last one. Throws std::bad_alloc.
     result<void> write_all(const step_tree& steps, unsigned mode);
-    /// Whether write_all() may make it anew, and so needs all steps.
-    [[nodiscard]] bool has_grown() const { return end_.offset >= rewritten_at_; }
+    /// Whether write_all() may make it anew, and so needs all steps: it has grown, or is not at its name any more.
+    [[nodiscard]] bool is_to_be_made_anew();
+    /// What became of it since it was begun, in a sentence, if all steps are there all the same; empty: nothing.
+    [[nodiscard]] const std::string& what_happened() const { return what_happened_; }
     /// Makes durable what the last write_all() wrote. From any thread, but not beside write_all().
     result<void> sync() { return synced_->sync("history: sync entries"); }
     /// Cuts off what was reserved, and writes what the steps are in all. Between write_all() and sync().
@@ -138,6 +140,8 @@ private:
     std::uint64_t rewritten_at_ = 0; // when the file is so long
     bool is_in_the_way_ = false;     // another file has the name
     bool has_limits_ = false;
+    bool is_lost_ = false; // it was not at its name when write_all() was about to be called
+    std::string what_happened_;
 };
 
 } // namespace remanence::history

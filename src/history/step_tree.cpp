@@ -286,13 +286,12 @@ const procedure_call* step_tree::call_on_way_to(std::uint64_t state) const {
 // H1
 result<delta> step_tree::whole_way_to(std::uint64_t state, const std::string& path) const {
     if (const procedure_call* const call = call_on_way_to(state))
-        return fail(
-            errc::no_step,
-            "the history of " + path + " has a call of the procedure \"" + call->name + "\" on the way to version " +
-                std::to_string(state) +
-                ", and not the bytes that it changed. Go there with heap::go_to(), which calls the procedure or "
-                "its inverse; or keep a version before such calls: then it has the bytes.",
-            path);
+        return fail(errc::no_step,
+                    "the history of " + path + " has a call of the procedure \"" + call->name +
+                        "\" on the way to version " + std::to_string(state) +
+                        ", and not the bytes that it changed. Let the program go there, which calls the procedure or "
+                        "its inverse; or keep a version before such calls: then it has the bytes.",
+                    path);
     std::vector<const delta*> way;
     for (const std::uint64_t version : steps_on_way_to(state)) {
         const known_state& step = at(version);

@@ -1,5 +1,6 @@
 #include "recover/steps_beside.hpp"
 
+#include "history/missing.hpp"
 #include "history/step_loader.hpp"
 #include "log/record.hpp"
 #include "os/overlay_files.hpp"
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +18,6 @@ namespace remanence::recover {
 namespace {
 
 constexpr std::uint64_t k_no_limit = std::numeric_limits<std::uint64_t>::max();
-constexpr std::size_t k_names_told = 5;
 
 /// What the log has beyond the checkpoint, up to this commit.
 struct logged_commits {
@@ -54,59 +53,60 @@ result<logged_commits> log_of(os::file_system& below, const std::string& path, s
     return found;
 }
 
-/// How far the file leads to a commit that the log, or its checkpoint, knows.
-result<std::optional<history::entry_end>> last_known_entry(os::file& file, const history::heap_uuid& heap,
-                                                           const logged_commits& log, history_beside& found) {
-    std::optional<history::entry_end> known;
-    auto is_ours = history::for_each_entry(file, heap, [&](const history::entry_end& each, std::span<const std::byte>) {
-        ++found.entries;
-        found.sound_end = each;
-        if (each.commit == log.commit(each.commit.version))
-            known = each;
-        return history::reading::goes_on;
-    });
+/// What a commit did that is not sound; none: all is.
+using unsound_commit = std::optional<std::uint64_t>;
+
+struct read_file {
+    std::optional<history::entry_end> known; // the last commit that the log, or its checkpoint, knows
+    unsound_commit unsound{};
+};
+
+/// Adds the events of all entries.
+result<read_file> add_entries(os::file& file, const history::heap_uuid& heap, const logged_commits& log,
+                              history_beside& found, history::step_loader& steps) {
+    read_file seen;
+    auto is_ours =
+        history::for_each_entry(file, heap, [&](const history::entry_end& each, std::span<const std::byte> events) {
+            ++found.entries;
+            found.sound_end = each;
+            if (!seen.unsound && !steps.add(each.commit.version, events))
+                seen.unsound = each.commit.version;
+            if (each.commit == log.commit(each.commit.version))
+                seen.known = each;
+            return history::reading::goes_on;
+        });
     if (!is_ours)
         return is_ours.error();
-    return *is_ours ? known : std::optional<history::entry_end>();
+    return seen;
 }
 
-/// Whether the events of the file up to there, and those of the log behind it, are sound.
-result<bool> load(os::file& file, const history::heap_uuid& heap, const history::entry_end& known,
-                  const logged_commits& log, history::step_loader& steps) {
-    bool is_sound = true;
+/// Adds those of the entries up to there.
+result<unsound_commit> add_entries_up_to(const history::entry_end& known, os::file& file,
+                                         const history::heap_uuid& heap, history::step_loader& steps) {
+    unsound_commit unsound;
     auto read =
         history::for_each_entry(file, heap, [&](const history::entry_end& each, std::span<const std::byte> events) {
-            is_sound = each.offset > known.offset || steps.add(each.commit.version, events);
-            return is_sound && each.offset < known.offset ? history::reading::goes_on : history::reading::is_done;
+            if (!steps.add(each.commit.version, events))
+                unsound = each.commit.version;
+            return !unsound && each.offset < known.offset ? history::reading::goes_on : history::reading::is_done;
         });
     if (!read)
         return read.error();
-    for (const scanned_record& each : log.records) {
-        if (!is_sound || each.version <= known.commit.version)
-            continue;
-        const auto events = log::events_in(each.bytes);
-        is_sound = events && steps.add(each.version, *events);
-    }
-    return is_sound && steps.is_whole();
+    return unsound;
 }
 
-/// What there is in place of a version that is not there.
-std::string what_there_is(const history::step_tree& steps) {
-    const std::vector<history::step_info> all = steps.list();
-    std::string text = all.size() == 1
-                           ? "There is version " + std::to_string(all.front().version)
-                           : "There are " + std::to_string(all.size()) + ", from " +
-                                 std::to_string(all.front().version) + " to " + std::to_string(all.back().version);
-    std::string names;
-    std::size_t kept = 0;
-    for (const history::step_info& each : all) {
-        if (each.kept.empty() || ++kept > k_names_told)
+/// Adds those of the log behind `known`.
+unsound_commit add_logged(const logged_commits& log, const history::commit_name& known, history::step_loader& steps) {
+    for (const scanned_record& each : log.records) {
+        if (each.version <= known.version)
             continue;
-        names += (names.empty() ? "\"" : ", \"") + each.kept + "\" (" + std::to_string(each.version) + ")";
+        const auto events = log::events_in(each.bytes);
+        if (!events)
+            return known.version; // further the history does not lead
+        if (!steps.add(each.version, *events))
+            return each.version;
     }
-    if (kept > k_names_told)
-        names += ", and " + std::to_string(kept - k_names_told) + " more";
-    return text + (kept != 0 ? "; kept are " + names : "; none is kept") + ". \"rem log\" lists all.";
+    return steps.is_whole() ? unsound_commit() : known.version;
 }
 
 } // namespace
@@ -118,52 +118,58 @@ result<history_beside> read_history(os::file_system& below, const store::heap_fi
         return log.error();
     const std::string path = store::history_path(heap.path());
     history_beside found;
-    const auto none = [&](std::string_view reason) {
-        found.why = path + std::string(reason);
+    const auto none = [&](std::string reason) {
+        found.why = std::move(reason);
         return std::move(found);
     };
     auto present = below.exists(path);
     if (!present)
         return present.error();
     if (!*present)
-        return none(" is not there, so no history is kept, or the file was removed.");
+        return none(history::no_history_at(path));
+    found.is_there = true;
     auto file = below.open(path, os::access::read_only);
     if (!file && file.why().code == errc::not_a_heap)
-        return none(" is no file, so it is no history.");
+        return none(history::no_file_at(path));
     if (!file)
         return file.error();
-    found.is_there = true;
-    auto known = last_known_entry(**file, heap.super().uuid, *log, found);
-    if (!known)
-        return known.error();
-    if (!*known)
-        return none(
-            " is the history of another heap, or is damaged, or a program that keeps no history wrote to the heap.");
-    history::step_loader steps(heap.image().bytes());
-    auto is_sound = load(**file, heap.super().uuid, **known, *log, steps);
-    if (!is_sound)
-        return is_sound.error();
-    if (!*is_sound)
-        return none(" is damaged, or a newer release or a program that keeps no history wrote to the heap.");
+    const history::heap_uuid& uuid = heap.super().uuid;
+    std::optional<history::step_loader> steps(heap.image().bytes());
+    auto read = add_entries(**file, uuid, *log, found, *steps);
+    if (!read)
+        return read.error();
+    const std::optional<history::entry_end>& known = read->known;
+    result<unsound_commit> unsound = known ? read->unsound : unsound_commit(last.version);
+    if (known && known->offset != found.sound_end.offset) { // what lies behind was lost, or is being written
+        steps.emplace(heap.image().bytes());
+        unsound = add_entries_up_to(*known, **file, uuid, *steps);
+    }
+    if (unsound && !*unsound)
+        unsound = add_logged(*log, known->commit, *steps);
+    if (!unsound)
+        return unsound.error();
+    if (*unsound && known && **unsound > known->commit.version)
+        return none(history::unsound_at(path, **unsound)); // the log says it, and not the file
+    if (*unsound) {
+        auto why = history::why_unfit(**file, uuid, path, last, heap.image().bytes());
+        return why ? result<history_beside>(none(std::move(*why))) : why.error();
+    }
     if (log->commit(last.version) != last)
         return fail(errc::in_use, heap.path() + " was written to meanwhile. Try again.", heap.path());
-    found.steps = steps.take({.steps_max = k_no_limit});
+    found.steps = steps->take({.steps_max = k_no_limit});
     return found;
 }
 
 result<std::uint64_t> state_of(const history::step_tree& steps, std::uint64_t version, const std::string& path) {
     if (const auto found = steps.find(version))
         return *found;
-    return fail(errc::no_step,
-                path + " has no version " + std::to_string(version) +
-                    ": it was never one of its steps, or has gone since it was not kept. " + what_there_is(steps),
-                path);
+    return history::no_version(steps, history::steps_lie::in_file, version, path);
 }
 
 result<std::uint64_t> state_of(const history::step_tree& steps, const std::string& name, const std::string& path) {
     if (const auto found = steps.find_kept(name))
         return *found;
-    return fail(errc::no_step, path + " keeps no version by the name \"" + name + "\". " + what_there_is(steps), path);
+    return history::no_kept_version(steps, history::steps_lie::in_file, name, path);
 }
 
 } // namespace remanence::recover

@@ -18,7 +18,7 @@ namespace remanence::recover {
 struct history_beside {
     std::optional<history::step_tree> steps; // that led to the heap's last commit, without limits; none: `why`
     std::string why;                         // in a sentence
-    bool is_there = false;                   // a file
+    bool is_there = false;                   // something has its name
     std::uint64_t entries = 0;               // that are sound, from the file's beginning on
     history::entry_end sound_end{};          // of these
 };

@@ -188,6 +188,22 @@ result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progr
     return copy_all(heap, *end, to, progress);
 }
 
+result<void> file_copy::update(heap_file& heap, const copy_progress& progress) {
+    auto end = copy_end(heap);
+    if (!end)
+        return end.error();
+    const auto pages = static_cast<std::size_t>(*end / k_page_bytes);
+    held_.resize(std::max(held_.size(), pages));
+    superblocks_.resize(static_cast<std::size_t>(k_superblocks_bytes));
+    new_file to(file_, held_, superblocks_);
+    REM_TRY(copy_all(heap, *end, to, progress));
+    REM_TRY(file_.resize("store: length of copy", *end)); // its end may be a hole
+    held_.resize(pages);
+    return {};
+}
+
+result<void> file_copy::finish() { return file_.write("store: superblocks of copy", 0, superblocks_); }
+
 result<std::unique_ptr<copy_in_progress>> copy_in_progress::begin(os::file_system& files, const std::string& path,
                                                                   unsigned mode) {
     auto file = begin_new(files, path, mode);
@@ -214,23 +230,13 @@ result<void> copy_in_progress::write_mark() {
 }
 
 result<void> copy_in_progress::update(heap_file& heap, const copy_progress& progress) {
-    auto end = copy_end(heap);
-    if (!end)
-        return end.error();
-    if (superblocks_.empty())
+    if (!content_.has_begun())
         REM_TRY(write_mark());
-    const auto pages = static_cast<std::size_t>(*end / k_page_bytes);
-    held_.resize(std::max(held_.size(), pages));
-    superblocks_.resize(static_cast<std::size_t>(k_superblocks_bytes));
-    new_file to(*file_, held_, superblocks_);
-    REM_TRY(copy_all(heap, *end, to, progress));
-    REM_TRY(file_->resize("store: length of copy", *end)); // its end may be a hole
-    held_.resize(pages);
-    return {};
+    return content_.update(heap, progress);
 }
 
 result<void> copy_in_progress::finish(existing there) {
-    REM_TRY(file_->write("store: superblocks of copy", 0, superblocks_));
+    REM_TRY(content_.finish());
     REM_TRY(file_->sync("store: sync copy"));
     REM_TRY(check_is_at(*file_, building_));
     REM_TRY(there == existing::replaced ? files_.rename_over("store: rename copy over another file", building_, path_)

@@ -26,6 +26,25 @@ result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progr
 /// A file that is at the name of a copy already.
 enum class existing { refused, replaced };
 
+/// A copy in a file that holds nothing yet.
+class file_copy {
+public:
+    /// `file` must outlive this.
+    explicit file_copy(os::file& file) : file_(file) {}
+    /// Makes the file hold what copy_bytes() hands over, zeros as holes. It may be called again, after a failure or with
+    /// a later commit of the heap: pages that it holds already, by their checksums, are not read again. Until finish()
+    /// it has no superblocks, so that nobody takes it for a heap.
+    result<void> update(heap_file& heap, const copy_progress& progress);
+    /// Writes the superblocks. Precondition: the last update() succeeded.
+    result<void> finish();
+    [[nodiscard]] bool has_begun() const { return !superblocks_.empty(); }
+
+private:
+    os::file& file_;
+    std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: it is zeros
+    std::vector<std::byte> superblocks_;
+};
+
 /// A copy on its way: the new file NAME-new. Locked until it has its name; removed with this, unless it got it.
 class copy_in_progress {
 public:
@@ -36,9 +55,7 @@ public:
     copy_in_progress& operator=(const copy_in_progress&) = delete;
     ~copy_in_progress();
 
-    /// Makes the file hold what copy_bytes() hands over, zeros as holes. It may be called again, after a failure or with
-    /// a later commit of the heap: pages that it holds already, by their checksums, are not read again. Until finish()
-    /// it has no superblocks, so that nobody takes it for a heap.
+    /// As file_copy::update().
     result<void> update(heap_file& heap, const copy_progress& progress);
     /// Writes the superblocks, syncs, and gives the file its name: the copy is there as a whole, durable once this returns,
     /// or what was there before. errc::exists when that is refused. After a failure it may be there, durable or not, if
@@ -47,15 +64,14 @@ public:
 
 private:
     copy_in_progress(os::file_system& files, std::string path, std::unique_ptr<os::file> file)
-        : files_(files), path_(std::move(path)), building_(new_path(path_)), file_(std::move(file)) {}
+        : files_(files), path_(std::move(path)), building_(new_path(path_)), file_(std::move(file)), content_(*file_) {}
     result<void> write_mark();
 
     os::file_system& files_;
-    std::string path_;                // that it will have
-    std::string building_;            // that it has so far
-    std::unique_ptr<os::file> file_;  // null: it got the other
-    std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: it is zeros
-    std::vector<std::byte> superblocks_;
+    std::string path_;               // that it will have
+    std::string building_;           // that it has so far
+    std::unique_ptr<os::file> file_; // null: it got the other
+    file_copy content_;
 };
 
 /// All of it at one go. errc::no_space and every other failure but that of the last sync leave no file behind, but for an

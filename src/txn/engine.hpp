@@ -297,6 +297,7 @@ private:
     [[gnu::weak]] result<void> join_history();
     /// Memory becomes what engine_options::version asks for.
     [[gnu::weak]] result<void> begin_version();
+    result<void> become_version(std::uint64_t version, const history::delta& way);
     // Of a history that is kept: the record of a commit gets what the commit is to it.
     [[nodiscard]] history::commit_name last_commit() const { return {session_.version(), session_.chain()}; }
     [[gnu::weak]] result<void> keep_events(pending_commit& commit);

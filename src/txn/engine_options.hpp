@@ -5,13 +5,16 @@
 #include "base/result.hpp"
 #include "base/units.hpp"
 #include "change/change_set.hpp"
+#include "history/delta.hpp"
 #include "history/step_tree.hpp"
+#include "os/file.hpp"
 #include "track/page_scan.hpp"
 #include "view/memory_view.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -35,6 +38,13 @@ enum class when_base_taken {
     fail,
     look_elsewhere, // for callers who have to look into it first: engine::why_elsewhere() has what `fail` would have said
     elsewhere,      // for callers who know; nobody finds out what is in its place, which takes long
+};
+
+/// An old version of a heap that others may write to: files that hold a copy of its last commit, and what leads from there.
+struct detached_version {
+    std::unique_ptr<os::file_system> files;
+    std::uint64_t version = 0;
+    history::delta way{};
 };
 
 struct engine_options {
@@ -69,9 +79,9 @@ struct engine_options {
     bool history_kept = false;
     /// The file of a history that is kept is not made anew while it is smaller.
     std::uint64_t history_rewritten_from = 1 * MiB;
-    /// This version of the history, by number or by the name that it is kept by, instead of the last commit. Whoever sets it calls
-    /// link_version_opening(). Of heaps that are opened read-only.
-    std::optional<std::variant<std::uint64_t, std::string>> version;
+    /// This version of the history, by number or by the name that it is kept by, instead of the last commit; or the one of a copy, which
+    /// is what is opened. Whoever sets it calls link_version_opening(). Of heaps that are opened read-only, and not shared.
+    std::optional<std::variant<std::uint64_t, std::string, std::shared_ptr<const detached_version>>> version;
     bool core_dump = false;
     bool read_ahead = view::view_options{}.read_ahead;
     track::tracker_choice tracker = track::tracker_choice::automatic;

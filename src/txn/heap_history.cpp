@@ -161,8 +161,7 @@ result<std::uint64_t> heap_history::after_undo(std::uint64_t steps) const {
     if (steps <= possible)
         return steps_.before_present(steps);
     return fail(errc::no_step,
-                counted(steps) + path_ + " cannot be undone: its history leads back " + std::to_string(possible) +
-                    ". Ask heap::undo_depth() before.",
+                counted(steps) + path_ + " cannot be undone: its history leads back " + std::to_string(possible) + ".",
                 path_);
 }
 
@@ -174,10 +173,10 @@ result<std::uint64_t> heap_history::after_redo(std::uint64_t steps) const {
     std::string message = counted(steps) + path_ + " cannot be redone: ";
     const auto left = possible == 0 ? steps_.left_branch() : std::nullopt;
     if (left)
-        message += "a commit after an undo began another branch. What was undone is still there: heap::go_to(" +
-                   std::to_string(*left) + ") leads to it.";
+        message += "a commit after an undo began another branch. What was undone is still there: go to version " +
+                   std::to_string(*left) + ".";
     else
-        message += std::to_string(possible) + " were undone. Ask heap::redo_depth() before.";
+        message += std::to_string(possible) + " were undone.";
     return fail(errc::no_step, std::move(message), path_);
 }
 
@@ -185,11 +184,7 @@ result<std::uint64_t> heap_history::state_of(std::uint64_t version) const {
     REM_TRY(check_may_go());
     if (const auto found = steps_.find(version))
         return *found;
-    return fail(errc::no_step,
-                "the history of " + path_ + " does not lead to version " + std::to_string(version) +
-                    ": it was never one of its steps, or has gone since there were too many. heap::history() lists "
-                    "those that there are.",
-                path_);
+    return history::no_version(steps_, where_steps_lie(), version, path_);
 }
 
 void heap_history::begin_way(std::uint64_t state) {
@@ -355,7 +350,7 @@ result<bool> heap_history::move(bool is_clean) {
         return mode.error();
     if (!is_shared_ || is_clean) {
         const std::string path = store::history_path(names_->heap());
-        if (!file_->is_called(path) || file_->has_grown())
+        if (!file_->is_called(path) || file_->is_to_be_made_anew())
             REM_TRY(have_all());
         file_->follow(path);
     }

@@ -7,6 +7,7 @@
 #include "base/result.hpp"
 #include "change/change_set.hpp"
 #include "history/history_file.hpp"
+#include "history/missing.hpp"
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
 #include "store/image.hpp"
@@ -110,8 +111,10 @@ public:
     [[nodiscard]] bool has_all() const { return has_all_; }
     /// Of a shared heap each commit has its entry, be it empty, so that all processes know up to where they have followed.
     [[nodiscard]] bool is_kept() const { return file_ && (is_shared_ || !steps_.has_ended() || steps_.has_kept()); }
-    /// Why no steps of earlier sessions are there; empty: they are, or nobody asked.
-    [[nodiscard]] const std::string& why_new() const { return why_new_; }
+    /// Why no steps of earlier sessions are there, or why the file was made anew with all of them; empty: neither, or nobody asked.
+    [[nodiscard]] const std::string& why_new() const {
+        return why_new_.empty() && file_ ? file_->what_happened() : why_new_;
+    }
 
     // Precondition of all that follows: is_kept().
 
@@ -159,6 +162,9 @@ private:
     heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
     [[gnu::weak]] result<void> read_rest();
     result<void> check_may_go() const;
+    [[nodiscard]] history::steps_lie where_steps_lie() const {
+        return file_ ? history::steps_lie::in_file : history::steps_lie::in_memory;
+    }
     result<void> follow(const history::commit_name& commit, std::span<const std::byte> events,
                         std::uint64_t heap_bytes);
     [[gnu::weak]] void begin_description();

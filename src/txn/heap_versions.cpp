@@ -30,7 +30,7 @@ result<std::uint64_t> heap_history::may_keep(std::string_view name) const {
     if (const auto other = steps_.find_kept(name))
         return fail(errc::exists,
                     path_ + " keeps version " + std::to_string(*other) + " by the name \"" + std::string(name) +
-                        "\" already. Take another name, or heap::drop() that version.",
+                        "\" already. Take another name, or drop that version.",
                     path_);
     if (const std::string_view known = steps_.name_of_kept(present); !known.empty())
         return fail(errc::exists,
@@ -43,22 +43,20 @@ result<std::uint64_t> heap_history::kept_state(std::uint64_t version) const {
     const auto state = steps_.find(version);
     if (state && !steps_.name_of_kept(*state).empty())
         return *state;
-    return fail(errc::no_step,
-                "version " + std::to_string(version) + " of " + path_ +
-                    (state
-                         ? " is a step that is not kept: heap::keep() keeps one, and heap::go_to() leads to it as long "
-                           "as it is there."
-                         : " is not kept. heap::versions() lists those that are."),
-                path_);
+    if (!state)
+        return history::no_version(steps_, where_steps_lie(), version, path_);
+    return fail(
+        errc::no_step,
+        "version " + std::to_string(version) + " of " + path_ +
+            " is a step that is not kept, so it can be gone to as long as it is there, and neither restored nor "
+            "dropped.",
+        path_);
 }
 
 result<std::uint64_t> heap_history::kept_state(std::string_view name) const {
     if (const auto state = steps_.find_kept(name))
         return *state;
-    return fail(errc::no_step,
-                path_ + " keeps no version by the name \"" + std::string(name) +
-                    "\". heap::versions() lists those that it keeps.",
-                path_);
+    return history::no_kept_version(steps_, where_steps_lie(), name, path_);
 }
 
 result<void> heap_history::may_squash(std::uint64_t steps) const {
@@ -67,16 +65,16 @@ result<void> heap_history::may_squash(std::uint64_t steps) const {
     if (steps > steps_.undo_depth())
         return fail(errc::no_step,
                     "the last " + std::to_string(steps) + " steps of " + path_ + " cannot become one: there are " +
-                        std::to_string(steps_.undo_depth()) + ". Ask heap::undo_depth() before.",
+                        std::to_string(steps_.undo_depth()) + ".",
                     path_);
     if (const auto state = steps_.in_the_way_of_squash(steps)) {
         const std::string_view name = steps_.name_of_kept(*state);
         return fail(errc::invalid_argument,
                     "the last " + std::to_string(steps) + " steps of " + path_ + " cannot become one: version " +
                         std::to_string(*state) + " among them " +
-                        (name.empty() ? "is where another branch begins. Squash fewer steps."
-                                      : "is kept by the name \"" + std::string(name) +
-                                            "\". Squash fewer steps, or heap::drop() it."),
+                        (name.empty()
+                             ? "is where another branch begins. Squash fewer steps."
+                             : "is kept by the name \"" + std::string(name) + "\". Squash fewer steps, or drop it."),
                     path_);
     }
     return {};
@@ -91,12 +89,7 @@ result<std::uint64_t> heap_history::any_state_of(std::uint64_t version) const {
     const auto found = steps_.find(version);
     if (found && (!steps_.has_ended() || *found == steps_.present() || !steps_.name_of_kept(*found).empty()))
         return *found;
-    return fail(
-        errc::no_step,
-        path_ + " has no version " + std::to_string(version) +
-            ": it was never one of its steps, or has gone since it was not kept. heap::history() lists those that "
-            "there are.",
-        path_);
+    return history::no_version(steps_, where_steps_lie(), version, path_);
 }
 
 result<void> engine::change_steps(const std::function<void(history::event_bytes&)>& describe,

@@ -23,27 +23,25 @@ unexpected cannot_open(const std::string& path, const std::string& why) {
 
 // Nobody else looks at memory yet. What is committed stays as the file has it: no commit and no checkpoint follows.
 result<void> engine::begin_version() {
-    if (heap_.shared)
-        return fail(errc::not_supported,
-                    "other processes have " + path() +
-                        " open, so no version of it can be opened in place. Make a heap of the version with rem "
-                        "branch, or inspect::branch(), and open that.",
-                    path());
+    if (const auto* const detached = std::get_if<std::shared_ptr<const detached_version>>(&*options_.version))
+        return become_version((*detached)->version, (*detached)->way);
     auto found = recover::read_history(*files_, *heap_.store);
     if (!found)
         return found.error();
     if (!found->steps)
         return cannot_open(path(), found->why);
     history::step_tree& steps = *found->steps;
-    auto state =
-        std::visit([&](const auto& asked) { return recover::state_of(steps, asked, path()); }, *options_.version);
+    const auto* const name = std::get_if<std::string>(&*options_.version);
+    auto state = name != nullptr ? recover::state_of(steps, *name, path())
+                                 : recover::state_of(steps, std::get<std::uint64_t>(*options_.version), path());
     if (!state)
         return state.error();
-    auto found_way = steps.whole_way_to(*state, path());
-    if (!found_way)
-        return found_way.error();
-    const history::delta& way = *found_way;
-    seen_version_ = *state;
+    auto way = steps.whole_way_to(*state, path());
+    return way ? become_version(*state, *way) : way.error();
+}
+
+result<void> engine::become_version(std::uint64_t version, const history::delta& way) {
+    seen_version_ = version;
     if (way.is_empty())
         return {};
     view::mapped_memory& memory = heap_.view->memory();

@@ -8,23 +8,30 @@
 #include "support/temp_dir.hpp"
 #include "track/pagemap_scan.hpp"
 
+#include <remanence/remanence.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -380,6 +387,93 @@ TEST(failing_random_source, leaves_the_first_commit_of_a_session_to_be_repeated)
         EXPECT_TRUE(told.repeated != 0 || !told.heard.empty()) << "nobody heard";
     }
     EXPECT_GT(repeated, 0U);
+}
+
+using old_values = remanence::vector<std::uint64_t>;
+
+/// Another process that has a heap open, with versions, until this ends.
+class versions_elsewhere {
+public:
+    explicit versions_elsewhere(const std::filesystem::path& path) {
+        EXPECT_EQ(::pipe(there_), 0);
+        EXPECT_EQ(::pipe(back_), 0);
+        id_ = ::fork();
+        char byte = 'x';
+        if (id_ == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            heap_options how{.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10};
+            how.history = {.steps_max = 100, .kept_over_sessions = true};
+            heap h = heap::open(path, how);
+            auto& all = h.root<old_values>("values");
+            for (std::uint64_t i = 1; i < 6; ++i) {
+                h.write([&] { all.assign(10'000, i); });
+                if (i == 2)
+                    h.keep("two");
+                if (i == 4)
+                    h.checkpoint();
+            }
+            (void)!::write(there_[1], &byte, 1);
+            (void)!::read(back_[0], &byte, 1);
+            ::_exit(0);
+        }
+        EXPECT_EQ(::read(there_[0], &byte, 1), 1);
+    }
+    ~versions_elsewhere() {
+        (void)!::write(back_[1], "x", 1);
+        ::waitpid(id_, nullptr, 0);
+        for (const int each : {there_[0], there_[1], back_[0], back_[1]})
+            ::close(each);
+    }
+    versions_elsewhere(const versions_elsewhere&) = delete;
+    versions_elsewhere& operator=(const versions_elsewhere&) = delete;
+
+private:
+    int there_[2]{};
+    int back_[2]{};
+    pid_t id_ = 0;
+};
+
+// What is read may be read again, since the writer may have been the reason: so a failure need not be heard. What opens is the version.
+TEST(failing_system_calls_of_an_old_version, of_a_heap_that_is_open_elsewhere_make_no_other_one_of_it) {
+    const auto dir = test::temp_dir::in_memory();
+    const std::filesystem::path path = dir.path() / "heap";
+    const versions_elsewhere other(path);
+    heap_options how{.reserve_bytes = 64 << 20};
+    how.read_only = true;
+    how.kept_version = "two";
+    for (const int code : {EIO, ENOSPC, EINTR, k_short}) {
+        std::uint64_t heard = 0;
+        std::uint64_t n = 0;
+        const std::uint64_t stride = stride_of_faults(code == k_short ? 3 : 37); // each takes milliseconds
+        for (;; n += stride) {
+            SCOPED_TRACE("code " + std::to_string(code) + ", call " + std::to_string(n));
+            plan = {.armed = true, .code = code, .left = n};
+            try {
+                heap h = heap::open(path, how);
+                plan.armed = false;
+                const old_values* const all = h.find_root<old_values>("values");
+                ASSERT_NE(all, nullptr);
+                EXPECT_EQ(*all, old_values(10'000, 2)) << plan.struck;
+            } catch (const error& e) {
+                plan.armed = false;
+                ++heard;
+                EXPECT_EQ(e.os_error(), code) << plan.struck << ": " << e.what();
+            } catch (const std::bad_alloc&) {
+                plan.armed = false;
+                ++heard;
+                EXPECT_EQ(plan.struck.substr(0, 4), "mmap");
+            }
+            if (plan.struck.empty())
+                break;
+        }
+        EXPECT_GT(n, 50U);
+        if (code == k_short) {
+            EXPECT_EQ(heard, 0U);
+        } else if (stride == 1) { // else they may all have been left out
+            EXPECT_GT(heard, 0U);
+        }
+        std::cout << "code " << code << ": " << n << " calls, of which " << heard << " were heard\n";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(each, failing_system_calls,

@@ -1,4 +1,4 @@
-// Every allocation of a program that opens an old version fails, and of one that reads the steps of a history late: nothing changes on
+// Every allocation of a program that opens an old version fails, also while another process has the heap open, and of one that reads the steps of a history late: nothing changes on
 // the disk, or in memory, and it may be done again.
 #include "api/heap_impl.hpp"
 #include "failing_new.hpp"
@@ -9,12 +9,17 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace remanence::faults {
 
@@ -49,9 +54,9 @@ std::uint64_t make_versions(const std::filesystem::path& path, bool is_closed) {
 
 /// Calls `f` until it does not lack memory, with one allocation failing each time; returns how many there were.
 template <class F>
-std::uint64_t fail_each_allocation(const F& f) {
+std::uint64_t fail_each_allocation(const F& f, std::uint64_t usual_stride = 1) {
     std::uint64_t n = 0;
-    for (const std::uint64_t stride = stride_of_faults(1);; n += stride) {
+    for (const std::uint64_t stride = stride_of_faults(usual_stride);; n += stride) {
         SCOPED_TRACE("allocation " + std::to_string(n));
         allocations() = {.armed = true, .from_then_on = false, .left = n};
         bool has_heard = false;
@@ -66,6 +71,47 @@ std::uint64_t fail_each_allocation(const F& f) {
         EXPECT_TRUE(has_heard || allocations().was_optional) << "nobody heard of it";
     }
 }
+
+/// Another process that has such a heap open until this ends.
+class heap_open_elsewhere {
+public:
+    explicit heap_open_elsewhere(const std::filesystem::path& path) {
+        if (::pipe(there_) != 0 || ::pipe(back_) != 0)
+            throw std::runtime_error("no pipe");
+        id_ = ::fork();
+        if (id_ == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            heap h = heap::open(path, with_steps_kept());
+            auto& all = h.root<old_numbers>("numbers");
+            std::uint64_t two = 0;
+            for (std::uint64_t i = 1; i < 6; ++i) {
+                h.write([&] { all.assign(1000 * i, i); });
+                if (i == 2)
+                    two = h.keep("two");
+            }
+            (void)!::write(there_[1], &two, sizeof two);
+            (void)!::read(back_[0], &two, 1);
+            ::_exit(0);
+        }
+        if (::read(there_[0], &two_, sizeof two_) != sizeof two_)
+            throw std::runtime_error("the other process has no heap");
+    }
+    ~heap_open_elsewhere() {
+        (void)!::write(back_[1], "x", 1);
+        ::waitpid(id_, nullptr, 0);
+        for (const int each : {there_[0], there_[1], back_[0], back_[1]})
+            ::close(each);
+    }
+    heap_open_elsewhere(const heap_open_elsewhere&) = delete;
+    heap_open_elsewhere& operator=(const heap_open_elsewhere&) = delete;
+    [[nodiscard]] std::uint64_t two() const { return two_; }
+
+private:
+    int there_[2]{};
+    int back_[2]{};
+    pid_t id_ = 0;
+    std::uint64_t two_ = 0;
+};
 
 class failing_allocations_of_old_versions : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(closed, failing_allocations_of_old_versions, testing::Bool());
@@ -92,6 +138,26 @@ TEST_P(failing_allocations_of_old_versions, leave_nothing_open) {
     open(true); // what is allocated once for all
     for (const bool by_name : {true, false})
         EXPECT_GT(fail_each_allocation([&] { open(by_name); }), 50U);
+}
+
+TEST(failing_allocations_of_an_old_version_of_a_heap_that_is_open_elsewhere, leave_nothing_open) {
+    const test::temp_dir dir;
+    const std::filesystem::path path = dir.path() / "heap";
+    const heap_open_elsewhere other(path);
+    const auto open = [&] {
+        heap_options how{.reserve_bytes = 64 << 20};
+        how.read_only = true;
+        how.kept_version = "two";
+        heap h = heap::open(path, how);
+        allocations().armed = false;
+        const old_numbers* const all = h.find_root<old_numbers>("numbers");
+        ASSERT_NE(all, nullptr);
+        EXPECT_EQ(all->size(), 2000U);
+        EXPECT_EQ(all->back(), 2U);
+        EXPECT_EQ(h.version(), other.two());
+    };
+    open();                                         // what is allocated once for all
+    EXPECT_GT(fail_each_allocation(open, 7), 100U); // each takes milliseconds
 }
 
 TEST(failing_allocations_of_a_history_that_is_read_late, leave_memory_and_history_as_they_were) {

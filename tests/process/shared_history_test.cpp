@@ -105,6 +105,26 @@ TEST_F(shared_histories, are_one_for_all_processes) {
     EXPECT_EQ(numbers_in(h).size(), 3U);
 }
 
+TEST_F(shared_histories, are_made_anew_by_the_last_one_when_the_file_is_removed) {
+    heap h = heap::open(path_, shared_with_history());
+    add(h, 0);
+    fs::remove(path_.string() + "-history");
+    add(h, 1);
+    h.checkpoint();
+    other_process other(h, [&] {
+        EXPECT_TRUE(is_error(error_of([&] { heap::open(path_, shared_with_history()); }), errc::corrupt, path_,
+                             "is not there"));
+        expect(!testing::Test::HasFailure(), "the error");
+    });
+    EXPECT_EQ(other.wait(), 0);
+    add(h, 2);
+    h.close();
+    h = heap::open(path_, shared_with_history());
+    EXPECT_EQ(h.why_history_is_new(), "");
+    h.undo(2);
+    EXPECT_EQ(numbers_in(h), (std::vector<std::uint64_t>{0}));
+}
+
 TEST_F(shared_histories, need_to_be_kept_over_sessions) {
     heap_options options = shared_with_history();
     options.history.kept_over_sessions = false;

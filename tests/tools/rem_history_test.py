@@ -162,11 +162,41 @@ class history(RemTest):
             ["branch", "book.rem", "12345", "old.rem"],
         ):
             self.assertIn("rem log", self.text(*words, code=ERROR)[1], words)
-        self.assertIn("undo_depth", self.text("undo", "book.rem", "99", code=ERROR)[1])
+        self.assertIn("leads back 3", self.text("undo", "book.rem", "99", code=ERROR)[1])
         for steps in ("0", "-1"):
             self.assertIn("1000000000000", self.text("undo", "book.rem", steps, code=USAGE)[1])
         self.assertIn("number", self.text("keep", "book.rem", "9", code=USAGE)[1])
         self.assertFalse(os.path.exists(self.path("old.rem")))
+
+    def test_a_damaged_history_says_so_with_one_reason_and_exit_code_5(self):
+        path = self.path("book.rem-history")
+        with open(path, "r+b") as file:
+            file.seek(700)
+            byte = file.read(1)[0]
+            file.seek(700)
+            file.write(bytes([byte ^ 1]))
+        shown = self.text("log", "book.rem", code=HISTORY)[0]
+        reason = self.json("log", "--json", "book.rem", code=HISTORY)["why_none"].split("no history: ")[1]
+        self.assertIn("book.rem-history has no entry that is whole, and does not lead to", reason)
+        self.assertIn(reason, shown)
+        self.assertEqual(self.json("verify", "--json", "book.rem", code=HISTORY)["history"]["problem"], reason)
+        self.assertIn(reason, self.text("get", "book.rem", "prices", "--version", "1", code=ERROR)[1])
+        os.remove(path)
+        os.mkdir(path)
+        self.assertIn("is no file", self.text("log", "book.rem", code=HISTORY)[0])
+        self.assertIn("is no file", self.text("verify", "book.rem", code=HISTORY)[0])
+        os.rmdir(path)
+        self.assertIn("is not there", self.text("log", "book.rem")[0])
+
+    def test_no_message_speaks_of_functions_of_cpp(self):
+        self.text("keep", "book.rem", "now")
+        for command in (["keep", "book.rem", "now"], ["keep", "book.rem", "again"], ["drop", "book.rem", "99"],
+                        ["drop", "book.rem", "none"], ["restore", "book.rem", "99"], ["undo", "book.rem", "99"],
+                        ["diff", "book.rem", "99", "1"], ["branch", "book.rem", "none", "to.rem"]):
+            self.assertNotIn("heap::", self.text(*command, code=ERROR)[1], command)
+        seen = self.text("log", "book.rem")[0].splitlines()
+        step = next(line for line in seen[1:] if "kept" not in line).lstrip("* ").split()[0]
+        self.assertNotIn("heap::", self.text("drop", "book.rem", step, code=ERROR)[1])
 
     def test_a_heap_without_a_history_says_so(self):
         self.make(name="plain.rem")

@@ -164,18 +164,17 @@ inspect::version_or_name version_of(const std::string& word) {
 }
 
 int log(const std::string& file, bool as_json) {
-    std::string why;
-    const auto steps =
-        with_progress([&](const inspect::progress_callback& shown) { return inspect::history(file, why, shown); });
+    const inspect::seen_history found =
+        with_progress([&](const inspect::progress_callback& shown) { return inspect::history(file, shown); });
     if (as_json) {
         std::vector<json_object> list;
-        for (const inspect::seen_step& each : steps)
+        for (const inspect::seen_step& each : found.steps)
             list.push_back(step_object(each));
-        put(json_object().add("path", file).add("steps", list).add("why_none", why).text() + "\n");
+        put(json_object().add("path", file).add("steps", list).add("why_none", found.why_none).text() + "\n");
     } else {
-        put(steps.empty() ? visible(why) + '\n' : steps_text(steps));
+        put(found.steps.empty() ? visible(found.why_none) + '\n' : steps_text(found.steps));
     }
-    return exit_ok;
+    return found.is_damaged ? exit_history : exit_ok;
 }
 
 int diff(const std::string& file, const std::string& before, const std::string& after, bool as_json) {

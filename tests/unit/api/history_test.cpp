@@ -125,7 +125,7 @@ TEST_P(histories, keep_what_was_undone_as_a_branch) {
     h.undo();
     h.write("another", [&] { list.push_back(3); });
     const auto refused = error_of([&] { h.redo(); });
-    EXPECT_TRUE(is_error(refused, errc::no_step, dir_ / "h", "go_to(" + std::to_string(left) + ")"));
+    EXPECT_TRUE(is_error(refused, errc::no_step, dir_ / "h", "go to version " + std::to_string(left)));
     h.go_to(left);
     EXPECT_EQ(list.back(), 2U);
     const auto steps = h.history();
@@ -175,9 +175,9 @@ TEST_P(histories, make_one_step_of_a_group) {
 TEST_P(histories, refuse_to_lead_where_they_do_not) {
     heap h = open();
     auto& list = h.root<numbers>("numbers");
-    EXPECT_TRUE(is_error(error_of([&] { h.undo(2); }), errc::no_step, dir_ / "h", "undo_depth"));
-    EXPECT_TRUE(is_error(error_of([&] { h.redo(); }), errc::no_step, dir_ / "h", "redo_depth"));
-    EXPECT_TRUE(is_error(error_of([&] { h.go_to(12345); }), errc::no_step, dir_ / "h", "history()"));
+    EXPECT_TRUE(is_error(error_of([&] { h.undo(2); }), errc::no_step, dir_ / "h", "leads back 1"));
+    EXPECT_TRUE(is_error(error_of([&] { h.redo(); }), errc::no_step, dir_ / "h", "0 were undone"));
+    EXPECT_TRUE(is_error(error_of([&] { h.go_to(12345); }), errc::no_step, dir_ / "h", "There are 2, from"));
     EXPECT_TRUE(is_error(error_of([&] { h.write([&] { h.undo(); }); }), errc::section_open, dir_ / "h", "End"));
     EXPECT_TRUE(is_error(error_of([&] { h.read([&] { h.undo(); }); }), errc::section_open, dir_ / "h", "End"));
     EXPECT_TRUE(

@@ -4,6 +4,8 @@
 #include "format/history_event.hpp"
 #include "unit/api/fixture.hpp"
 
+#include <remanence/look_back.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -58,6 +60,15 @@ protected:
         EXPECT_EQ(h.redo_depth(), 1U);
         EXPECT_TRUE(h.verify().clean());
         h.close();
+    }
+
+    /// What opening an old version says of the file.
+    [[nodiscard]] std::string why_no_version() const {
+        heap_options then = small_heap();
+        then.read_only = true;
+        then.version = 1'000'000;
+        const auto got = error_of([&] { (void)heap::open(path_, then); });
+        return got ? got->what : "";
     }
 
     temp_dir dir_;
@@ -208,7 +219,37 @@ TEST_F(kept_histories, begin_anew_after_a_program_that_keeps_none) {
 TEST_F(kept_histories, begin_anew_when_the_file_is_gone) {
     make(5);
     fs::remove(history_of(path_));
-    expect_new_history("there is no");
+    expect_new_history("is not there");
+}
+
+// With the steps of earlier sessions, which nobody had read yet.
+TEST_F(kept_histories, are_made_anew_when_the_file_is_removed_while_the_heap_is_open) {
+    make(5);
+    heap h = open();
+    add(h, 5);
+    fs::remove(history_of(path_));
+    add(h, 6);
+    EXPECT_EQ(h.why_history_is_new(), "");
+    h.checkpoint();
+    EXPECT_NE(h.why_history_is_new().find("was removed or replaced while the heap was open"), std::string::npos);
+    EXPECT_EQ(h.undo_depth(), 6U);
+    EXPECT_EQ(inspect::history(path_).steps.size(), 7U);
+    add(h, 7);
+    write_file(dir_ / "other", "of somebody else");
+    fs::rename(dir_ / "other", history_of(path_));
+    h.close();
+    EXPECT_EQ(read_file(history_of(path_).string() + "-unfit").size(), 16U);
+    h = open();
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.undo_depth(), 7U);
+    h.undo(7);
+    EXPECT_EQ(numbers_in(h).size(), 1U);
+    h.close();
+    h = open();
+    fs::remove(history_of(path_));
+    h.close(); // without a commit nothing is written
+    h = open();
+    EXPECT_NE(h.why_history_is_new(), "");
 }
 
 TEST_F(kept_histories, begin_anew_beside_another_heaps_file) {
@@ -262,13 +303,21 @@ TEST_F(kept_histories, are_whole_or_begin_anew_wherever_the_file_is_damaged) {
     std::size_t lost = 0;
     for (std::size_t i = 0; i < bytes; ++i) {
         flip_byte(history_of(path_), i);
+        const std::string without = inspect::history(path_).why_none;
+        const std::string then = why_no_version();
         {
             heap h = open();
             EXPECT_EQ(numbers_in(h).size(), 5U) << i;
-            if (h.why_history_is_new().empty())
+            (void)h.history(); // all is read
+            const std::string why = h.why_history_is_new();
+            if (why.empty()) {
                 EXPECT_EQ(h.undo_depth(), 4U) << i;
-            else
+                EXPECT_EQ(without, "") << i;
+            } else {
                 ++lost;
+                EXPECT_TRUE(without.ends_with(" has no history: " + why)) << i << ": " << without << '\n' << why;
+                EXPECT_TRUE(then.ends_with(" that leads there. " + why)) << i << ": " << then << '\n' << why;
+            }
         }
         flip_byte(history_of(path_), i);
     }

@@ -350,9 +350,8 @@ TEST_F(procedures, go_on_over_sessions) {
         h.undo(3);
         EXPECT_EQ(doubles_of(h)[0], 0);
         EXPECT_NEAR(doubles_of(h)[2], 0.2, 1e-9);
-        std::string why;
-        const auto seen = inspect::history(dir_ / "h", why);
-        EXPECT_EQ(seen.back().step.name, "add") << why;
+        const auto seen = inspect::history(dir_ / "h");
+        EXPECT_EQ(seen.steps.back().step.name, "add") << seen.why_none;
     }
 }
 

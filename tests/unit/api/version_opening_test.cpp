@@ -100,6 +100,10 @@ TEST_F(opened_versions, show_what_was_committed) {
         EXPECT_EQ(h.find_root<numbers>("numbers")->size(), i + 1);
         EXPECT_TRUE(h.verify().clean());
         EXPECT_EQ(error_of([&] { h.write([] {}); })->code, errc::read_only);
+        EXPECT_TRUE(is_error(error_of([&] { (void)h.diff(made_[0], made_[1]); }), errc::invalid_argument, path_,
+                             "inspect::diff()"));
+        EXPECT_TRUE(is_error(error_of([&] { h.branch(made_[0], dir_ / "b"); }), errc::invalid_argument, path_,
+                             "inspect::branch()"));
         h.close();
     }
     EXPECT_EQ(files_in(dir_.path()), before);
@@ -237,58 +241,15 @@ TEST_F(opened_versions, of_a_heap_without_a_history_are_errors) {
     EXPECT_TRUE(is_error(refused(path_, reading(1)), errc::no_step, path_, "is no file"));
 }
 
-TEST_F(opened_versions, of_a_heap_that_is_open_are_refused_as_read_only_opening_is) {
+TEST_F(opened_versions, are_not_opened_beside_the_heap_in_one_process) {
     make(2);
-    EXPECT_EQ(in_child([&] {
-                  heap h = open();
-                  return in_child([&] { return told([&] { (void)heap::open(path_, reading(made_[0])); }); });
-              }).substr(0, 3),
-              in_child([&] {
-                  heap h = open();
-                  heap_options newest = small_heap();
-                  newest.read_only = true;
-                  return in_child([&] { return told([&] { (void)heap::open(path_, newest); }); });
-              }).substr(0, 3));
-    heap one = heap::open(path_, reading(made_[0]));
-    EXPECT_EQ(in_child([&] {
-                  return told([&] {
-                      heap h = heap::open(path_, reading(made_[1])); // in a child of fork() the addresses are taken
-                  });
-              }).find("nothing thrown"),
-              std::string::npos);
-}
-
-TEST_F(opened_versions, of_a_heap_that_others_share_are_refused) {
-    make(2);
-    int ends[2];
-    int back[2];
-    ASSERT_EQ(::pipe(ends), 0);
-    ASSERT_EQ(::pipe(back), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        heap_options options = small_heap();
-        options.access = sharing::processes;
-        heap h = heap::open(path_, options);
-        char byte = 'x';
-        (void)!::write(ends[1], &byte, 1);
-        (void)!::read(back[0], &byte, 1);
+    {
+        heap h = open();
+        EXPECT_TRUE(is_error(refused(path_, reading(made_[0])), errc::in_use, path_, "in this process already"));
         h.close();
-        ::_exit(0);
     }
-    char byte = 0;
-    ASSERT_EQ(::read(ends[0], &byte, 1), 1);
-    heap_options options = reading(made_[0]);
-    EXPECT_TRUE(is_error(refused(path_, options), errc::in_use, path_, ""));
-    options.access = sharing::processes;
-    EXPECT_TRUE(is_error(refused(path_, options), errc::not_supported, path_, "rem branch"));
-    ASSERT_EQ(::write(back[1], &byte, 1), 1);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-    for (const int each : {ends[0], ends[1], back[0], back[1]})
-        ::close(each);
-    heap h = heap::open(path_, options); // nobody shares it now
-    EXPECT_EQ(h.version(), made_[0]);
+    heap one = heap::open(path_, reading(made_[0]));
+    EXPECT_TRUE(is_error(refused(path_, reading(made_[1])), errc::in_use, path_, "in this process already"));
 }
 
 // Whichever byte changes: what opens is the version, or an error says so.

@@ -80,7 +80,7 @@ TEST_F(c_history, has_groups_names_and_branches) {
     EXPECT_EQ(a->balance, 1);
     set(a, 4);
     EXPECT_STATUS(rem_redo(heap, 1), REM_NO_STEP);
-    EXPECT_NE(std::string(rem_last_error()->message).find("go_to(" + std::to_string(paid) + ")"), std::string::npos);
+    EXPECT_NE(std::string(rem_last_error()->message).find("go to version " + std::to_string(paid)), std::string::npos);
     ASSERT_OK(rem_go_to(heap, paid));
     EXPECT_EQ(a->balance, 3);
     std::vector<shown_step> all;
@@ -106,7 +106,7 @@ TEST_F(c_history, goes_on_in_the_next_session) {
     history.kept_over_sessions = true;
     open_with(history);
     EXPECT_STREQ(rem_why_history_is_new(heap),
-                 ("there is no " + path + "-history, so no history was kept, or the file was removed.").c_str());
+                 (path + "-history is not there, so no history is kept, or the file was removed.").c_str());
     account* a = add_account("a", 1);
     set(a, 2);
     const std::uint64_t steps = depth(rem_undo_depth);

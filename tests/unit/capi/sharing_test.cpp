@@ -153,6 +153,40 @@ TEST_F(c_sharing, a_section_may_be_undone) {
     ASSERT_OK(rem_write_end(heap));
 }
 
+TEST_F(c_sharing, may_have_one_history_for_all) {
+    ASSERT_OK(rem_close(heap));
+    const rem_options options = options_of(REM_TRANSACTIONAL);
+    rem_history_options history{};
+    history.size = sizeof history;
+    history.steps_max = 100;
+    EXPECT_STATUS(rem_open_shared_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
+    EXPECT_EQ(heap, nullptr);
+    EXPECT_NE(std::string(rem_last_error()->message).find("kept_over_sessions"), std::string::npos);
+    history.kept_over_sessions = true;
+    ASSERT_OK(rem_open_shared_with_history(path.c_str(), &options, &history, &heap));
+    account* const a = add(1);
+    ASSERT_OK(rem_write_begin(heap));
+    a->balance = 2;
+    ASSERT_OK(rem_write_end(heap));
+    const pid_t other = ::fork();
+    if (other == 0) {
+        EXPECT_STATUS(rem_close(heap), REM_CLOSED); // the inherited one
+        EXPECT_STATUS(rem_open_shared(path.c_str(), &options, &heap), REM_INVALID_ARGUMENT);
+        EXPECT_OK(rem_open_shared_with_history(path.c_str(), &options, &history, &heap));
+        EXPECT_OK(rem_undo(heap, 1));
+        EXPECT_OK(rem_close(heap));
+        ::_exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(other, &status, 0), other);
+    EXPECT_EQ(status, 0);
+    ASSERT_OK(rem_read_begin(heap));
+    EXPECT_EQ(a->balance, 1);
+    ASSERT_OK(rem_read_end(heap));
+    ASSERT_OK(rem_redo(heap, 1));
+    EXPECT_EQ(a->balance, 2);
+}
+
 TEST_F(c_sharing, is_for_transactional_heaps_that_all_open_so) {
     rem_heap* second = heap;
     const std::string other = (dir / "other.rem").string();

@@ -1,0 +1,36 @@
+// A file system of one file, which lies in memory: a copy of a file that others write to, opened under that file's name. Its pages are those
+// of the kernel (memfd_create), so that a mapping of it takes no memory of its own. They end with the last file and mapping of it.
+#pragma once
+
+#include "os/descriptor.hpp"
+#include "os/file.hpp"
+
+#include <memory>
+#include <string>
+
+namespace remanence::os {
+
+/// Nothing is ever durable: sync does nothing. No other file is there, and none can be made.
+class memory_files final : public file_system {
+public:
+    /// An empty file called `path`. errc::io, errc::no_space: the system has no descriptor, or no such files.
+    static result<std::unique_ptr<memory_files>> create(std::string path);
+
+    result<std::unique_ptr<file>> open(const std::string& path, access mode) override;
+    result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
+    result<bool> exists(const std::string& path) override { return path == path_; }
+    result<bool> has_directory(const std::string& /*path*/) override { return true; }
+    result<void> rename_to_new(site where, const std::string& from, const std::string& to) override;
+    result<void> rename_over(site where, const std::string& from, const std::string& to) override;
+    result<void> remove(site where, const std::string& path, file& which) override;
+    result<void> sync_directory(site /*where*/, const std::string& /*path*/) override { return {}; }
+
+private:
+    memory_files(std::string path, std::shared_ptr<const descriptor> content)
+        : path_(std::move(path)), content_(std::move(content)) {}
+
+    std::string path_;
+    std::shared_ptr<const descriptor> content_;
+};
+
+} // namespace remanence::os
