@@ -46,15 +46,16 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
     const format::schema_table* const table = table_of(memory);
     if (table == nullptr)
         return known;
-    for (const format::schema_entry* each = entries_of(*table); each != entries_of(*table) + table->count; ++each) {
-        if (!is_of(*each, type))
-            continue;
-        known.is_stored =
-            each->shapes > type.shapes || (each->shapes == type.shapes && each->classes_hash == type.classes_hash);
-        if (each->classes_hash != 0 && type.classes_hash != 0 && each->classes_hash != type.classes_hash &&
-            change_of_classes != nullptr)
-            known.has_changed = change_of_classes(*table, type);
-    }
+    const format::schema_entry* const end = entries_of(*table) + table->count;
+    const format::schema_entry* const found =
+        std::find_if(entries_of(*table), end, [&](const format::schema_entry& each) { return is_of(each, type); });
+    if (found == end)
+        return known;
+    known.is_stored =
+        found->shapes > type.shapes || (found->shapes == type.shapes && found->classes_hash == type.classes_hash);
+    if (found->classes_hash != 0 && type.classes_hash != 0 && found->classes_hash != type.classes_hash &&
+        change_of_classes != nullptr)
+        known.has_changed = change_of_classes(*table, type);
     return known;
 }
 
