@@ -138,6 +138,14 @@ result<std::map<std::string, std::string>> parts_of_root(inspection& heap, const
 }
 
 result<std::map<std::uint64_t, std::string>> names_of_places(inspection& heap, const std::set<std::uint64_t>& places) {
+    auto read = to_read(heap);
+    if (!read)
+        return is_damage(read.why().code) ? result<std::map<std::uint64_t, std::string>>({}) : read.error();
+    return names_of_places(*read, places);
+}
+
+result<std::map<std::uint64_t, std::string>> names_of_places(const heap_to_read& heap,
+                                                             const std::set<std::uint64_t>& places) {
     std::map<std::uint64_t, std::string> names;
     if (places.empty())
         return names;
@@ -147,7 +155,7 @@ result<std::map<std::uint64_t, std::string>> names_of_places(inspection& heap, c
     for (const root_with_schema& root : *roots) {
         if (!root.schema)
             continue;
-        object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root.schema);
+        object_reader reader(heap.bytes, heap.path, heap.base, heap.end, *root.schema);
         const auto name = [&](const std::string& path, object_place of, bool) -> result<void> {
             const std::uint64_t end = of.at + reader.size_of(of.row);
             for (auto each = places.lower_bound(of.at); each != places.end() && *each < end; ++each)

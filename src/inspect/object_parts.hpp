@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "inspect/heap_schema.hpp"
 #include "inspect/inspection.hpp"
 #include "inspect/object_reader.hpp"
 
@@ -20,6 +21,8 @@ result<void> for_each_part(object_reader& reader, const std::string& path, objec
 
 /// What lies at these heap offsets, by the smallest part of a root that has it; places that lie in none are left out, and so is what cannot
 /// be read. O(heap).
+result<std::map<std::uint64_t, std::string>> names_of_places(const heap_to_read& heap,
+                                                             const std::set<std::uint64_t>& places);
 result<std::map<std::uint64_t, std::string>> names_of_places(inspection& heap, const std::set<std::uint64_t>& places);
 
 } // namespace remanence::inspect

@@ -1,6 +1,7 @@
 #include "types/change_place.hpp"
 
 #include "base/units.hpp"
+#include "types/part_names.hpp"
 #include "types/root_owner.hpp"
 
 #include <cstdint>
@@ -10,12 +11,18 @@ namespace remanence::types {
 
 namespace {
 
-std::optional<alloc::block> first_block(const txn::heap_memory& memory, const change::change_set& changes,
-                                        const alloc::block_allocator& blocks) {
+struct changed_place {
+    alloc::block block;
+    std::uint64_t offset; // in the heap
+};
+
+std::optional<changed_place> first_place(const txn::heap_memory& memory, const change::change_set& changes,
+                                         const alloc::block_allocator& blocks) {
     for (const change::changed_page& page : changes.pages) {
         for (const format::change_range& range : changes.ranges_of(page)) {
-            if (auto found = blocks.block_of(memory.base() + page.page * k_page_bytes + range.offset))
-                return found;
+            const std::uint64_t offset = page.page * k_page_bytes + range.offset;
+            if (const auto found = blocks.block_of(memory.base() + offset))
+                return changed_place{*found, offset};
         }
     }
     const std::uint64_t chunk_pages = memory.chunk_bytes() / k_page_bytes;
@@ -24,10 +31,10 @@ std::optional<alloc::block> first_block(const txn::heap_memory& memory, const ch
             for (std::uint64_t i = 0; i < chunk_pages; ++i) {
                 if (whole.checksums[i] == 0)
                     continue;
-                const std::byte* const page = memory.base() + (whole.chunk * chunk_pages + i) * k_page_bytes;
-                for (std::uint64_t at = 0; at < k_page_bytes; at += sizeof(std::uint64_t)) {
-                    if (auto found = blocks.block_of(page + at))
-                        return found;
+                const std::uint64_t page = (whole.chunk * chunk_pages + i) * k_page_bytes;
+                for (std::uint64_t offset = page; offset < page + k_page_bytes; offset += sizeof(std::uint64_t)) {
+                    if (const auto found = blocks.block_of(memory.base() + offset))
+                        return changed_place{*found, offset};
                 }
             }
         }
@@ -39,12 +46,13 @@ std::optional<alloc::block> first_block(const txn::heap_memory& memory, const ch
 
 std::string root_of_first(txn::heap_memory& memory, const change::change_set& changes,
                           const alloc::block_allocator& blocks) {
-    const auto block = first_block(memory, changes, blocks);
-    if (!block)
+    const auto place = first_place(memory, changes, blocks);
+    if (!place)
         return {};
     bool complete = true;
-    const auto root = find_owner(memory, blocks, block->start, complete);
-    return root ? "below the root \"" + root->name + "\" of type " + root->type : std::string();
+    const auto root = find_owner(memory, blocks, place->block.start, complete);
+    return root ? "below the root \"" + root->name + "\" of type " + root->type + part_in_words(memory, place->offset)
+                : std::string();
 }
 
 } // namespace remanence::types

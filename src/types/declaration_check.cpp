@@ -3,6 +3,7 @@
 #include "alloc/sections.hpp"
 #include "base/range.hpp"
 #include "base/units.hpp"
+#include "types/part_names.hpp"
 #include "types/root_owner.hpp"
 
 #include <optional>
@@ -59,6 +60,7 @@ std::string place_of(txn::heap_memory& memory, const alloc::block_allocator& blo
     auto root = find_owner(memory, blocks, word.block->start, complete);
     return "lies at byte " + std::to_string(word.offset - block) + " of the block of " +
            std::to_string(word.block->bytes) + " bytes at heap offset " + std::to_string(block) +
+           part_in_words(memory, word.offset) +
            (root       ? ", below the root \"" + root->name + "\" of type " + root->type
             : complete ? std::string(", which no root reaches")
                        : std::string(", in a heap too large to tell the root"));

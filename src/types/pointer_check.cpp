@@ -2,6 +2,7 @@
 
 #include "base/units.hpp"
 #include "os/memory.hpp"
+#include "types/part_names.hpp"
 #include "types/root_owner.hpp"
 
 #include <remanence/types/detail/outside_block.hpp>
@@ -11,6 +12,8 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace remanence::types {
@@ -104,12 +107,14 @@ struct find {
 };
 
 /// "at byte 40 of the block of 48 bytes at heap offset 20528, below the root …"
-std::string place_of(const find& found, word block_offset, const std::optional<owner>& root, bool complete) {
+std::string place_of(const find& found, word block_offset, const std::string& part, const std::optional<owner>& root,
+                     bool complete) {
     const std::string where = root       ? "below the root \"" + root->name + "\" of type " + root->type
                               : complete ? std::string("which no root reaches")
                                          : std::string("in a heap too large to tell the root");
     return "at byte " + std::to_string(found.at - block_offset) + " of the block of " +
-           std::to_string(found.block.bytes) + " bytes at heap offset " + std::to_string(block_offset) + ", " + where;
+           std::to_string(found.block.bytes) + " bytes at heap offset " + std::to_string(block_offset) + part + ", " +
+           where;
 }
 
 std::string advice_for(const std::string& target) {
@@ -174,7 +179,8 @@ private:
                         : " There are " + std::to_string(count_) + " such pointers in this commit; this is the first.";
         return fail(errc::foreign_pointer,
                     "cannot commit " + memory_.path() + ": a pointer " + target + " lies " +
-                        place_of(first_, memory_.offset_of(first_.block.start), root, complete) +
+                        place_of(first_, memory_.offset_of(first_.block.start), part_in_words(memory_, first_.at), root,
+                                 complete) +
                         ". It would lead nowhere once this process has ended." + others + " Nothing was written. " +
                         advice_for(target),
                     memory_.path());
@@ -263,7 +269,7 @@ result<void> refuse_strange_memory(txn::heap_memory& memory, const std::vector<c
     return fail(
         errc::foreign_pointer,
         "cannot commit " + memory.path() + ": a pointer " + first_target + " lies " +
-            place_of(*first, memory.offset_of(first->block.start), root, complete) +
+            place_of(*first, memory.offset_of(first->block.start), part_in_words(memory, first->at), root, complete) +
             ". It would lead nowhere once this process has ended." + others_there +
             " A string or container that is made by default belongs to the heap of the thread's innermost write "
             "section, outside of write sections to none: fill this object in heap.write() of its own heap, or while "
@@ -280,7 +286,7 @@ pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allo
                                const heap_finder& heap_at) {
     pointer_survey all;
     outside others(memory, heap_at, true);
-    std::optional<owner_walk> owners; // when there is something to tell
+    std::vector<find> finds;
     blocks.for_each_block([&](alloc::block block) {
         ++all.blocks;
         const auto* bytes = static_cast<const std::byte*>(block.start);
@@ -288,17 +294,27 @@ pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allo
             const word value = value_at(bytes + i);
             if (!others.is_address(value) || all.found++ >= k_pointers_listed_max)
                 continue;
-            if (!owners)
-                owners.emplace(memory, blocks);
-            const find found{memory.offset_of(bytes + i), value, block};
-            const std::optional<owner> root = owners->owner_of(block.start);
-            const std::string target = others.describe(value);
-            all.first.push_back({root ? root->name : "", root ? root->type : "", found.at,
-                                 "A pointer " + target + " lies " +
-                                     place_of(found, memory.offset_of(block.start), root, owners->is_complete()) +
-                                     ". " + advice_for(target)});
+            finds.push_back({memory.offset_of(bytes + i), value, block});
         }
     });
+    if (finds.empty())
+        return all;
+    owner_walk owners(memory, blocks);
+    std::set<word> places;
+    for (const find& each : finds)
+        places.insert(each.at);
+    names_by_place parts;
+    if (names_of_parts != nullptr)
+        parts = names_of_parts(memory, places);
+    for (const find& each : finds) {
+        const std::optional<owner> root = owners.owner_of(each.block.start);
+        const std::string target = others.describe(each.value);
+        all.first.push_back({root ? root->name : "", root ? root->type : "", each.at,
+                             "A pointer " + target + " lies " +
+                                 place_of(each, memory.offset_of(each.block.start), part_in_words(parts, each.at), root,
+                                          owners.is_complete()) +
+                                 ". " + advice_for(target)});
+    }
     return all;
 }
 

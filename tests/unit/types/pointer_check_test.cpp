@@ -2,6 +2,7 @@
 
 #include "os/memory.hpp"
 #include "support/temp_dir.hpp"
+#include "types/part_names.hpp"
 
 #include <remanence/remanence.hpp>
 
@@ -344,6 +345,26 @@ protected:
     rem::heap heap_ = rem::heap::create(dir_ / "checked.rem");
     with_pointer& object_ = heap_.root<with_pointer>("object");
 };
+
+TEST_F(check_pointers, tell_the_member_and_the_key_where_the_names_of_parts_are_linked) {
+    rem::types::link_names_of_parts();
+    auto& people = heap_.root<rem::map<rem::string, with_pointer>>("people");
+    auto& lists = heap_.root<rem::vector<rem::list<with_pointer>>>("lists");
+    heap_.write([&] {
+        people["KNUTH"];
+        lists.resize(3);
+        lists[2].resize(2);
+    });
+    const int local = 0;
+    people["KNUTH"].pointer = &local;
+    EXPECT_NE(only().what.find(", in people[\"KNUTH\"].pointer, below the root \"people\" of type "), std::string::npos)
+        << only().what;
+    people["KNUTH"].pointer = nullptr;
+    lists[2].back().pointer = &local;
+    EXPECT_NE(only().what.find(", in lists[2][1].pointer, below the root \"lists\" of type "), std::string::npos)
+        << only().what;
+    lists[2].back().pointer = nullptr;
+}
 
 alignas(8) int static_objects[] = {7, 7};
 int& static_object = static_objects[1]; // never at the start of a page, which is ignored
