@@ -64,6 +64,8 @@ public:
 
 private:
     void remove_heap() const;
+    void read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from,
+              const type_fingerprint& type) const;
 
     fs::path given_;
     fs::path file_;
@@ -122,17 +124,40 @@ bool text_file_of_container::load(heap& into, const type_fingerprint& type) cons
     auto bytes = (*file)->size();
     if (!bytes)
         raise(bytes.why());
-    const type_fingerprint* const types[] = {&type};
     if (!is_heap(**file, *bytes)) {
-        load_roots(into, reader_of_file(**file, *bytes), types, 1);
+        read(into, reader_of_file(**file, *bytes), type);
         return true;
     }
     std::string text;
     const heap stored = heap::open_existing(file_, {.read_only = true});
     require_one_container(stored);
     remanence::save(stored, [&](std::string_view piece) { text += piece; });
-    load_roots(into, reader_of_text(text), types, 1);
+    read(into, reader_of_text(text), type);
     return true;
+}
+
+/// Messages name the file that the program knows, and not the heap beside it.
+void text_file_of_container::read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from,
+                                  const type_fingerprint& type) const {
+    const type_fingerprint* const types[] = {&type};
+    try {
+        load_roots(into, from, types, 1);
+        require_one_container(into);
+        for (const root_info& stored : into.roots()) {
+            if (stored.type != type.name)
+                raise(errc::type_mismatch,
+                      file_.string() + " holds a " + stored.type + ", not a " + type.name +
+                          ". Open it as what it holds, or choose another file.",
+                      file_.string());
+        }
+    } catch (const error& why) {
+        const std::string heap_path = heap_file_.string();
+        std::string message = why.what();
+        for (std::size_t at = message.find(heap_path); at != std::string::npos;
+             at = message.find(heap_path, at + file_.string().size()))
+            message.replace(at, heap_path.size(), file_.string());
+        raise(why.reason(), message, file_.string());
+    }
 }
 
 void text_file_of_container::save(const heap& from) const {

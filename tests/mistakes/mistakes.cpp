@@ -64,6 +64,18 @@ void fill(const char* path) {
         book.write([&] { all.insert(all.end(), 100'000, 1); });
 }
 
+template <rem::file_form Form>
+void fill_container(const char* path) {
+    rem::file_backed<numbers> all(path, {.form = Form});
+    for (;;)
+        all.write([&] { all->insert(all->end(), 10'000, 123'456'789); });
+}
+template <rem::file_form Form>
+void open_container(const char* path) {
+    const rem::file_backed<numbers> all(path, {.form = Form});
+    std::cout << all->size() << "\n";
+}
+
 void keep_a_pointer_to_the_stack(const char* path) {
     rem::heap book = rem::heap::open(path);
     auto& first = book.root<shop::node>("first");
@@ -119,6 +131,12 @@ int main(int count, char** arguments) {
         {"address", store_an_address},
         {"base-taken", take_its_addresses},
         {"read-only", write_to_a_read_only_heap},
+        {"fill-memory", fill_container<rem::file_form::memory>},
+        {"fill-portable", fill_container<rem::file_form::portable>},
+        {"fill-binary", fill_container<rem::file_form::binary>},
+        {"open-memory", open_container<rem::file_form::memory>},
+        {"open-portable", open_container<rem::file_form::portable>},
+        {"open-binary", open_container<rem::file_form::binary>},
     };
     if (count != 3 || !all.contains(arguments[1]))
         return 2;

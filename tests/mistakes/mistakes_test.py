@@ -101,7 +101,7 @@ class RunTime(unittest.TestCase):
         self.says(self.run_program("lambda"), "lambda", r"Declare a struct with operator\(\)")
 
     def test_pointer_to_the_stack(self):
-        self.says(self.run_program("stack-pointer"), "a pointer to the stack", 'below the root "first"', r"heap\.make\(\)")
+        self.says(self.run_program("stack-pointer"), "a pointer to the stack", r"in first\.next", 'below the root "first"', r"heap\.make\(\)")
 
     def test_forgotten_commit(self):
         self.says(self.run_program("forgotten-commit"), r"discards \d+ bytes", 'the root "numbers"', r"Call commit\(\)", fails=False)
@@ -183,6 +183,23 @@ class RunTime(unittest.TestCase):
         if done is None:
             self.skipTest("no file system may be mounted here")
         self.says(done, "No space left on device", "Make room on the disk")
+
+    def test_full_disk_under_a_container_in_each_form(self):
+        for form in ("memory", "portable", "binary"):
+            with self.subTest(form):
+                fill = f'"{PROGRAM}" fill-{form} book.rem'
+                done = in_a_file_system_of_its_own("2m", f'{fill} ; test $? -ne 0 && "{PROGRAM}" open-{form} book.rem && ls')
+                if done is None:
+                    self.skipTest("no file system may be mounted here")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                seen = first_lines(done.stderr, LINES)
+                self.assertIn("No space left on device", seen)
+                self.assertIn("Make room on the disk", seen)
+                size, *files = done.stdout.split()
+                self.assertIn("book.rem", files)
+                self.assertNotIn("book.rem-new", files)
+                self.assertGreater(int(size), 0)
+                self.assertEqual(int(size) % 10_000, 0, "the last commit that was made, and no part of the next")
 
     def test_read_only_place(self):
         read_only = "mount -o remount,ro . &&"

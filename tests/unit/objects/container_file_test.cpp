@@ -5,8 +5,13 @@
 #include <remanence/streams.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +20,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace container_file_test {
@@ -227,6 +233,125 @@ TEST_P(container_file, what_was_changed_is_read_or_refused) {
 INSTANTIATE_TEST_SUITE_P(forms, container_file, testing::Values(rem::file_form::portable, rem::file_form::binary),
                          [](const auto& tested) {
                              return tested.param == rem::file_form::portable ? "portable" : "binary";
+                         });
+
+template <class F>
+std::string said_by(F&& f) {
+    try {
+        f();
+    } catch (const rem::error& why) {
+        return why.what();
+    }
+    return "nothing";
+}
+
+TEST_P(container_file, messages_name_the_file_and_not_the_heap_beside_it) {
+    make();
+    const std::string whole = text();
+    const auto expect_said = [&](const std::string& wanted, const std::string& said) {
+        EXPECT_NE(said.find(wanted), std::string::npos) << said;
+        EXPECT_NE(said.find(file_.string()), std::string::npos) << said;
+        EXPECT_EQ(said.find("-open"), std::string::npos) << said;
+        EXPECT_TRUE(is_alone());
+    };
+    write(whole.substr(0, whole.size() / 2));
+    expect_said("cannot be loaded: line ", said_by([&] { file opened(file_, options()); }));
+    write("Dear diary\n");
+    expect_said("line 1: ", said_by([&] { file opened(file_, options()); }));
+    write(whole);
+    expect_said("holds a rem::map<rem::string, container_file_test::place>, not a rem::map<rem::string, int>. ",
+                said_by([&] { rem::file_backed<rem::map<rem::string, int>> other(file_, options()); }));
+}
+
+TEST_P(container_file, a_dump_of_other_roots_is_refused) {
+    {
+        const rem::test::temp_dir elsewhere;
+        rem::heap heap = rem::heap::create(elsewhere / "h");
+        heap.root<int>("first");
+        heap.root<places>("container")["ulm"] = k_ulm;
+        heap.commit();
+        std::ofstream to(file_, std::ios::binary);
+        const auto put = [&](std::string_view piece) { to << piece; };
+        rem::save(heap, GetParam() == rem::file_form::binary ? rem::as_binary(put) : put);
+    }
+    const std::string before = text();
+    EXPECT_EQ(error_of([&] { file opened(file_, options()); }), rem::errc::type_mismatch);
+    EXPECT_NE(said_by([&] { file opened(file_, options()); }).find(R"(it holds "first" of type int)"),
+              std::string::npos);
+    EXPECT_EQ(text(), before);
+}
+
+// What a user does: opens it, changes it, commits; and the process dies at any time.
+class killed_container : public testing::TestWithParam<rem::file_form> {};
+
+TEST_P(killed_container, has_its_last_commit_or_the_one_that_was_being_made) {
+    const auto seed = std::random_device()();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const rem::test::temp_dir dir = rem::test::temp_dir::in_memory();
+    const fs::path path = dir / "places";
+    using numbers = rem::file_backed<rem::map<int, rem::string>>;
+    const rem::file_backed_options options{.form = GetParam()};
+    const auto expect_whole = [](const numbers& opened) { // of commit n: n times n
+        int expected = 0;
+        for (const auto& [key, each] : *opened) {
+            EXPECT_EQ(key, expected++);
+            EXPECT_EQ(each, rem::string(50, 'a' + static_cast<char>(opened->size() % 26)));
+        }
+    };
+    std::size_t least = 0;
+    for (int round = 0; round != 12; ++round) {
+        std::array<int, 2> acknowledged{};
+        ASSERT_EQ(::pipe(acknowledged.data()), 0);
+        const ::pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            ::close(acknowledged[0]);
+            try {
+                numbers opened(path, options);
+                for (;;) {
+                    opened.write([&] {
+                        const std::size_t size = opened->size() + 1;
+                        (*opened)[static_cast<int>(size) - 1];
+                        for (auto& [key, each] : *opened)
+                            each = rem::string(50, 'a' + static_cast<char>(size % 26));
+                    });
+                    const auto size = static_cast<std::uint32_t>(opened->size());
+                    if (::write(acknowledged[1], &size, sizeof size) != sizeof size)
+                        ::_exit(1);
+                }
+            } catch (...) {
+                ::_exit(1);
+            }
+        }
+        ::close(acknowledged[1]);
+        std::this_thread::sleep_for(std::chrono::microseconds(5000 + random() % 25'000));
+        ASSERT_EQ(::kill(child, SIGKILL), 0);
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFSIGNALED(status)) << "it could not go on";
+        std::uint32_t size = 0;
+        while (::read(acknowledged[0], &size, sizeof size) == sizeof size)
+            least = size;
+        ::close(acknowledged[0]);
+        numbers opened(path, options);
+        EXPECT_GE(opened->size(), least);
+        EXPECT_LE(opened->size(), least + 1);
+        expect_whole(opened);
+        least = opened->size();
+        ASSERT_FALSE(HasFailure());
+    }
+    EXPECT_GT(least, 5U);
+    EXPECT_FALSE(fs::exists(path.string() + "-new"));
+    EXPECT_FALSE(fs::exists(path.string() + "-open"));
+}
+
+INSTANTIATE_TEST_SUITE_P(forms, killed_container,
+                         testing::Values(rem::file_form::memory, rem::file_form::portable, rem::file_form::binary),
+                         [](const auto& tested) {
+                             return tested.param == rem::file_form::memory     ? "memory"
+                                    : tested.param == rem::file_form::portable ? "portable"
+                                                                               : "binary";
                          });
 
 struct many_numbers {
