@@ -11,6 +11,7 @@ namespace remanence::inspect {
 
 using detail::shape_kind;
 using types::type_kind;
+using types::type_part;
 using types::type_row;
 
 namespace {
@@ -25,6 +26,36 @@ unexpected object_reader::damaged(object_place where, std::string_view what) con
                 path_ + " has at heap offset " + std::to_string(where.at) + " a " + schema_.name_of(where.row) + " " +
                     std::string(what) + ". Restore the heap from a copy.",
                 path_);
+}
+
+bool is_told_by_bytes(const type_row& row) {
+    return row.kind == type_kind::object && row.shape == shape_kind::none && row.alignment < k_word && row.size != 0;
+}
+
+bool has_bit_fields(const type_row& row) {
+    return row.kind == type_kind::members &&
+           std::any_of(row.parts.begin(), row.parts.end(), [](const type_part& each) { return !each.offset; });
+}
+
+std::vector<object_reader::byte_range> object_reader::rest_of(std::uint32_t index) const {
+    const type_row& row = schema_.rows[index];
+    std::vector<byte_range> taken;
+    for (const type_part& each : row.parts) {
+        const type_row& member = schema_.rows[each.type];
+        const bool is_empty = member.shape == shape_kind::members && member.fields.empty();
+        if (each.offset && !is_empty)
+            taken.push_back({*each.offset, size_of(each.type)});
+    }
+    std::sort(taken.begin(), taken.end(), [](const byte_range& a, const byte_range& b) { return a.at < b.at; });
+    taken.push_back({row.size, 0});
+    std::vector<byte_range> rest;
+    std::uint64_t end = 0;
+    for (const byte_range& each : taken) {
+        if (each.at > end)
+            rest.push_back({end, each.at - end});
+        end = std::max(end, each.at + each.count);
+    }
+    return rest;
 }
 
 std::uint64_t object_reader::size_of(std::uint32_t index) const {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace remanence::inspect {
 
@@ -37,6 +38,10 @@ struct element_place {
 /// Whether an object of this row has elements, and whether these have keys beside their values.
 [[nodiscard]] bool is_container(const types::type_row& row);
 [[nodiscard]] bool is_map(const types::type_row& row);
+/// Whether an object of a class that hides its members is told by its bytes: it has no address, since an address is aligned to 8 bytes.
+[[nodiscard]] bool is_told_by_bytes(const types::type_row& row);
+/// Of an aggregate with bit-fields.
+[[nodiscard]] bool has_bit_fields(const types::type_row& row);
 
 class object_reader {
 public:
@@ -49,6 +54,11 @@ public:
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
     /// Of an object of this row; 0 where it is not known.
     [[nodiscard]] std::uint64_t size_of(std::uint32_t row) const;
+    /// Where no member lies whose place is known, from the object's begin: bit-fields, and padding.
+    struct byte_range {
+        std::uint64_t at, count;
+    };
+    [[nodiscard]] std::vector<byte_range> rest_of(std::uint32_t row) const;
 
     /// Visits the elements in the container's order until `visit` returns false or fails. Precondition: is_container(). errc::corrupt.
     using visit_element = std::function<result<bool>(const element_place&)>;

@@ -85,21 +85,45 @@ void put_json_text(std::string& out, std::string_view text) {
     out += '"';
 }
 
-void put_json_bytes(std::string& out, std::string_view bytes) {
-    if (plain_prefix(bytes) == bytes.size() || types::is_utf8(bytes))
-        return put_json_text(out, bytes);
-    out += "{\"$bytes\":\"";
+static void put_hex(std::string& out, std::string_view bytes) {
     for (const char c : bytes) {
         out += k_digits[static_cast<unsigned char>(c) >> 4];
         out += k_digits[static_cast<unsigned char>(c) & 15];
     }
+}
+
+void put_json_bytes(std::string& out, std::string_view bytes) {
+    if (plain_prefix(bytes) == bytes.size() || types::is_utf8(bytes))
+        return put_json_text(out, bytes);
+    out += "{\"$bytes\":\"";
+    put_hex(out, bytes);
     out += "\"}";
 }
 
 result<void> object_walk::put_hidden(std::string& out, object_place of) {
     out += "{\"$hidden\":";
     put_json_text(out, reader_.schema().name_of(of.row));
+    if (is_told_by_bytes(reader_.row(of.row))) {
+        auto bytes = reader_.bytes(of.at, reader_.row(of.row).size);
+        if (!bytes)
+            return bytes.error();
+        out += ",\"bytes\":\"";
+        put_hex(out, {reinterpret_cast<const char*>(*bytes), reader_.row(of.row).size});
+        out += '"';
+    }
     out += '}';
+    return {};
+}
+
+result<void> object_walk::put_rest(std::string& out, object_place of) {
+    out += "\"$rest\":\"";
+    for (const auto& each : reader_.rest_of(of.row)) {
+        auto bytes = reader_.bytes(of.at + each.at, each.count);
+        if (!bytes)
+            return bytes.error();
+        put_hex(out, {reinterpret_cast<const char*>(*bytes), each.count});
+    }
+    out += "\"}";
     return {};
 }
 
@@ -176,6 +200,10 @@ result<void> object_walk::put_members(std::string& out, object_place of, const s
         REM_TRY(put(out, {each.row, of.at + each.offset}, depth + 1));
         if (follows_)
             path_.pop_back();
+    }
+    if (has_bit_fields(reader_.row(of.row))) {
+        out += members.empty() ? '{' : ',';
+        return put_rest(out, of);
     }
     out += members.empty() ? "{}" : "}";
     return {};

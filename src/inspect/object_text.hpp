@@ -65,6 +65,7 @@ private:
     const std::vector<member_text>& members_of(std::uint32_t row, const std::vector<types::type_part>& parts);
     result<void> put_elements(std::string& out, object_place of, unsigned depth);
     result<void> put_hidden(std::string& out, object_place of);
+    result<void> put_rest(std::string& out, object_place of);
 
     object_reader& reader_;
     listener& told_;

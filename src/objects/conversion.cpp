@@ -50,6 +50,8 @@ public:
             std::size_t held = 0;
             switch (row.shape) {
             case shape_kind::none:
+                if (inspect::is_told_by_bytes(row))
+                    return {};
                 return "a " + builder_.schema().name_of(index) +
                        " is of a class that does not say its members (REM_REFLECT), or of a kind that the schema does "
                        "not describe";
@@ -83,7 +85,7 @@ public:
             return {};
         }
         for (const type_part& each : *parts) {
-            if (!each.offset)
+            if (!each.offset && !inspect::has_bit_fields(row))
                 return "a " + builder_.schema().name_of(index) +
                        " has bit-fields, whose places are not known: they would become 0";
             if (auto why = find(each.type))
@@ -184,6 +186,13 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     case shape_kind::hash_chain:
     case shape_kind::hash_table:
         return make_container(from, to, depth);
+    case shape_kind::none: {
+        auto bytes = source_.hidden(from);
+        if (!bytes)
+            return bytes.error();
+        builder_.put_bytes(to.at, reinterpret_cast<const std::byte*>(bytes->data()), bytes->size());
+        return {};
+    }
     default:
         return make_number(from, to);
     }
@@ -195,6 +204,8 @@ result<void> conversion::make_members(object_place from, object_place to, unsign
     if (!bytes)
         return bytes.error();
     std::optional<object_place> model;
+    if (inspect::has_bit_fields(builder_.row(to.row)) && inspect::has_bit_fields(source_.row(from.row)))
+        REM_TRY(make_rest(from, to));
     if (*bytes == nullptr) {
         for (std::size_t i = 0; i != members_of(builder_.row(to.row))->size(); ++i)
             REM_TRY(make_member(from, to, i, model, depth));
@@ -205,6 +216,26 @@ result<void> conversion::make_members(object_place from, object_place to, unsign
         builder_.put_bytes(to.at + each.to, *bytes + each.from, each.count);
     for (const std::size_t each : plan.others)
         REM_TRY(make_member(from, to, each, model, depth));
+    return {};
+}
+
+/// Bit-fields have no place of their own: what lies between the other members is taken as it is.
+result<void> conversion::make_rest(object_place from, object_place to) {
+    auto bytes = source_.rest(from);
+    if (!bytes)
+        return bytes.error();
+    const auto places = builder_.built().reader().rest_of(to.row);
+    std::uint64_t count = 0;
+    for (const auto& each : places)
+        count += each.count;
+    if (bytes->size() != count)
+        return source_.damaged(from, "a " + builder_.schema().name_of(to.row) + " has " + std::to_string(count) +
+                                         " bytes beside its members, not " + std::to_string(bytes->size()));
+    const auto* next = reinterpret_cast<const std::byte*>(bytes->data());
+    for (const auto& each : places) {
+        builder_.put_bytes(to.at + each.at, next, each.count);
+        next += each.count;
+    }
     return {};
 }
 

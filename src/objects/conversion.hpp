@@ -44,8 +44,6 @@ public:
     void use(const step_table& steps) { steps_ = &steps; }
     /// Members with pointers are not matched where functions make an object: these follow from the one that is stored.
     void leave_out_pointers() { leaves_out_pointers_ = true; }
-    /// Members whose place is not known, which a conversion leaves out, do not match.
-    void keep_all_members() { keeps_all_members_ = true; }
     /// Precondition: it matches. By what functions one becomes the other; null: by none.
     [[nodiscard]] const step_chain* chain(std::uint32_t from, std::uint32_t to) const {
         const auto found = chains_.empty() ? chains_.end() : chains_.find({from, to});
@@ -116,12 +114,14 @@ private:
     const step_table* steps_ = nullptr;
     std::map<row_pair, step_chain> chains_;
     bool leaves_out_pointers_ = false;
-    bool keeps_all_members_ = false;
     bool has_same_bytes_ = true;
     bool is_in_key_ = false;
     std::vector<std::string> only_in_place_;
     std::string place_; // of the member that is being matched
 };
+
+/// Whether a number of one row has the same bytes as one of the other; false for those of more than 8 bytes, which have padding.
+[[nodiscard]] bool is_same_number(const types::type_row& was, const types::type_row& is);
 
 /// Makes objects from those of a source.
 class conversion {
@@ -152,6 +152,8 @@ public:
 
     /// Makes an object in memory that is zero. When it fails, what was made is not freed.
     result<void> make(object_place from, object_place to) { return make(from, to, 0); }
+    /// A copy of an object that was made by default, in memory that is zero.
+    result<void> make_default(object_place model, object_place to) { return make_default(model, to, 0); }
     /// The same of a container, whose elements come from elsewhere.
     result<void> make_element(container_filler& filler, object_place container, const element_place& from);
     /// Why objects of this row, or of one that it holds, cannot be made here; nothing: they can.
@@ -172,6 +174,7 @@ private:
     result<void> make_array(object_place from, object_place to, unsigned depth);
     result<void> make_container(object_place from, object_place to, unsigned depth);
     result<void> make_number(object_place from, object_place to);
+    result<void> make_rest(object_place from, object_place to);
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
                               unsigned depth);
     result<std::uint64_t> hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed);

@@ -15,6 +15,8 @@ using types::type_row;
 
 namespace {
 
+constexpr std::string_view k_rest = "$rest";
+
 std::string shown(const json_part& part) {
     constexpr std::size_t k_shown_max = 40;
     switch (part.kind) {
@@ -177,6 +179,28 @@ result<std::string_view> json_source::text(object_place of) {
     return is_not(of, "a text, or {\"$bytes\":...}");
 }
 
+/// Of a member that has bytes as hexadecimal digits.
+result<std::string_view> json_source::hex_of(object_place of, std::string_view name) {
+    const std::uint32_t hex = document_.member(static_cast<std::uint32_t>(of.at), name);
+    auto bytes =
+        hex != 0 && document_.at(hex).kind == json_kind::text ? bytes_of_hex(document_.at(hex).text) : std::nullopt;
+    if (!bytes)
+        return damaged(of, "a " + schema().name_of(of.row) + " lacks its bytes, \"" + std::string(name) +
+                               "\", as hexadecimal digits");
+    decoded_ = std::move(*bytes);
+    return std::string_view(decoded_);
+}
+
+result<std::string_view> json_source::hidden(object_place of) {
+    auto bytes = hex_of(of, "bytes");
+    if (bytes && bytes->size() != row(of.row).size)
+        return damaged(of, "a " + schema().name_of(of.row) + " has " + std::to_string(row(of.row).size) +
+                               " bytes, not " + std::to_string(bytes->size()));
+    return bytes;
+}
+
+result<std::string_view> json_source::rest(object_place of) { return hex_of(of, k_rest); }
+
 result<std::optional<held_place>> json_source::held(object_place of) {
     const type_row& is = row(of.row);
     const json_part& from = part(of);
@@ -266,6 +290,8 @@ bool json_source::has_these_in_order(object_place of, const std::vector<type_par
             return false;
         at = document_.at(at + 1).next;
     }
+    if (at != end && inspect::has_bit_fields(row(of.row)) && document_.at(at).text == k_rest)
+        at = document_.at(at + 1).next;
     return at == end;
 }
 
@@ -279,9 +305,11 @@ result<void> json_source::check_members(object_place of) {
         return {};
     for (auto i = static_cast<std::uint32_t>(of.at) + 1; i != end; i = document_.at(i + 1).next) {
         const std::string_view name = document_.at(i).text;
-        const bool is_known = std::any_of(members->begin(), members->end(), [&](const type_part& each) {
-            return each.offset && (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);
-        });
+        const bool is_rest = name == k_rest && inspect::has_bit_fields(row(of.row));
+        const bool is_known =
+            is_rest || std::any_of(members->begin(), members->end(), [&](const type_part& each) {
+                return each.offset && (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);
+            });
         if (!is_known)
             return damaged(of, "a " + schema().name_of(of.row) + " has no member " + shown(document_.at(i)));
         if (document_.member(static_cast<std::uint32_t>(of.at), name) != i + 1)

@@ -25,6 +25,8 @@ public:
     result<std::uint64_t> count(object_place of) override;
     result<void> for_each_element(object_place of, const visit_element& visit) override;
     result<std::optional<object_place>> member(object_place of, const types::type_part& part) override;
+    result<std::string_view> hidden(object_place of) override;
+    result<std::string_view> rest(object_place of) override;
     result<void> check_members(object_place of) override;
     result<bool> is_null(object_place pointer) override;
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override;
@@ -39,6 +41,7 @@ private:
     }
     /// As a dump writes an object that has no bases.
     [[nodiscard]] bool has_these_in_order(object_place of, const std::vector<types::type_part>& members) const;
+    result<std::string_view> hex_of(object_place of, std::string_view name);
     [[nodiscard]] unexpected is_not(object_place of, std::string_view wanted) const;
 
     const json_document& document_;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t k_number_bytes_max = 8; // longer ones have padding
 
+} // namespace
+
 bool is_same_number(const type_row& was, const type_row& is) {
     switch (was.shape) {
     case shape_kind::signed_number:
@@ -36,8 +38,6 @@ bool is_same_number(const type_row& was, const type_row& is) {
         return false;
     }
 }
-
-} // namespace
 
 /// False: an object of this row is not only such numbers, and nothing was added.
 // NOLINTNEXTLINE(misc-no-recursion): sound schemas end

@@ -64,7 +64,6 @@ public:
             return refused(prepared.why().code, prepared.why().message);
 
         row_matching rows(from_, to_);
-        rows.keep_all_members();
         rows.use(steps);
         for (const member_renaming& each : request_.renamings)
             rows.rename(each.type, each.old_name, each.new_name);

@@ -73,6 +73,24 @@ result<std::string_view> heap_source::text(object_place of) {
     return text.substr(0, text.find_last_not_of('\0') + 1); // npos + 1 is 0
 }
 
+result<std::string_view> heap_source::hidden(object_place of) {
+    auto bytes = reader_.bytes(of.at, row(of.row).size);
+    if (!bytes)
+        return bytes.error();
+    return std::string_view(reinterpret_cast<const char*>(*bytes), row(of.row).size);
+}
+
+result<std::string_view> heap_source::rest(object_place of) {
+    gathered_.clear();
+    for (const auto& each : reader_.rest_of(of.row)) {
+        auto bytes = reader_.bytes(of.at + each.at, each.count);
+        if (!bytes)
+            return bytes.error();
+        gathered_.append(reinterpret_cast<const char*>(*bytes), each.count);
+    }
+    return std::string_view(gathered_);
+}
+
 result<bool> heap_source::is_null(object_place pointer) {
     auto to = reader_.target(pointer);
     if (!to)

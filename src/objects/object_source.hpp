@@ -55,6 +55,10 @@ public:
     virtual result<std::optional<object_place>> member(object_place of, const types::type_part& part) = 0;
     /// The object itself, if it lies in memory; null: it does not.
     virtual result<const std::byte*> bytes(object_place /*of*/) { return nullptr; }
+    /// Of a class that hides its members, if it is told by its bytes. Valid until the next call.
+    virtual result<std::string_view> hidden(object_place of) = 0;
+    /// What lies where no member is (object_reader::rest_of()). Likewise.
+    virtual result<std::string_view> rest(object_place of) = 0;
     /// Fails when an object has what its row does not have.
     virtual result<void> check_members(object_place /*of*/) { return {}; }
     virtual result<bool> is_null(object_place pointer) = 0;
@@ -87,6 +91,8 @@ public:
         return part.offset ? std::optional(object_place{part.type, of.at + *part.offset}) : std::nullopt;
     }
     result<const std::byte*> bytes(object_place of) override { return reader_.bytes(of.at, row(of.row).size); }
+    result<std::string_view> hidden(object_place of) override;
+    result<std::string_view> rest(object_place of) override;
     result<bool> is_null(object_place pointer) override;
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override {
         return reader_.damaged(of, what);
@@ -95,6 +101,7 @@ public:
 
 private:
     inspect::object_reader reader_;
+    std::string gathered_; // what rest() returns
 };
 
 /// An array of characters is told as a text.

@@ -39,7 +39,6 @@ std::string changes_of_root(txn::heap_memory& memory, std::string_view name, con
     if (!was || !*was || !is)
         return {};
     objects::row_matching rows(**was, *is);
-    rows.keep_all_members();
     const bool is_possible = rows.match((*was)->root, is->root);
     const std::string automatic = listed(rows.changes(), true);
     const std::string others = listed(rows.changes(), false);

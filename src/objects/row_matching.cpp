@@ -256,6 +256,9 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
     };
     switch (b) {
     case category::hidden:
+        if (a == b && inspect::is_told_by_bytes(was) && inspect::is_told_by_bytes(is) && was.name == is.name &&
+            was.size == is.size && was.alignment == is.alignment)
+            return true;
         return refuse(from, to, is.name == was.name ? ", a class that does not say its members (REM_REFLECT)" : "");
     case category::pointer:
         if (a != b)
@@ -357,8 +360,9 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
     }
     place_ = outer;
     const auto has_no_place = [](const type_part& each) { return !each.offset; };
-    if (keeps_all_members_ && (std::any_of(old_members.begin(), old_members.end(), has_no_place) ||
-                               std::any_of(new_members.begin(), new_members.end(), has_no_place)))
+    const bool is_whole = std::none_of(old_members.begin(), old_members.end(), has_no_place) &&
+                          std::none_of(new_members.begin(), new_members.end(), has_no_place);
+    if (!is_whole && (!inspect::has_bit_fields(was) || layout_difference(from_, from, to_, to)))
         return refuse(from, to, ", with members whose place is not known, such as bit-fields");
     return matches;
 }

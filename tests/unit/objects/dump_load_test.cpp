@@ -1,5 +1,6 @@
 #include "support/temp_dir.hpp"
 
+#include <remanence/migrate.hpp>
 #include <remanence/remanence.hpp>
 #include <remanence/streams.hpp>
 #include <remanence/types/reflect.hpp>
@@ -83,10 +84,58 @@ struct length_hash {
 };
 class closed_class {
 public:
-    int number() const { return number_; }
+    double number() const { return number_; }
 
 private:
-    int number_ = 3;
+    double number_ = 3; // might be an address, for who sees no members
+};
+class small_closed_class { // has no room for one
+public:
+    small_closed_class() = default;
+    small_closed_class(short a, int b) : a_(a), b_(b) {}
+    friend bool operator==(const small_closed_class&, const small_closed_class&) = default;
+
+private:
+    short a_ = 1;
+    int b_ = 2;
+};
+struct nothing {
+    friend bool operator==(const nothing&, const nothing&) = default;
+};
+struct closed_parts {
+    small_closed_class closed;
+    nothing empty;
+    std::optional<nothing> maybe;
+    rem::map<int, small_closed_class> by_number;
+    rem::vector<nothing> several;
+    friend bool operator==(const closed_parts&, const closed_parts&) = default;
+};
+struct with_bits {
+    int before = 1;
+    unsigned a : 3 = 0;
+    unsigned b : 13 = 0;
+    unsigned : 0;
+    int c : 20 = 0;
+    nothing empty;
+    rem::string text;
+    bool d : 1 = false;
+    friend bool operator==(const with_bits&, const with_bits&) = default;
+};
+struct old_bits {
+    unsigned a : 3 = 0;
+    int behind = 1;
+};
+struct new_bits {
+    unsigned a : 3 = 0;
+    long behind = 1;
+};
+struct bits_within {
+    with_bits bits;
+    int number = 0;
+};
+struct bits_within_long {
+    long number = 0;
+    with_bits bits;
 };
 
 struct book_old {
@@ -106,6 +155,8 @@ template <>
 inline constexpr bool remanence::enable_persistable<dump_test::account> = true;
 template <>
 inline constexpr bool remanence::enable_persistable<dump_test::closed_class> = true;
+template <>
+inline constexpr bool remanence::enable_persistable<dump_test::small_closed_class> = true;
 
 namespace remanence {
 namespace {
@@ -380,6 +431,71 @@ TEST_F(dump_load, refuses_what_cannot_be_made_without_the_program) {
     from_.root<vector<closed_class>>("closed");
     EXPECT_NE(refused(saved(), &code).find("REM_REFLECT"), std::string::npos);
     EXPECT_EQ(code, errc::not_supported);
+}
+
+TEST_F(dump_load, carries_hidden_members_without_room_for_an_address_and_empty_classes) {
+    closed_parts all;
+    all.closed = small_closed_class(5, -6);
+    all.maybe.emplace();
+    all.by_number[3] = small_closed_class(7, 8);
+    all.several.resize(3);
+    from_.write([&] { from_.root<closed_parts>("parts") = all; });
+    const std::string text = saved();
+    EXPECT_EQ(load_into<>(text), 1U);
+    EXPECT_EQ(into_.root<closed_parts>("parts"), all);
+    into_.remove_root<closed_parts>("parts");
+    EXPECT_EQ(load_into<closed_parts>(text), 1U);
+    EXPECT_EQ(into_.root<closed_parts>("parts"), all);
+    into_.remove_root<closed_parts>("parts");
+    EXPECT_NE(text.find("\"empty\":{}"), std::string::npos) << text;
+    errc code{};
+    const std::string mark = R"(small_closed_class","bytes":")";
+    std::string cut = text;
+    cut.erase(cut.find(mark) + mark.size(), 2);
+    EXPECT_NE(refused(cut, &code).find("has 8 bytes, not 7"), std::string::npos);
+    EXPECT_EQ(code, errc::invalid_argument);
+    std::string gone = text;
+    gone.replace(gone.find(mark) + mark.size() - 8, 5, "bites");
+    EXPECT_NE(refused(gone, &code).find("lacks its bytes"), std::string::npos);
+}
+
+TEST_F(dump_load, carries_bit_fields) {
+    with_bits one;
+    one.a = 5;
+    one.b = 4097;
+    one.c = -3;
+    one.d = true;
+    one.text = "a text that is too long for the object itself";
+    from_.write([&] {
+        auto& all = from_.root<vector<with_bits>>("bits");
+        all.resize(3);
+        all[1] = one;
+    });
+    std::string text = saved();
+    for (const bool by_program : {false, true}) {
+        EXPECT_EQ(by_program ? load_into<vector<with_bits>>(text) : load_into<>(text), 1U);
+        const auto& all = into_.root<vector<with_bits>>("bits");
+        ASSERT_EQ(all.size(), 3U);
+        EXPECT_EQ(all[1], one);
+        EXPECT_EQ(all[2], with_bits());
+        into_.remove_root<vector<with_bits>>("bits");
+    }
+    text.erase(text.find(R"("$rest":")") + 9, 2);
+    EXPECT_NE(refused(text).find("bytes beside its members, not "), std::string::npos);
+}
+
+TEST_F(dump_load, refuses_bit_fields_of_a_class_that_has_changed) {
+    from_.root<old_bits>("bits");
+    std::string text = replaced_everywhere(saved(), "old_bits", "new_bits");
+    text = replaced_everywhere(text, hex("old_bits"), hex("new_bits"));
+    errc code{};
+    EXPECT_NE(refused<new_bits>(text, &code).find("such as bit-fields"), std::string::npos);
+    EXPECT_EQ(code, errc::type_mismatch);
+    EXPECT_THROW((void)migrate<new_bits>(from_, "bits"), error);
+    // Where others have changed, it is as it was.
+    from_.write([&] { from_.root<bits_within>("within").bits.c = -7; });
+    (void)migrate<bits_within_long>(from_, "within");
+    EXPECT_EQ(from_.root<bits_within_long>("within").bits.c, -7);
 }
 
 TEST_F(dump_load, refuses_a_root_that_is_there) {

@@ -43,6 +43,28 @@ struct two {
     friend bool operator==(const two&, const two&) = default;
 };
 
+/// Hides its members, and has no room for an address.
+class hidden {
+public:
+    void set_to(std::uint64_t number) { number_ = static_cast<unsigned char>(number); }
+    friend bool operator==(const hidden&, const hidden&) = default;
+
+private:
+    unsigned char number_ = 1;
+    short other_ = 2;
+};
+struct nothing {
+    friend bool operator==(const nothing&, const nothing&) = default;
+};
+struct bits {
+    bool before = true;
+    unsigned some : 3 = 0;
+    unsigned others : 9 = 0;
+    nothing empty;
+    unsigned char behind = 0;
+    friend bool operator==(const bits&, const bits&) = default;
+};
+
 template <std::size_t Kind, class T>
 struct kind;
 // clang-format off
@@ -65,8 +87,8 @@ template <class T> struct kind<14, T> { using type = std::variant<shade, T>; };
 inline constexpr std::size_t k_kinds = 15;
 
 template <std::size_t Kind>
-using leaf =
-    std::tuple_element_t<Kind % 7, std::tuple<int, double, rem::string, rem::string_pi, shade, std::uint64_t, short>>;
+using leaf = std::tuple_element_t<Kind % 11, std::tuple<int, double, rem::string, rem::string_pi, shade, std::uint64_t,
+                                                        short, hidden, nothing, bits, unsigned char>>;
 /// The number of a type: an outer kind, an inner one, and what lies in it.
 template <std::size_t Number>
 using nested = typename kind<Number / k_kinds % k_kinds, typename kind<Number % k_kinds, leaf<Number>>::type>::type;
@@ -88,6 +110,13 @@ void fill(T& object, generator& random) {
     };
     if constexpr (std::is_same_v<T, shade>) {
         object = below(2) == 0 ? shade::light : static_cast<shade>(below(k_no_address));
+    } else if constexpr (std::is_same_v<T, hidden>) {
+        object.set_to(below(256));
+    } else if constexpr (std::is_same_v<T, bits>) {
+        object.some = static_cast<unsigned>(random()) & 7U;
+        object.others = static_cast<unsigned>(random()) & 511U;
+        object.behind = static_cast<unsigned char>(below(256));
+    } else if constexpr (std::is_empty_v<T>) {
     } else if constexpr (std::is_same_v<T, bool>) {
         object = below(2) == 1;
     } else if constexpr (std::is_same_v<T, double>) {
@@ -138,6 +167,9 @@ void fill(T& object, generator& random) {
 }
 
 } // namespace generated
+
+template <>
+inline constexpr bool remanence::enable_persistable<generated::hidden> = true;
 
 namespace remanence {
 namespace {

@@ -270,12 +270,18 @@ void write_shape(structure_writer& out) {
         out.shape(shape_of<T>());
 }
 
+/// An empty class has all of its members. Not so a class that hides them.
+inline constexpr member_table k_no_members{nullptr, nullptr, nullptr, nullptr, 0};
+inline constexpr type_shape k_shape_of_empty_class{.kind = shape_kind::members, .members = &k_no_members};
+
 template <class T>
 void write_class(structure_writer& out) {
     static_assert(!std::is_polymorphic_v<T>,
                   "Remanence cannot store objects with virtual functions yet: they point into the running program.");
     out.object(typeid(T), sizeof(T), alignof(T), layout_number<T>, contents_of_class<T>());
     write_shape<T>(out);
+    if constexpr (!has_shape_v<T> && std::is_empty_v<T>)
+        out.shape(k_shape_of_empty_class);
 }
 
 /// The type that an enumeration is stored as.
