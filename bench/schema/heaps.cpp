@@ -29,7 +29,7 @@ struct record {
     double weight;
 };
 
-/// Two releases of a struct: the second has a member more.
+/// Releases of a struct: the second has a member more, in the third two have changed places.
 inline namespace first {
 struct part {
     std::int64_t number;
@@ -45,6 +45,13 @@ struct part {
     std::int64_t colour = 7;
 };
 } // namespace later
+namespace swapped {
+struct part {
+    std::int64_t number;
+    std::int32_t y, x;
+    std::array<char, 16> name;
+};
+} // namespace swapped
 
 } // namespace schema_bench
 
@@ -199,4 +206,14 @@ void measure_migration(const fs::path& directory) {
     const new_parts& parts = *heap.find_root<new_parts>("parts");
     if (parts.size() != k_parts || parts.rbegin()->second.colour != 7)
         throw std::runtime_error("what was migrated is not what was there");
+
+    make(directory / "in place");
+    rem::heap other = rem::heap::open_existing(directory / "in place", large());
+    using swapped_parts = rem::map<std::int64_t, schema_bench::swapped::part>;
+    const bench::stopwatch in_place;
+    const bool stays = rem::migrate<swapped_parts>(other, "parts").is_in_place;
+    bench::hand_over({"migration in place", in_place.seconds()});
+    const swapped_parts& changed = *other.find_root<swapped_parts>("parts");
+    if (!stays || changed.size() != k_parts || changed.rbegin()->second.x != 1 || changed.rbegin()->second.y != 2)
+        throw std::runtime_error("what was migrated in place is not what was there");
 }

@@ -18,7 +18,8 @@ constexpr std::string_view k_purpose =
   open       heap::open_existing, then finding all roots, in a heap without a root, with one, and with 300 of 300 types
   dump, load the address book (148,397 entries) and a vector of a million numbers of 64 bits (REMANENCE_BENCH_NUMBERS: so
              many), to a file that is not synced, and from there into a fresh container, heap or database
-  migration  a map of a million structs gets a new member, with its commit; and is copied within the heap, likewise
+  migration  a map of a million structs gets a new member, with its commit; two members change places, where they are; and the map is
+             copied within the heap, likewise
 
 The key bytes of the JSON is the size of the dump, megabytes_per_second what that makes.
 )";

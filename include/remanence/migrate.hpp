@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <new>
 #include <string>
@@ -57,6 +58,10 @@ struct migration_change {
 struct migration_report {
     bool is_needed = false;  ///< false: the root has the program's type, or is not there
     bool is_possible = true; ///< with dry_run; else what is not possible is thrown
+    bool is_in_place = true; ///< all objects keep their addresses, and are not there twice
+    /// With dry_run: about how many bytes the heap needs until the commit beyond what it has in use, for the objects that are made anew, as if
+    /// each grew by as much as the one that grows most. 0 in place, where only what new members hold by default is added.
+    std::uint64_t peak_bytes = 0;
     std::vector<migration_change> changes;
 };
 
@@ -228,15 +233,16 @@ root_to_migrate root_for_migration(std::string_view name) {
 /// depth: members may be in another order, new (they have what T() gives them), gone, renamed (`how`), of a wider number, of an enumeration
 /// with more enumerators, a std::optional of what they were, or another kind of container of like elements. What else has changed the
 /// functions in `how.steps` do. Pointers among the objects of the root, and to objects of their own that it points at, lead to the new ones;
-/// these have other addresses. Old objects are freed. Where nothing but names differ (of members, of classes, enumerators that are new), objects
-/// stay where they are, and none is looked at.
+/// these have other addresses. Old objects are freed. Where nothing but names differ (of members, of classes, enumerators that are new), no
+/// object is looked at. Where all classes, numbers in containers and containers keep their sizes and kinds, objects are changed where they
+/// are, and only pointers into objects whose members move are corrected. Keys do not change in place. dry_run says whether this holds.
 ///
 /// Returns what has changed. Throws, and the heap is as before: errc::type_mismatch with all changes, and which are automatic, when one of
 /// them is not; errc::not_supported when the heap does not have the schema of the root, for containers whose hash is the program's own, and for
 /// classes that do not say their members (REM_REFLECT) or have no default for a new member; errc::in_use when other processes have the heap
 /// open, since what they know of the root would be gone; heap_exhausted; errc::read_only, errc::base_taken; errc::section_conflict in a read
-/// section of the thread; what functions, constructors and write() throw. O(objects). Old and new objects are in the heap together until it
-/// is done, so the heap needs room for both.
+/// section of the thread; what functions, constructors and write() throw. O(objects). Unless it is done in place, old and new objects are in the heap
+/// together until it is done, so the heap needs room for both.
 template <class T>
 migration_report migrate(heap& of, std::string_view name, const migration_options& how = {}) {
     return detail::migrate_roots(of, {detail::root_for_migration<T>(name)}, how);

@@ -62,11 +62,14 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         for (const root_to_migrate& each : roots) {
             objects::migration_request request = request_for(each, how, steps);
             request.only_says = only_says;
+            request.estimates = only_says && how.dry_run;
             auto done = objects::migrate_root(impl.memory(), request);
             if (!done)
                 raise(done.why());
             report.is_needed = report.is_needed || done->is_needed;
             report.is_possible = report.is_possible && done->is_possible;
+            report.is_in_place = report.is_in_place && (!done->is_needed || done->is_in_place);
+            report.peak_bytes += done->peak_bytes;
             for (const objects::type_change& change : done->changes)
                 report.changes.push_back({change.what, change.is_automatic});
         }

@@ -4,23 +4,22 @@
 #include "objects/migration.hpp"
 
 #include "base/assert.hpp"
-#include "inspect/object_text.hpp"
 #include "objects/object_blocks.hpp"
+#include "objects/place_conversion.hpp"
+#include "objects/place_plan.hpp"
+#include "objects/shared_objects.hpp"
 #include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 namespace remanence::objects {
 
 using types::type_description;
-using types::type_kind;
-using types::type_part;
 using types::type_row;
 
 namespace {
@@ -70,17 +69,26 @@ public:
         outcome.is_possible = rows.match(from_.root, to_.root);
         outcome.changes = rows.changes();
         object_builder builder(memory_, to_, true);
+        heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
         const bool stays = outcome.is_possible && rows.has_same_bytes();
+        outcome.is_in_place = stays;
+        const std::uint64_t object = memory_.offset_of((*root)->object);
+        std::optional<place_plan> plan;
         if (outcome.is_possible && !stays) {
-            auto why = why_not_moved(builder, rows, *schemas);
+            plan.emplace(rows, old_objects, builder);
+            outcome.is_in_place = plan->is_possible();
+            auto why = why_not_converted(builder, rows, *schemas, outcome.is_in_place, object);
             if (!why)
                 return why.error();
             for (const std::string& each : *why)
                 outcome.changes.push_back({each, false});
             outcome.is_possible = why->empty();
         }
-        if (request_.only_says)
+        if (request_.only_says) {
+            if (request_.estimates && outcome.is_possible && !outcome.is_in_place)
+                REM_TRY(estimate(old_objects, object, plan->growth(), outcome.peak_bytes));
             return outcome;
+        }
         if (!outcome.is_possible) {
             std::string text;
             for (const bool is_automatic : {false, true}) {
@@ -96,8 +104,13 @@ public:
             return outcome;
         }
         makers_ = request_.makers();
-        heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
-        REM_TRY(convert(old_objects, builder, rows, memory_.offset_of((*root)->object)));
+        old_objects_ = &old_objects;
+        builder_ = &builder;
+        rows_ = &rows;
+        if (outcome.is_in_place)
+            REM_TRY(change_in_place(old_objects, builder, *plan, object));
+        else
+            REM_TRY(convert(old_objects, builder, rows, object));
         return outcome;
     }
 
@@ -116,17 +129,23 @@ private:
                !types::look_up_schema(memory_, type).has_changed;
     }
 
-    /// Why objects cannot be made at other addresses; empty: they can.
-    result<std::vector<std::string>> why_not_moved(const object_builder& builder, const row_matching& rows,
-                                                   const std::vector<types::stored_schema>& schemas) {
-        std::vector<std::string> why = rows.only_in_place();
-        if (auto shape = conversion::why_not(builder, to_.root))
-            why.push_back(std::move(*shape));
-        auto owner = other_owner(schemas);
-        if (!owner)
-            return owner.error();
-        if (!owner->empty())
-            why.push_back(std::move(*owner));
+    /// Why objects that match cannot be made anew, or changed in place; empty: they can.
+    result<std::vector<std::string>> why_not_converted(const object_builder& builder, const row_matching& rows,
+                                                       const std::vector<types::stored_schema>& schemas,
+                                                       bool is_in_place, std::uint64_t object) {
+        std::vector<std::string> why;
+        if (!is_in_place) {
+            why = rows.only_in_place();
+            if (auto shape = conversion::why_not(builder, to_.root))
+                why.push_back(std::move(*shape));
+        }
+        if (!why.empty() || (request_.only_says && !request_.estimates))
+            return why; // who goes on will ask again
+        auto shared = root_with_common_objects(memory_, schemas, request_.root, from_, object);
+        if (!shared)
+            return shared.error();
+        if (!shared->empty())
+            why.push_back(std::move(*shared));
         return why;
     }
 
@@ -137,88 +156,13 @@ private:
         return types::store_schemas(memory_, types);
     }
 
-    /// Objects of a class that pointers lead to may lie in another root, whose type the program has not said: why that root stands in the way,
-    /// or nothing.
-    result<std::string> other_owner(const std::vector<types::stored_schema>& schemas) {
-        const auto classes_of = [](const type_description& schema, bool only_pointees) {
-            std::set<std::string> names;
-            for (const type_row& row : schema.rows) {
-                if (row.kind == type_kind::pointer && only_pointees)
-                    names.insert(schema.name_of(row.parts[0].type));
-                if (!only_pointees && members_of(row) != nullptr)
-                    names.insert(row.name);
-            }
-            return names;
-        };
-        const std::set<std::string> own = classes_of(from_, false);
-        const std::set<std::string> own_pointees = classes_of(from_, true);
-        std::string found;
-        std::optional<unexpected> why;
-        REM_TRY(directory_.for_each([&](const types::root_view& root) {
-            if (root.name == request_.root || !found.empty() || why)
-                return;
-            auto schema = types::schema_of(schemas, root.fingerprint_hash, root.fingerprint_algorithm, memory_.path());
-            if (!schema) {
-                why = schema.error();
-                return;
-            }
-            if (!*schema)
-                return;
-            const auto say = [&](const std::set<std::string>& pointees, const std::set<std::string>& classes) {
-                for (const std::string& each : pointees) {
-                    if (classes.contains(each) && found.empty())
-                        found = "the root \"" + std::string(root.name) + "\" has objects of " + each +
-                                " too, or pointers to such: pointers between roots are not followed";
-                }
-            };
-            say(own_pointees, classes_of(**schema, false));
-            say(classes_of(**schema, true), own);
-        }));
-        if (why)
-            return std::move(*why);
-        return found;
-    }
-
     // What is pointed at.
 
-    struct pointee {
-        std::uint32_t row;
-        std::uint64_t at;
-        friend bool operator==(const pointee&, const pointee&) = default;
-    };
-    struct pointee_hash {
-        std::size_t operator()(const pointee& key) const { return std::hash<std::uint64_t>()(key.at * 31 + key.row); }
-    };
-
-    struct collector final : inspect::object_walk::listener {
-        explicit collector(root_migration& to) : of(to) {}
-        void point(std::string& /*out*/, object_place pointer, std::uint64_t to) override {
-            const pointee key{of.from_.rows[pointer.row].parts[0].type, to};
-            if (of.moved_.try_emplace(key, 0).second)
-                of.pointees_.push_back(key);
-        }
-        root_migration& of;
-    };
-
     result<void> collect(heap_source& old_objects, object_place root) {
-        collector told(*this);
-        inspect::object_walk walk(old_objects.reader(), told);
-        const auto look = [&](object_place of) -> result<void> {
-            if (!inspect::is_container(from_.rows[of.row])) {
-                std::string text;
-                return walk.put(text, of);
-            }
-            return old_objects.for_each_element(of, [&](const element_place& each) -> result<bool> {
-                std::string text;
-                if (each.has_key)
-                    REM_TRY(walk.put(text, each.key));
-                REM_TRY(walk.put(text, each.value));
-                return true;
-            });
-        };
-        REM_TRY(look(root));
-        for (std::size_t i = 0; i != pointees_.size(); ++i) // grows
-            REM_TRY(look({pointees_[i].row, pointees_[i].at}));
+        pointees_of_root found;
+        REM_TRY(collect_pointees(old_objects, root, found));
+        pointees_ = std::move(found.all);
+        moved_ = std::move(found.places);
         return {};
     }
 
@@ -277,15 +221,58 @@ private:
     }
     void made_between(const prepared_step& by, std::uint64_t at) override { between_.push_back({&by, at}); }
 
+    /// So that what lies in another object comes after that.
+    void sort_pointees(heap_source& old_objects) {
+        std::sort(pointees_.begin(), pointees_.end(), [&](const pointee& a, const pointee& b) {
+            const std::uint64_t size_of_a = old_objects.reader().size_of(a.row);
+            const std::uint64_t size_of_b = old_objects.reader().size_of(b.row);
+            return size_of_a != size_of_b ? size_of_a > size_of_b : a.at < b.at;
+        });
+    }
+
+    /// Of objects that are to be made anew.
+    result<void> estimate(heap_source& old_objects, std::uint64_t root, double growth, std::uint64_t& bytes) {
+        auto blocks = blocks_of_all(memory_, old_objects, {from_.root, root});
+        if (!blocks)
+            return blocks.error();
+        std::uint64_t old_bytes = 0;
+        for (const std::uint64_t each : *blocks) {
+            const auto block = memory_.block_of(memory_.base() + each);
+            if (block && block->start == memory_.base() + each)
+                old_bytes += block->bytes;
+        }
+        bytes = static_cast<std::uint64_t>(static_cast<double>(old_bytes) * growth);
+        return {};
+    }
+
+    result<void> change_in_place(heap_source& old_objects, object_builder& builder, const place_plan& plan,
+                                 std::uint64_t root) {
+        if (plan.follows_pointers())
+            REM_TRY(collect(old_objects, {from_.root, root}));
+        auto copy = builder.allocate(std::max<std::uint64_t>(plan.largest(), 1), k_word);
+        if (!copy)
+            return copy.error();
+        garbage_.push_back(*copy);
+        place_conversion changing(old_objects, builder, *rows_, plan, *this, *copy, garbage_);
+        REM_TRY(changing.change({from_.root, root}, to_.root));
+        sort_pointees(old_objects);
+        for (const pointee& each : pointees_) {
+            const auto becomes = rows_->pointee(each.row);
+            if (becomes && moved_.at(each) == 0) // it lies in no object that was changed
+                REM_TRY(changing.change({each.row, each.at}, *becomes));
+        }
+        for (const pointer& each : pointers_) {
+            if (const std::uint64_t to = moved_.at(each.to); to != 0)
+                builder.put_address(each.at, to);
+        }
+        REM_TRY(become(memory_.base() + root));
+        return free_garbage();
+    }
+
     result<void> convert(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                          std::uint64_t root) {
-        old_objects_ = &old_objects;
-        builder_ = &builder;
-        rows_ = &rows;
-        const bool has_pointers = std::any_of(from_.rows.begin(), from_.rows.end(),
-                                              [](const type_row& row) { return row.kind == type_kind::pointer; });
         std::vector<object_place> old{{from_.root, root}};
-        if (has_pointers)
+        if (has_pointer(from_))
             REM_TRY(collect(old_objects, old.front()));
         auto made = builder.allocate_object(to_.root);
         if (!made)
@@ -299,20 +286,15 @@ private:
         };
         REM_TRY(make(old.front(), {to_.root, *made}));
 
-        std::sort(pointees_.begin(), pointees_.end(), [&](const pointee& a, const pointee& b) {
-            const std::uint64_t size_of_a = old_objects.reader().size_of(a.row);
-            const std::uint64_t size_of_b = old_objects.reader().size_of(b.row);
-            return size_of_a != size_of_b ? size_of_a > size_of_b : a.at < b.at;
-        });
+        sort_pointees(old_objects);
         for (const pointee& each : pointees_) {
-            if (moved_.at(each) != 0)
+            const auto becomes = rows.pointee(each.row);
+            if (!becomes || moved_.at(each) != 0) // only members that are gone lead to it, or it lies in another object
                 continue;
             if (is_by_function(each.at))
                 return refused(errc::type_mismatch, "a pointer leads to a " + from_.name_of(each.row) +
                                                         " in an object that functions make, which does not follow by "
                                                         "itself");
-            const auto becomes = rows.pointee(each.row);
-            REM_CHECK(becomes);
             const std::uint32_t row = *becomes;
             auto place = builder.allocate_object(row);
             if (!place)

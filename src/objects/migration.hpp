@@ -7,6 +7,7 @@
 
 #include <remanence/types/detail/fingerprint.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
@@ -29,18 +30,22 @@ struct migration_request {
     std::vector<member_renaming> renamings = {};
     std::span<const conversion_step> steps = {};
     bool only_says = false; // changes nothing
+    bool estimates = false; // with only_says: finds peak_bytes, which is O(objects)
 };
 
 struct migration_outcome {
     bool is_needed = false; // false: the root is of this type, or is not there
     bool is_possible = true;
+    bool is_in_place = false;     // objects keep their addresses
+    std::uint64_t peak_bytes = 0; // an estimate: of the blocks of objects that are made anew
     std::vector<type_change> changes;
 };
 
-/// Converts the root, all that it holds and points at, and frees what it was; where nothing but names differ, objects stay. With the
-/// write lock held; when it fails, or a maker or a function throws, the caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic; errc::not_supported when the heap does not have
-/// its schema, or a shape cannot be made; errc::exhausted; errc::corrupt. O(objects), which are there twice meanwhile, and memory for
-/// the address of each block, and of each object that pointers may lead to.
+/// Converts the root, all that it holds and points at, and frees what it was. Where nothing but names differ, no object is looked at; where
+/// all sizes stay, objects are changed where they are (place_plan.hpp). With the write lock held; when it fails, or a maker or a function
+/// throws, the caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic; errc::not_supported when the
+/// heap does not have its schema, or a shape cannot be made; errc::exhausted; errc::corrupt. O(objects), which are there twice meanwhile
+/// unless they stay, and memory for the address of each block, and of each object that pointers may lead to.
 result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request);
 
 /// Whoever calls it has types::changes_of_root() in his program. It does nothing.

@@ -28,7 +28,8 @@ struct new_note {
     double weight = 1.5;
 };
 
-// For a conversion of several roots when the heap is opened: one by a function, through a release in between, and one in place.
+// For a conversion of several roots when the heap is opened: one by a function, through a release in between, one of which only names differ,
+// and one in place.
 struct first_price {
     double amount = 0;
     string text;
@@ -49,6 +50,21 @@ struct old_name {
 struct new_name {
     string name;
     int count = 0;
+};
+// Changed in place: members move, one is gone, one is new, and pointers lead into such objects.
+struct old_place {
+    string_pi gone;
+    int number = 0;
+    int height = 0;
+    string text;
+    const string* other = nullptr;
+};
+struct new_place {
+    string text;
+    string_pi added = "an added text that is too long for itself";
+    int height = 0;
+    int number = 0;
+    const string* other = nullptr;
 };
 
 namespace {
@@ -81,6 +97,7 @@ migrations to_third_release() {
         .to<new_notes>("notes")
         .to<list<third_price>>("prices")
         .to<map<int, new_name>>("names")
+        .to<list<new_place>>("places")
         .rename(renamed<"value", "name">::of<new_name>())
         .migrate<first_price, second_price>(
             [](const first_price& was, second_price& now) { now.cents = static_cast<long>(was.amount * 100); })
@@ -90,6 +107,20 @@ migrations to_third_release() {
         });
 }
 
+template <class Places>
+void expect_places(const Places& places) {
+    ASSERT_EQ(places.size(), 200U);
+    int number = 0;
+    const string* before = &places.back().text;
+    for (const auto& each : places) {
+        ASSERT_EQ(each.number, number++);
+        ASSERT_EQ(each.height, -each.number);
+        ASSERT_EQ(each.text, "a place whose text is too long for itself " + std::to_string(each.number));
+        ASSERT_EQ(each.other, before);
+        before = &each.text;
+    }
+}
+
 void expect_old_roots(heap& of) {
     EXPECT_TRUE(are_whole(*of.find_root<old_notes>("notes")));
     const auto& prices = *of.find_root<vector<first_price>>("prices");
@@ -97,6 +128,7 @@ void expect_old_roots(heap& of) {
     EXPECT_EQ(prices.at(39).amount, 39.25);
     EXPECT_EQ(prices.at(39).text, "a price whose text is too long for itself");
     EXPECT_EQ((of.find_root<map<int, old_name>>("names")->at(3).value), "three");
+    expect_places(*of.find_root<list<old_place>>("places"));
 }
 
 void expect_new_roots(heap& of) {
@@ -107,6 +139,8 @@ void expect_new_roots(heap& of) {
     EXPECT_EQ(prices.back().cents, 25);
     EXPECT_EQ(prices.back().text, "a price whose text is too long for itself");
     EXPECT_EQ((of.find_root<map<int, new_name>>("names")->at(3).name), "three");
+    expect_places(*of.find_root<list<new_place>>("places"));
+    EXPECT_EQ(of.find_root<list<new_place>>("places")->back().added, new_place().added);
 }
 
 void expect_one_of_both(simulation::simulated_disk& disk, migrated_counts& count) {
@@ -137,6 +171,13 @@ protected:
             for (int i = 0; i != 40; ++i)
                 prices.push_back({i + 0.25, "a price whose text is too long for itself"});
             made.root<map<int, old_name>>("names")[3].value = "three";
+            auto& places = made.root<list<old_place>>("places");
+            for (int i = 0; i != 200; ++i)
+                places.push_back({string_pi("a text that is gone, and too long for itself"), i, -i,
+                                  string("a place whose text is too long for itself " + std::to_string(i)), nullptr});
+            const string* before = &places.back().text;
+            for (old_place& each : places)
+                before = &(each.other = before, each).text;
         });
         made.close();
         (void)disk_.take_trace();
@@ -157,6 +198,12 @@ protected:
 };
 
 TEST_F(migration_cut_short, by_a_power_loss_leaves_all_old_objects_or_all_new_ones) {
+    {
+        heap opened = detail::open(disk_, k_migrated_path, of_notes(), detail::opening::open_existing);
+        ASSERT_TRUE(migrate<list<new_place>>(opened, "places", {.dry_run = true}).is_in_place);
+        opened.close();
+        (void)disk_.take_trace();
+    }
     const auto start = disk_.now();
     ASSERT_FALSE(run());
     const trace operations = disk_.take_trace();

@@ -41,6 +41,18 @@ struct third_price {
     string text;
     long cents = 0;
 };
+struct old_place { // becomes the other in place
+    string gone;
+    int number = 0;
+    int height = 0;
+    old_place* next = nullptr;
+};
+struct new_place {
+    int height = 0;
+    int number = 0;
+    new_place* next = nullptr;
+    string added = "a text that is too long for the object itself";
+};
 using old_entries = map<string, old_entry>;
 using new_entries = btree_map<string, new_entry>;
 
@@ -62,6 +74,7 @@ migrations to_newer_types() {
     return migrations()
         .to<new_entries>("entries")
         .to<vector<third_price>>("prices")
+        .to<list<new_place>>("places")
         .migrate<first_price, second_price>([](const first_price& was, second_price& now) {
             now.cents = static_cast<long>(was.amount * 100);
             now.text = "a text that is too long for the object itself";
@@ -120,6 +133,10 @@ std::string migrate_and_carry(heap& from, heap& into, bool& heard) {
         const auto* const prices = each->find_root<vector<third_price>>("prices");
         if (prices == nullptr || prices->size() != 2 || prices->at(1).cents != 250 || prices->at(1).text.size() != 90)
             return "prices are missing";
+        const auto* const places = each->find_root<list<new_place>>("places");
+        if (places == nullptr || places->size() != 2 || places->back().number != 2 || places->back().height != -2 ||
+            places->back().next != &places->front() || places->front().added.size() != 45)
+            return "places are missing";
     }
     for (const heap* const each : {&from, &into}) {
         if (const verify_report report = each->verify(); !report.clean())
@@ -153,12 +170,17 @@ TEST(failing_allocations_of_migration, leave_all_old_objects_or_all_new_ones) {
                 entries[string(std::to_string(i))] = {"text", i, nullptr};
             entries["3"].next = &entries["4"];
             from->root<vector<first_price>>("prices") = {{1.25}, {2.5}};
+            auto& places = from->root<list<old_place>>("places");
+            for (const int i : {1, 2})
+                places.push_back({"a text that is gone, and too long for the object itself", i, -i, nullptr});
+            places.back().next = &places.front();
         });
         bool has_heard = false;
         if (n == 0) { // what is allocated once for all
             (void)detail::fingerprint_of<new_entries>();
             (void)detail::fingerprint_of<second_price>();
             (void)detail::fingerprint_of<vector<third_price>>();
+            (void)detail::fingerprint_of<list<new_place>>();
         }
         allocations() = {.armed = true, .from_then_on = false, .left = n};
         std::string wrong = migrate_and_carry(*from, *into, has_heard);

@@ -424,14 +424,75 @@ TEST_F(migration, refuses_what_would_lose_values_and_says_all_changes) {
     EXPECT_FALSE(migrate<holder<int>>(heap_, "nobody").is_needed);
 }
 
-TEST_F(migration, refuses_pointers_between_roots) {
+TEST_F(migration, refuses_pointers_between_roots_and_names_both) {
     heap_.write([&] {
         auto& nodes = heap_.root<list<node_old>>("nodes");
         nodes.resize(2);
         heap_.root<vector<node_old*>>("order").push_back(&nodes.front());
     });
-    EXPECT_NE((refused<list<node_new>>("nodes", errc::type_mismatch)
-                   .find("the root \"order\" has objects of changes::node_old too")),
+    const std::string both = "\"order\" have objects in common, or one points at objects of the other";
+    EXPECT_NE((refused<list<node_new>>("nodes", errc::type_mismatch).find("the roots \"nodes\" and " + both)),
+              std::string::npos);
+    const migration_report said = migrate<list<node_new>>(heap_, "nodes", {.dry_run = true});
+    EXPECT_FALSE(said.is_possible);
+    EXPECT_NE(all(said).find(both), std::string::npos);
+    heap_.write([&] { heap_.root<vector<node_old*>>("order").clear(); });
+    (void)migrate<list<node_new>>(heap_, "nodes");
+    EXPECT_EQ(heap_.root<list<node_new>>("nodes").front().weight, 1.5);
+}
+
+TEST_F(migration, refuses_pointers_to_numbers_and_texts_of_other_roots) {
+    const int* number = nullptr;
+    heap_.write([&] {
+        auto& numbers = heap_.root<vector<int>>("numbers");
+        numbers = {5, 6};
+        number = &numbers[0]; // where its block begins: what frees the old objects must not take it
+        heap_.root<node_old>("node").into = number;
+        auto& texts = heap_.root<vector<string>>("texts");
+        texts.emplace_back("a text that is too long for the object itself");
+        heap_.root<std::pair<int, const string*>>("pair").second = &texts[0];
+    });
+    EXPECT_NE(refused<node_new>("node", errc::type_mismatch)
+                  .find("the roots \"node\" and \"numbers\" have objects in common"),
+              std::string::npos);
+    using wider = std::pair<long, const string*>;
+    EXPECT_NE(refused<wider>("pair", errc::type_mismatch).find("\"pair\" and \"texts\" have objects in common"),
+              std::string::npos);
+    EXPECT_EQ(heap_.root<vector<string>>("texts").at(0).size(), 45U);
+    EXPECT_EQ(heap_.root<node_old>("node").into, number);
+}
+
+TEST_F(migration, converts_one_of_several_roots_that_have_a_class_in_common_but_no_objects) {
+    for (const char* const name : {"first", "second"}) {
+        heap_.write([&] {
+            auto& nodes = heap_.root<vector<node_old>>(name);
+            nodes.resize(3);
+            nodes[0] = {1, &nodes[1], heap_.make<node_old>(), &nodes[2].number};
+        });
+    }
+    const auto* const second = &heap_.root<vector<node_old>>("second");
+    const node_old* const alone = second->at(0).right;
+    (void)migrate<vector<node_new>>(heap_, "first");
+    const auto& first = heap_.root<vector<node_new>>("first");
+    EXPECT_EQ(first.at(0).left, &first.at(1));
+    EXPECT_EQ(first.at(0).into, &first.at(2).number);
+    EXPECT_EQ(first.at(0).right->weight, 1.5);
+    EXPECT_EQ(&heap_.root<vector<node_old>>("second"), second);
+    EXPECT_EQ(second->at(0).left, &second->at(1));
+    EXPECT_EQ(second->at(0).right, alone);
+    (void)migrations().to<vector<node_new>>("first").to<vector<node_new>>("second")(heap_);
+    EXPECT_EQ(heap_.root<vector<node_new>>("second").at(0).number, 1);
+    EXPECT_TRUE(heap_.check_pointers().clean());
+    EXPECT_TRUE(heap_.verify().clean());
+}
+
+TEST_F(migration, refuses_roots_that_point_at_the_same_object) {
+    heap_.write([&] {
+        auto* const both = heap_.make<node_old>();
+        heap_.root<node_old*>("a") = both;
+        heap_.root<vector<node_old*>>("b").push_back(both);
+    });
+    EXPECT_NE(refused<node_new*>("a", errc::type_mismatch).find("\"a\" and \"b\" have objects in common"),
               std::string::npos);
 }
 

@@ -1,0 +1,253 @@
+#include "objects/place_conversion.hpp"
+
+#include "objects/object_blocks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+// NOLINTBEGIN(misc-no-recursion): bounded
+
+result<void> place_conversion::change(object_place from, std::uint32_t to, unsigned depth) {
+    if (depth == conversion::k_depth_max)
+        return old_objects_.damaged(from, "objects lie more than " + std::to_string(conversion::k_depth_max) +
+                                              " levels deep in each other");
+    if (!plan_.changes(from.row, to))
+        return {};
+    const type_row& was = old_objects_.row(from.row);
+    const type_row& is = builder_.row(to);
+    if (was.shape == shape_kind::same_as_part)
+        return change({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
+    if (is.shape == shape_kind::same_as_part)
+        return change(from, is.parts[is.numbers[0]].type, depth + 1);
+    if (members_of(is) != nullptr)
+        return change_members(from, to, depth);
+    told_.placed(from, {to, from.at});
+    if (is.shape == shape_kind::optional || is.shape == shape_kind::variant) {
+        auto held = old_objects_.held(from);
+        if (!held)
+            return held.error();
+        return *held ? change(**held, is.parts[(*held)->alternative].type, depth + 1) : result<void>();
+    }
+    if (is.kind == type_kind::pointer) {
+        auto is_null = old_objects_.is_null(from);
+        if (!is_null)
+            return is_null.error();
+        return *is_null ? result<void>() : told_.point(from, {to, from.at});
+    }
+    if (is.kind != type_kind::array && is.shape != shape_kind::array && !inspect::is_container(is))
+        return values_.make(from, {to, from.at}); // a number
+    const std::uint32_t element = inspect::is_map(is) ? is.parts[1].type : is.parts[0].type;
+    return old_objects_.for_each_element(from, [&](const element_place& each) -> result<bool> {
+        REM_TRY(change(each.value, element, depth + 1));
+        return true;
+    });
+}
+
+result<void> place_conversion::change_members(object_place from, std::uint32_t to, unsigned depth) {
+    if (plan_.loses(from.row, to))
+        REM_TRY(release_gone(from, to));
+    auto bytes = old_objects_.bytes(from);
+    if (!bytes)
+        return bytes.error();
+    builder_.put_bytes(copy_, *bytes, old_objects_.row(from.row).size); // PC1
+    std::vector<std::pair<object_place, std::uint32_t>> outer = std::exchange(later_, {});
+    REM_TRY(take_members({from, copy_, {to, from.at}}));
+    // The copy is not needed any more, so that other objects may be changed.
+    const std::vector<std::pair<object_place, std::uint32_t>> in_blocks = std::exchange(later_, std::move(outer));
+    for (const auto& [place, row] : in_blocks)
+        REM_TRY(change(place, row, depth + 1));
+    return {};
+}
+
+/// PC2, of members and of members of these.
+result<void> place_conversion::release_gone(object_place from, std::uint32_t to) {
+    const auto& origins = rows_.origins(from.row, to);
+    for (const type_part& each : *members_of(old_objects_.row(from.row))) {
+        const object_place member{each.type, from.at + *each.offset};
+        const auto found = std::find(origins.begin(), origins.end(), &each);
+        if (found == origins.end()) {
+            REM_TRY(add_blocks_of(old_objects_, builder_.base(), member, garbage_));
+            continue;
+        }
+        const auto index = static_cast<std::size_t>(found - origins.begin());
+        const std::uint32_t becomes = (*members_of(builder_.row(to)))[index].type;
+        if (plan_.loses(each.type, becomes))
+            REM_TRY(release_gone_within(member, becomes));
+    }
+    return {};
+}
+
+/// The same of what holds such objects without a block in between.
+result<void> place_conversion::release_gone_within(object_place from, std::uint32_t to) {
+    const type_row& was = old_objects_.row(from.row);
+    const type_row& is = builder_.row(to);
+    if (was.shape == shape_kind::same_as_part)
+        return release_gone_within({was.parts[was.numbers[0]].type, from.at}, to);
+    if (is.shape == shape_kind::same_as_part)
+        return release_gone_within(from, is.parts[is.numbers[0]].type);
+    if (members_of(is) != nullptr)
+        return release_gone(from, to);
+    if (is.shape == shape_kind::optional || is.shape == shape_kind::variant) {
+        auto held = old_objects_.held(from);
+        if (!held)
+            return held.error();
+        if (!*held)
+            return {};
+        const std::uint32_t becomes = is.parts[(*held)->alternative].type;
+        return plan_.loses((*held)->row, becomes) ? release_gone_within(**held, becomes) : result<void>();
+    }
+    return old_objects_.for_each_element(from, [&](const element_place& each) -> result<bool> {
+        REM_TRY(release_gone_within(each.value, is.parts[0].type));
+        return true;
+    });
+}
+
+result<void> place_conversion::take_members(const moved_object& all) {
+    told_.placed(all.was, all.is);
+    const row_matching::member_plan& plan = rows_.plan(all.was.row, all.is.row);
+    const auto& origins = rows_.origins(all.was.row, all.is.row);
+    const auto& members = *members_of(builder_.row(all.is.row));
+    // First, since others may lie in the padding of a base.
+    std::optional<object_place> model;
+    for (const std::size_t i : plan.others) {
+        if (origins[i] == nullptr)
+            REM_TRY(make_new(all.is, members[i], model));
+    }
+    const bool is_overwritten = all.is_overwritten || model;
+    for (const auto& each : plan.copies) {
+        if (!is_overwritten && all.was.at + each.from == all.is.at + each.to)
+            continue;
+        auto bytes = old_objects_.reader().bytes(all.copy + each.from, each.count);
+        if (!bytes)
+            return bytes.error();
+        builder_.put_bytes(all.is.at + each.to, *bytes, each.count);
+    }
+    for (const std::size_t i : plan.others) {
+        const type_part* const origin = origins[i];
+        const object_place is{members[i].type, all.is.at + *members[i].offset};
+        if (origin != nullptr)
+            REM_TRY(
+                take({{origin->type, all.was.at + *origin->offset}, all.copy + *origin->offset, is, is_overwritten}));
+    }
+    return {};
+}
+
+result<void> place_conversion::make_new(object_place of, const type_part& member, std::optional<object_place>& model) {
+    if (!model) {
+        auto made = told_.default_of(builder_, of.row);
+        if (!made)
+            return made.error();
+        model = *made;
+    }
+    const object_place to{member.type, of.at + *member.offset};
+    std::memset(builder_.at(to.at), 0, builder_.size_of(member.type));
+    return values_.make_default({member.type, model->at + *member.offset}, to);
+}
+
+result<void> place_conversion::take(const moved_object& part) {
+    const type_row& was = old_objects_.row(part.was.row);
+    const type_row& is = builder_.row(part.is.row);
+    const bool moves = part.was.at != part.is.at || part.is_overwritten;
+    const bool changes = plan_.changes(part.was.row, part.is.row);
+    if (was.shape == shape_kind::same_as_part)
+        return take({{was.parts[was.numbers[0]].type, part.was.at}, part.copy, part.is, part.is_overwritten});
+    if (is.shape == shape_kind::same_as_part)
+        return take({part.was, part.copy, {is.parts[is.numbers[0]].type, part.is.at}, part.is_overwritten});
+    if (members_of(is) != nullptr)
+        return moves || changes ? take_members(part) : result<void>();
+    told_.placed(part.was, part.is);
+    if (is.kind == type_kind::pointer) {
+        if (moves)
+            REM_TRY(take_bytes(part));
+        auto is_null = old_objects_.is_null({part.was.row, part.copy});
+        if (!is_null)
+            return is_null.error();
+        return changes && !*is_null ? told_.point({part.was.row, part.copy}, part.is) : result<void>();
+    }
+    if (is.shape == shape_kind::optional || is.shape == shape_kind::variant)
+        return take_held(part);
+    const bool is_array = is.kind == type_kind::array || is.shape == shape_kind::array;
+    if (is_array && !is_character_array(builder_.schema(), part.is.row)) {
+        const std::uint64_t bytes = builder_.size_of(is.parts[0].type);
+        for (std::uint64_t at = 0; (moves || changes) && at != extent_of(is) * bytes; at += bytes)
+            REM_TRY(take({{was.parts[0].type, part.was.at + at},
+                          part.copy + at,
+                          {is.parts[0].type, part.is.at + at},
+                          part.is_overwritten}));
+        return {};
+    }
+    const bool is_text = is_array || is.shape == shape_kind::text || is.shape == shape_kind::text_by_link ||
+                         is.shape == shape_kind::serialised;
+    if (!is_text && !inspect::is_container(is))
+        return values_.make({part.was.row, part.copy}, part.is); // a number
+    if (moves) {
+        REM_TRY(take_bytes(part));
+        REM_TRY(correct(part));
+    }
+    if (changes)
+        later_.push_back({{part.was.row, part.is.at}, part.is.row});
+    return {};
+}
+
+result<void> place_conversion::take_held(const moved_object& part) {
+    const type_row& is = builder_.row(part.is.row);
+    if (part.was.at != part.is.at || part.is_overwritten) {
+        // Not all of it: others may lie in its padding.
+        auto mark = old_objects_.reader().bytes(part.copy + is.numbers[0], 1);
+        if (!mark)
+            return mark.error();
+        builder_.put_bytes(part.is.at + is.numbers[0], *mark, 1);
+    }
+    auto held = old_objects_.held({part.was.row, part.copy});
+    if (!held)
+        return held.error();
+    if (!*held)
+        return {};
+    const std::uint64_t inside = (*held)->at - part.copy;
+    return take({{(*held)->row, part.was.at + inside},
+                 (*held)->at,
+                 {is.parts[(*held)->alternative].type, part.is.at + inside},
+                 part.is_overwritten});
+}
+
+// NOLINTEND(misc-no-recursion)
+
+result<void> place_conversion::take_bytes(const moved_object& part) {
+    const std::uint64_t count = old_objects_.reader().size_of(part.was.row);
+    auto bytes = old_objects_.reader().bytes(part.copy, count);
+    if (!bytes)
+        return bytes.error();
+    builder_.put_bytes(part.is.at, *bytes, count);
+    return {};
+}
+
+/// An address of the object itself, or a distance to its block, is another one at another place.
+result<void> place_conversion::correct(const moved_object& part) {
+    const type_row& was = old_objects_.row(part.was.row);
+    const std::uint64_t distance = part.is.at - part.was.at;
+    const auto& n = was.numbers;
+    if (was.shape == shape_kind::text) {
+        const std::uint64_t to = builder_.word(part.is.at + n[0]) - builder_.base();
+        if (to >= part.was.at && to < part.was.at + was.size) // a short one
+            builder_.put_word(part.is.at + n[0], builder_.base() + to + distance);
+        return {};
+    }
+    constexpr std::uint64_t k_long_mark = 63;
+    const bool is_by_link = was.shape == shape_kind::text_by_link || was.shape == shape_kind::serialised;
+    const bool is_long = is_by_link && builder_.word(part.is.at + n[0] + 2 * k_word) >> k_long_mark != 0;
+    if (was.shape == shape_kind::linked_block || is_long) {
+        const std::uint64_t link = builder_.word(part.is.at + n[0]);
+        if (link != 0)
+            builder_.put_word(part.is.at + n[0], link - distance);
+    }
+    return {};
+}
+
+} // namespace remanence::objects

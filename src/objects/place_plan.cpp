@@ -1,0 +1,285 @@
+#include "objects/place_plan.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+std::string_view name_of_template(std::string_view name) { return name.substr(0, name.find('<')); }
+
+bool is_number(const type_row& row) {
+    switch (row.shape) {
+    case shape_kind::signed_number:
+    case shape_kind::unsigned_number:
+    case shape_kind::floating:
+    case shape_kind::boolean:
+    case shape_kind::character:
+    case shape_kind::enumeration:
+        return row.kind == type_kind::object;
+    default:
+        return false;
+    }
+}
+
+/// What an element of such a container takes beside its own bytes, about.
+double node_bytes(shape_kind shape) {
+    switch (shape) {
+    case shape_kind::chain:
+    case shape_kind::btree:
+        return 8;
+    case shape_kind::ring:
+    case shape_kind::hash_chain:
+        return 16;
+    case shape_kind::tree:
+        return 32;
+    default:
+        return 1;
+    }
+}
+
+} // namespace
+
+place_plan::place_plan(const row_matching& rows, heap_source& old_objects, object_builder& builder)
+    : rows_(rows), old_objects_(old_objects), builder_(builder) {
+    add({rows.from().root, rows.to().root});
+    while (!to_do_.empty()) {
+        const row_pair next = to_do_.back();
+        to_do_.pop_back();
+        pair_plan plan = look_at(next);
+        for (const auto* const all : {&plan.within, &plan.elements, &plan.keys, &plan.pointees})
+            for (const row_pair& each : *all)
+                add(each);
+        pairs_[next] = std::move(plan);
+    }
+    if (!is_possible_)
+        return;
+    spread();
+    for (const auto& [pair, plan] : pairs_) {
+        for (const row_pair& each : plan.pointees) {
+            const bool moves = moved_.contains(each.first);
+            follows_pointers_ = follows_pointers_ || moves || changes(each.first, each.second);
+            pairs_[pair].changes = moves; // a pointer has no other reason
+            is_possible_ = is_possible_ && !gone_.contains(each.first);
+        }
+    }
+    spread();
+    for (const auto& [pair, plan] : pairs_) {
+        const auto changed = [&](const row_pair& each) { return changes(each.first, each.second); };
+        is_possible_ = is_possible_ && std::none_of(plan.keys.begin(), plan.keys.end(), changed);
+    }
+}
+
+void place_plan::add(row_pair pair) {
+    if (pairs_.try_emplace(pair).second)
+        to_do_.push_back(pair);
+}
+
+/// What holds something that changes does, too.
+void place_plan::spread() {
+    bool is_done = false;
+    while (!is_done) {
+        is_done = true;
+        for (auto& [pair, plan] : pairs_) {
+            const auto changed = [&](const row_pair& each) { return changes(each.first, each.second); };
+            const auto lost = [&](const row_pair& each) { return loses(each.first, each.second); };
+            const bool changes_now = plan.changes || std::any_of(plan.within.begin(), plan.within.end(), changed) ||
+                                     std::any_of(plan.elements.begin(), plan.elements.end(), changed);
+            const bool loses_now = plan.loses || std::any_of(plan.within.begin(), plan.within.end(), lost);
+            is_done = is_done && changes_now == plan.changes && loses_now == plan.loses;
+            plan.changes = changes_now;
+            plan.loses = loses_now;
+        }
+    }
+}
+
+/// One takes the place of the other.
+void place_plan::compare(row_pair pair) {
+    const type_row& was = old_objects_.row(pair.first);
+    const type_row& is = builder_.row(pair.second);
+    is_possible_ = is_possible_ && old_objects_.reader().size_of(pair.first) == builder_.size_of(pair.second) &&
+                   alignment_of(rows_.from(), pair.first) == alignment_of(rows_.to(), pair.second) &&
+                   was.note == is.note;
+}
+
+place_plan::pair_plan place_plan::look_at(row_pair pair) {
+    const auto [from, to] = pair;
+    const type_row& was = old_objects_.row(from);
+    const type_row& is = builder_.row(to);
+    pair_plan plan;
+    const bool is_same = was.shape == shape_kind::same_as_part;
+    if (rows_.chain(from, to) != nullptr)
+        is_possible_ = false;
+    if (is_same || is.shape == shape_kind::same_as_part) {
+        compare(pair);
+        plan.within.emplace_back(is_same ? was.parts[was.numbers[0]].type : from,
+                                 is.shape == shape_kind::same_as_part ? is.parts[is.numbers[0]].type : to);
+        return plan;
+    }
+    if (is.kind == type_kind::pointer) {
+        plan.pointees.emplace_back(was.parts[0].type, is.parts[0].type);
+        return plan;
+    }
+    compare(pair);
+    if (members_of(was) != nullptr && members_of(is) != nullptr) {
+        look_at_members(pair, plan);
+        return plan;
+    }
+    if (is_character_array(rows_.from(), from) || is_character_array(rows_.to(), to)) {
+        is_possible_ = is_possible_ && extent_of(was) == extent_of(is);
+        return plan;
+    }
+    if (is.kind == type_kind::array && was.kind == type_kind::array) {
+        plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
+        return plan;
+    }
+    if (was.kind != is.kind || was.shape != is.shape ||
+        (was.shape != shape_kind::enumeration && was.numbers != is.numbers))
+        is_possible_ = false;
+    switch (is.shape) {
+    case shape_kind::array:
+    case shape_kind::optional:
+        if (was.shape == is.shape)
+            plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
+        break;
+    case shape_kind::variant:
+        for (std::size_t i = 0; was.shape == is.shape && i != was.parts.size(); ++i) {
+            const auto becomes = rows_.alternative(was, i, is);
+            is_possible_ = is_possible_ && becomes == i;
+            if (becomes)
+                plan.within.emplace_back(was.parts[i].type, is.parts[*becomes].type);
+        }
+        break;
+    default:
+        if (inspect::is_container(is) && inspect::is_container(was))
+            look_at_container(pair, plan);
+        else if (is_number(was) && is_number(is))
+            plan.changes = was.size <= k_word && !is_same_number(was, is);
+        break;
+    }
+    return plan;
+}
+
+void place_plan::look_at_container(row_pair pair, pair_plan& plan) {
+    const type_row& was = old_objects_.row(pair.first);
+    const type_row& is = builder_.row(pair.second);
+    const bool is_keyed = is.shape == shape_kind::tree || is.shape == shape_kind::btree ||
+                          is.shape == shape_kind::hash_chain || is.shape == shape_kind::hash_table;
+    const auto function_of = [](const types::type_description& schema, const type_row& row) {
+        const std::size_t part = inspect::is_map(row) ? 2 : 1;
+        return row.parts.size() > part ? std::string(name_of_template(schema.name_of(row.parts[part].type)))
+                                       : std::string();
+    };
+    if (is_keyed)
+        is_possible_ = is_possible_ && name_of_template(was.name) == name_of_template(is.name) &&
+                       function_of(rows_.from(), was) == function_of(rows_.to(), is);
+    (is_keyed ? plan.keys : plan.elements).emplace_back(was.parts[0].type, is.parts[0].type);
+    if (inspect::is_map(was) && inspect::is_map(is))
+        plan.elements.emplace_back(was.parts[1].type, is.parts[1].type);
+    double old_bytes = node_bytes(was.shape);
+    double new_bytes = node_bytes(is.shape);
+    for (const auto* const all : {&plan.keys, &plan.elements}) {
+        for (const auto& [from, to] : *all) {
+            old_bytes += static_cast<double>(old_objects_.reader().size_of(from));
+            new_bytes += static_cast<double>(builder_.size_of(to));
+        }
+    }
+    growth_ = std::max(growth_, new_bytes / old_bytes);
+}
+
+void place_plan::look_at_members(row_pair pair, pair_plan& plan) {
+    const auto [from, to] = pair;
+    const type_row& was = old_objects_.row(from);
+    const type_row& is = builder_.row(to);
+    largest_ = std::max(largest_, was.size);
+    if (was.size != 0)
+        growth_ = std::max(growth_, static_cast<double>(is.size) / static_cast<double>(was.size));
+    const auto& origins = rows_.origins(from, to);
+    std::size_t index = 0;
+    for (const type_part& each : *members_of(is)) {
+        const type_part* const origin = origins[index++];
+        if (!each.offset) {
+            is_possible_ = false;
+        } else if (origin == nullptr) {
+            plan.changes = true;
+            is_possible_ = is_possible_ && !conversion::why_not(builder_, each.type);
+        } else {
+            const type_row& old_member = old_objects_.row(origin->type);
+            const type_row& new_member = builder_.row(each.type);
+            const bool moves = origin->offset != each.offset;
+            plan.changes = plan.changes || moves;
+            if (moves) {
+                is_possible_ = is_possible_ && can_move(origin->type);
+                add_parts(origin->type, false, moved_);
+            }
+            if (is_number(old_member) && is_number(new_member) && old_member.size != new_member.size)
+                plan.changes = true; // it takes the place of what was beside it
+            else
+                plan.within.emplace_back(origin->type, each.type);
+        }
+    }
+    for (const type_part& each : *members_of(was)) {
+        if (!each.offset)
+            is_possible_ = false;
+        if (std::find(origins.begin(), origins.end(), &each) == origins.end()) {
+            plan.changes = true;
+            plan.loses = true;
+            add_parts(each.type, true, gone_);
+        }
+    }
+}
+
+// NOLINTBEGIN(misc-no-recursion): sound schemas end
+
+bool place_plan::can_move(std::uint32_t from) const {
+    const type_row& was = old_objects_.row(from);
+    if (was.kind == type_kind::pointer || is_number(was))
+        return true;
+    const auto part_can = [&](const type_part& part) { return can_move(part.type); };
+    if (const auto* const members = members_of(was))
+        return std::all_of(members->begin(), members->end(), part_can);
+    if (was.kind == type_kind::array)
+        return can_move(was.parts[0].type);
+    switch (was.shape) {
+    case shape_kind::same_as_part:
+        return can_move(was.parts[was.numbers[0]].type);
+    case shape_kind::array:
+    case shape_kind::optional:
+        return can_move(was.parts[0].type);
+    case shape_kind::variant:
+        return std::all_of(was.parts.begin(), was.parts.end(), part_can);
+    case shape_kind::text:
+    case shape_kind::text_by_link:
+    case shape_kind::contiguous:
+    case shape_kind::linked_block:
+    case shape_kind::deque:
+        return true;
+    case shape_kind::none:
+        return inspect::is_told_by_bytes(was);
+    default: // has an address of itself, or nodes that have one
+        return false;
+    }
+}
+
+/// A row and those of its parts.
+void place_plan::add_parts(std::uint32_t from, bool with_elements, std::set<std::uint32_t>& rows) const {
+    const type_row& was = old_objects_.row(from);
+    if (!rows.insert(from).second || was.kind == type_kind::pointer)
+        return;
+    if (inspect::is_container(was) && !with_elements)
+        return;
+    const auto* const members = members_of(was);
+    for (const type_part& each : members != nullptr ? *members : was.parts)
+        add_parts(each.type, with_elements, rows);
+}
+
+// NOLINTEND(misc-no-recursion)
+
+} // namespace remanence::objects

@@ -1,0 +1,74 @@
+// Whether objects of one schema can become those of another where they are, and which of them change at all.
+//
+//  PP1  Blocks, elements and keys keep their places and sizes. What moves within an object can be moved as it is, or with one address
+//       corrected: numbers, pointers, texts, and containers that keep all their nodes in blocks of their own.
+#pragma once
+
+#include "objects/conversion.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace remanence::objects {
+
+class place_plan {
+public:
+    /// All must outlive it. What `rows` has must match. O(rows).
+    place_plan(const row_matching& rows, heap_source& old_objects, object_builder& builder);
+
+    /// False: objects are made anew.
+    [[nodiscard]] bool is_possible() const { return is_possible_; }
+    /// Whether a byte changes of an object that was of the first row and is of the second one, or of what it holds.
+    [[nodiscard]] bool changes(std::uint32_t from, std::uint32_t to) const {
+        const auto found = pairs_.find({from, to});
+        return found != pairs_.end() && found->second.changes;
+    }
+    /// Whether a member is gone from an object, or from what it holds without a block in between, and has blocks to be freed.
+    [[nodiscard]] bool loses(std::uint32_t from, std::uint32_t to) const {
+        const auto found = pairs_.find({from, to});
+        return found != pairs_.end() && found->second.loses;
+    }
+    /// Whether objects that pointers lead to change, or move within others.
+    [[nodiscard]] bool follows_pointers() const { return follows_pointers_; }
+    /// Bytes of the largest object with members.
+    [[nodiscard]] std::uint64_t largest() const { return largest_; }
+    /// By how much objects that are made anew take more bytes, at most; at least 1.
+    [[nodiscard]] double growth() const { return growth_; }
+
+private:
+    using row_pair = std::pair<std::uint32_t, std::uint32_t>;
+    struct pair_plan {
+        bool changes = false;
+        bool loses = false;
+        std::vector<row_pair> within = {};   // lie in it
+        std::vector<row_pair> elements = {}; // lie in its blocks
+        std::vector<row_pair> keys = {};     // likewise
+        std::vector<row_pair> pointees = {};
+    };
+
+    void add(row_pair pair);
+    pair_plan look_at(row_pair pair);
+    void look_at_members(row_pair pair, pair_plan& plan);
+    void look_at_container(row_pair pair, pair_plan& plan);
+    void compare(row_pair pair);
+    void spread();
+    [[nodiscard]] bool can_move(std::uint32_t from) const;
+    void add_parts(std::uint32_t from, bool with_elements, std::set<std::uint32_t>& rows) const;
+
+    const row_matching& rows_;
+    heap_source& old_objects_;
+    object_builder& builder_;
+    std::map<row_pair, pair_plan> pairs_;
+    std::vector<row_pair> to_do_;
+    std::set<std::uint32_t> moved_; // rows of what gets another address
+    std::set<std::uint32_t> gone_;
+    bool is_possible_ = true;
+    bool follows_pointers_ = false;
+    std::uint64_t largest_ = 0;
+    double growth_ = 1;
+};
+
+} // namespace remanence::objects
