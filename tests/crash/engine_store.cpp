@@ -462,7 +462,8 @@ result<void> look_at(os::file_system& files, const std::string& path,
     txn::link_version_opening();
     txn::engine_options options = small_heap_options();
     options.read_only = true;
-    options.version = version;
+    if (version)
+        std::visit([&](const auto& asked) { options.version = asked; }, *version);
     auto opened = txn::engine::open(files, path, txn::open_mode::open_existing, options, "crash tests");
     if (!opened)
         return opened.error();
