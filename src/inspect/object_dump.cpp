@@ -170,14 +170,6 @@ struct target {
     std::uint64_t at;
 };
 
-void put_hex(std::string& out, std::string_view bytes) {
-    constexpr std::string_view k_digits = "0123456789abcdef";
-    for (const char c : bytes) {
-        out += k_digits[static_cast<unsigned char>(c) >> 4];
-        out += k_digits[static_cast<unsigned char>(c) & 15];
-    }
-}
-
 class dump_writer final : public object_walk::listener {
 public:
     dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots,

@@ -85,7 +85,7 @@ void put_json_text(std::string& out, std::string_view text) {
     out += '"';
 }
 
-static void put_hex(std::string& out, std::string_view bytes) {
+void put_hex(std::string& out, std::string_view bytes) {
     for (const char c : bytes) {
         out += k_digits[static_cast<unsigned char>(c) >> 4];
         out += k_digits[static_cast<unsigned char>(c) & 15];

@@ -15,6 +15,8 @@ namespace remanence::inspect {
 void put_json_text(std::string& out, std::string_view text);
 /// A text, or {"$bytes":"hex"} where it is no UTF-8.
 void put_json_bytes(std::string& out, std::string_view bytes);
+/// Two hexadecimal digits for each byte.
+void put_hex(std::string& out, std::string_view bytes);
 
 /// A place on the way from a root to a part of its object: a member's name, or the number of an element in its container (then
 /// 0 for the key and 1 for the value of a map's element).
