@@ -230,7 +230,11 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
         engine = detail::open_detached_version(files, place.string(), internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
     if (is_place_taken && detail::registry::holds(place)) // two readers share its lock
-        refuse(path, errc::in_use, "it is open in this process already. Use that handle.");
+        refuse(path, errc::in_use,
+               internal.version
+                   ? "it is open in this process already, which can have one version of it at a time. Compare "
+                     "the versions by that handle, or make a heap of this one; or open it in another process."
+                   : "it is open in this process already. Use that handle.");
     if (!engine)
         detail::raise(engine.why());
     if (is_place_taken && may_hold_addresses((*engine)->memory()))

@@ -11,12 +11,17 @@ namespace remanence::inspect {
 
 namespace {
 
+/// What a heap that is written to may fail with.
+bool is_writers_doing(errc code) { return is_damage(code) || code == errc::in_use || code == errc::not_found; }
+
 /// Whether there is a later commit, or another checkpoint: then what was read of the history may belong to that one.
 result<bool> has_moved_on(os::file_system& files, inspection& from) {
     auto same = from.is_unchanged(files);
     if (!same || !*same || !from.is_live()) // without another superblock nobody begins to write
         return same ? result<bool>(!*same) : same.error();
     auto now = inspection::open_live(files, from.path(), {});
+    if (!now && !is_writers_doing(now.why().code))
+        return now.error();
     return !now || (*now)->version() != from.version() || (*now)->super().checksum != from.super().checksum;
 }
 
@@ -30,6 +35,8 @@ result<std::optional<recover::history_beside>> history_of(os::file_system& files
         return std::optional(std::move(*found));
     if (!found && found.why().code == errc::in_use)
         return std::optional<recover::history_beside>();
+    if (!found && !is_writers_doing(found.why().code))
+        return found.error();
     auto moved = has_moved_on(files, heap);
     if (!moved)
         return moved.error();
@@ -40,19 +47,19 @@ result<std::optional<recover::history_beside>> history_of(os::file_system& files
 
 result<void> look_at_history(os::file_system& files, const std::string& path, const inspection_progress& progress,
                              const history_visitor& use) {
-    for (std::uint64_t i = 0; i < k_attempts_to_look_back; ++i) {
+    attempt_count attempts{k_attempts_to_look_back};
+    while (attempts.made < attempts.most) {
         bool is_passed = false;
-        auto heap =
-            with_last_commit(files, path, k_attempts_to_look_back, progress, [&](inspection& now) -> result<void> {
-                is_passed = false;
-                if (!now.problems().empty()) // or the writer moved on: it is looked at again
-                    return unexpected(now.problems().front());
-                auto found = history_of(files, now);
-                if (!found)
-                    return found.error();
-                is_passed = !found->has_value();
-                return is_passed ? result<void>() : use(now, **found);
-            });
+        auto heap = with_last_commit(files, path, attempts, progress, [&](inspection& now) -> result<void> {
+            is_passed = false;
+            if (!now.problems().empty()) // or the writer moved on: it is looked at again
+                return unexpected(now.problems().front());
+            auto found = history_of(files, now);
+            if (!found)
+                return found.error();
+            is_passed = !found->has_value();
+            return is_passed ? result<void>() : use(now, **found);
+        });
         if (!heap)
             return heap.error();
         if (!(*heap)->problems().empty())

@@ -28,7 +28,7 @@ history_options history_of(const rem_history_options* all) {
         refuse_argument("rem_history_options::when_full is none of rem_when_full.");
     }
     if (!history.is_on())
-        refuse_argument("rem_open_with_history needs a limit of the history: bytes_max, steps_max or both.");
+        refuse_argument("rem_history_options needs a limit of the history: bytes_max, steps_max or both.");
     return history;
 }
 

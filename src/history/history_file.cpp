@@ -93,6 +93,28 @@ private:
     std::vector<std::byte> read_;
 };
 
+/// A symbolic link that leads nowhere takes a name, too.
+result<bool> is_name_taken(os::file_system& files, const std::string& path) {
+    auto is_there = files.exists(path);
+    if (!is_there && is_there.why().code == errc::not_found)
+        return true;
+    return is_there;
+}
+
+/// What is called so may be somebody's. It takes the place of what was set aside before, or, if it cannot, the next free name.
+result<void> set_aside(os::file_system& files, const std::string& path, const std::string& unfit) {
+    std::string to = unfit;
+    for (std::uint64_t next = 2;; ++next) {
+        auto moved = files.rename_over("history: set aside unfit file", path, to);
+        if (moved)
+            return {};
+        auto is_taken = is_name_taken(files, to); // by a directory, perhaps, which no file replaces
+        if (!is_taken || !*is_taken)
+            return moved.error();
+        to = unfit + "-" + std::to_string(next);
+    }
+}
+
 result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, bool is_first, const entry_visitor& f) {
     for (;; is_first = false) {
         auto found = all.bytes_at(end.offset, sizeof(history_entry));
@@ -123,6 +145,20 @@ result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, 
 
 } // namespace
 
+result<found_file> find_file(os::file_system& files, const std::string& path, os::access mode) {
+    auto is_taken = is_name_taken(files, path);
+    if (!is_taken)
+        return is_taken.error();
+    if (!*is_taken)
+        return found_file{false, nullptr};
+    auto file = files.open(path, mode);
+    if (file)
+        return found_file{true, std::move(*file)};
+    const errc code = file.why().code; // not found: a link that leads nowhere, or removed just now
+    return code == errc::not_a_heap || code == errc::not_found ? found_file{true, nullptr}
+                                                               : result<found_file>(file.error());
+}
+
 result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f) {
     auto size = file.size();
     if (!size)
@@ -152,16 +188,14 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
                          const commit_name& checkpoint, std::span<const logged_events> commits) {
     if (commits.empty())
         return {};
-    auto present = files.exists(path);
-    if (!present)
-        return present.error();
-    if (!*present)
-        return {};
-    auto file = files.open(path, os::access::read_write);
+    auto at_name = find_file(files, path, os::access::read_write);
+    if (!at_name)
+        return at_name.error();
+    const std::unique_ptr<os::file>& file = at_name->file;
     if (!file)
-        return file.error();
+        return {}; // no steps are worth a commit
     std::optional<entry_end> kept;
-    auto found = for_each_entry(**file, heap, [&](const entry_end& each, auto) {
+    auto found = for_each_entry(*file, heap, [&](const entry_end& each, auto) {
         const std::uint64_t version = each.commit.version;
         const bool is_logged = version > checkpoint.version && version - checkpoint.version <= commits.size();
         if (kept && kept->commit != each.commit)
@@ -181,7 +215,7 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
     std::uint64_t at = end.offset;
     std::vector<std::byte> entries;
     const auto write = [&]() -> result<void> {
-        REM_TRY((*file)->write("history: entries of recovered commits", at, entries));
+        REM_TRY(file->write("history: entries of recovered commits", at, entries));
         at = end.offset;
         entries.clear();
         return {};
@@ -192,7 +226,7 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
             REM_TRY(write());
     }
     REM_TRY(write());
-    return (*file)->sync("history: sync entries of recovered commits"); // what was there, too
+    return file->sync("history: sync entries of recovered commits"); // what was there, too
 }
 
 result<std::optional<step_tree>> history_file::load(const commit_name& last, const std::optional<limits>& most,
@@ -201,22 +235,18 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
         why = std::move(reason);
         return std::optional<step_tree>();
     };
-    auto present = files_.exists(path_);
-    if (!present)
-        return present.error();
-    if (!*present)
-        return none(no_history_at(path_));
-    is_in_the_way_ = true;
-    auto file = files_.open(path_, os::access::read_write);
-    if (!file && file.why().code == errc::not_a_heap)
-        return none(no_file_at(path_));
+    auto at_name = find_file(files_, path_, os::access::read_write);
+    if (!at_name)
+        return at_name.error();
+    is_in_the_way_ = at_name->is_taken;
+    std::unique_ptr<os::file>& file = at_name->file;
     if (!file)
-        return file.error();
+        return none(is_in_the_way_ ? no_file_at(path_) : no_history_at(path_));
     step_loader steps(heap_bytes);
     bool is_sound = true;
     std::optional<entry_end> end;
     std::optional<std::uint64_t> first;
-    auto is_ours = for_each_entry(**file, heap_, [&](const entry_end& each, std::span<const std::byte> events) {
+    auto is_ours = for_each_entry(*file, heap_, [&](const entry_end& each, std::span<const std::byte> events) {
         is_sound = steps.add(each.commit.version, events);
         if (!first)
             first = each.commit.version;
@@ -229,14 +259,14 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     if (!is_ours)
         return is_ours.error();
     if (!end) {
-        auto reason = why_unfit(**file, heap_, path_, last, heap_bytes);
+        auto reason = why_unfit(*file, heap_, path_, last, heap_bytes);
         return reason ? result<std::optional<step_tree>>(none(std::move(*reason))) : reason.error();
     }
-    auto size = (*file)->size();
+    auto size = file->size();
     if (!size)
         return size.error();
     is_in_the_way_ = false;
-    file_ = std::move(*file);
+    file_ = std::move(file);
     end_ = *end;
     reserved_end_ = std::max(*size, end_.offset);
     has_limits_ = !most || steps.has_limits(*most);
@@ -249,17 +279,13 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
 // I7, H8: what comes before it is checked when it is read.
 result<std::optional<summary>> history_file::load_summary(const commit_name& last) {
     const std::optional<summary> none;
-    auto present = files_.exists(path_);
-    if (!present)
-        return present.error();
-    if (!*present)
-        return none;
-    auto file = files_.open(path_, os::access::read_write);
-    if (!file && file.why().code == errc::not_a_heap)
-        return none;
+    auto at_name = find_file(files_, path_, os::access::read_write);
+    if (!at_name)
+        return at_name.error();
+    std::unique_ptr<os::file>& file = at_name->file;
     if (!file)
-        return file.error();
-    auto size = (*file)->size();
+        return none;
+    auto size = file->size();
     if (!size)
         return size.error();
     history_header header{};
@@ -267,14 +293,14 @@ result<std::optional<summary>> history_file::load_summary(const commit_name& las
     if (*size < format::k_history_header_bytes + sizeof found)
         return none;
     const std::uint64_t at = *size - sizeof found;
-    REM_TRY((*file)->read(0, std::as_writable_bytes(std::span(&header, 1))));
-    REM_TRY((*file)->read(at, std::as_writable_bytes(std::span(&found, 1))));
+    REM_TRY(file->read(0, std::as_writable_bytes(std::span(&header, 1))));
+    REM_TRY(file->read(at, std::as_writable_bytes(std::span(&found, 1))));
     const history_header expected = header_of(heap_);
     if (std::memcmp(&header, &expected, sizeof header) != 0 || found.magic != format::k_summary_magic ||
         found.checksum != checksum_of(found, heap_) || found.offset != at ||
         commit_name{found.version, found.chain} != last || found.present == 0 || found.present > found.version)
         return none;
-    file_ = std::move(*file);
+    file_ = std::move(file);
     end_ = {last, at, found.entry_checksum};
     reserved_end_ = *size;
     rewritten_at_ = std::max(rewritten_from_, found.rewritten_at);
@@ -322,30 +348,58 @@ result<std::optional<step_tree>> history_file::load_rest(const limits& most, std
 }
 
 result<void> history_file::begin(const step_tree& steps, const commit_name& last, unsigned mode) {
+    auto made = make(steps, last, mode);
+    return made ? go_on_in(std::move(*made)) : made.error();
+}
+
+result<history_file::made_file> history_file::make(const step_tree& steps, const commit_name& last,
+                                                   unsigned mode) const {
     const std::string building = path_ + "-new";
-    auto file = files_.open_or_create(building, mode);
+    auto file = open_new(building, mode);
     if (!file)
         return file.error();
-    entry_end end{};
     auto size = (*file)->size();
     if (!size)
         return size.error();
+    entry_end end{};
     auto filled = fill(**file, steps, last, end);
     if (filled)
-        filled = rename_into_place(**file, building);
+        filled = rename_into_place(building);
     if (!filled) {
         (void)files_.remove("history: remove failed file", building,
                             **file); // best effort: the error at hand is what counts
         return filled.error();
     }
+    return made_file{std::move(*file), end, std::max(*size, end.offset)};
+}
+
+result<void> history_file::go_on_in(made_file made) {
+    REM_TRY(files_.sync_directory("history: sync directory of new file", path_));
+    auto is_there = made.file->is_at(path_);
+    if (!is_there)
+        return is_there.error();
+    if (!*is_there)
+        return fail(errc::unlinked, path_ + " was removed or replaced while it was made. Commit again.", path_);
     is_in_the_way_ = false;
     has_limits_ = true;
-    file_ = std::move(*file);
-    end_ = end;
+    file_ = std::move(made.file);
+    end_ = made.end;
     pending_.clear();
-    reserved_end_ = std::max(*size, end.offset);
-    rewritten_at_ = std::max(rewritten_from_, 2 * end.offset);
+    reserved_end_ = made.reserved_end;
+    rewritten_at_ = std::max(rewritten_from_, 2 * made.end.offset);
     return {};
+}
+
+// What has the name, and cannot be opened, is no file that an interrupted one has left.
+result<std::unique_ptr<os::file>> history_file::open_new(const std::string& building, unsigned mode) const {
+    auto file = files_.open_or_create(building, mode);
+    if (file || file.why().code == errc::no_space)
+        return file;
+    auto is_taken = is_name_taken(files_, building);
+    if (!is_taken || !*is_taken)
+        return file;
+    REM_TRY(set_aside(files_, building, path_ + "-unfit"));
+    return files_.open_or_create(building, mode);
 }
 
 // What an interrupted one left behind its end does not count (H5).
@@ -368,21 +422,15 @@ result<void> history_file::fill(os::file& file, const step_tree& steps, const co
 }
 
 // A file that could not be read as this history may be somebody's all the same.
-result<void> history_file::rename_into_place(os::file& file, const std::string& building) {
+result<void> history_file::rename_into_place(const std::string& building) const {
     if (is_in_the_way_) {
-        auto present = files_.exists(path_); // it may have been moved away meanwhile
-        if (!present)
-            return present.error();
-        if (*present)
-            REM_TRY(files_.rename_over("history: set aside unfit file", path_, path_ + "-unfit"));
+        auto is_taken = is_name_taken(files_, path_); // it may have been moved away meanwhile
+        if (!is_taken)
+            return is_taken.error();
+        if (*is_taken)
+            REM_TRY(set_aside(files_, path_, path_ + "-unfit"));
     }
-    REM_TRY(files_.rename_over("history: rename new file", building, path_));
-    REM_TRY(files_.sync_directory("history: sync directory of new file", path_));
-    auto is_there = file.is_at(path_);
-    if (!is_there)
-        return is_there.error();
-    return *is_there ? result<void>()
-                     : fail(errc::unlinked, path_ + " was removed or replaced while it was made. Commit again.", path_);
+    return files_.rename_over("history: rename new file", building, path_);
 }
 
 result<void> history_file::reserve(std::size_t bytes_of_events) {
@@ -452,43 +500,35 @@ result<void> history_file::write_pending() {
     return {};
 }
 
-result<void> history_file::write_all(const step_tree& steps, unsigned mode) {
-    auto written = write_or_begin(steps, mode);
+result<void> history_file::write_all(const step_tree& steps, unsigned mode, bool is_lost) {
+    auto written = write_or_begin(steps, mode, is_lost);
     synced_ = file_;
     return written;
 }
 
 // One call for each checkpoint. Who cannot look goes on.
-bool history_file::is_to_be_made_anew() {
+bool history_file::is_lost() const {
     const auto is_there = has_begun() ? file_->is_at(path_) : result<bool>(true);
-    is_lost_ = is_there && !*is_there;
-    return is_lost_ || end_.offset >= rewritten_at_;
+    return is_there && !*is_there;
 }
 
-// Without room for another one this one goes on: of one that was removed, as long as the heap is open.
-result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode) {
+// If another one cannot be made, this one goes on: one that was removed, as long as the heap is open.
+result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode, bool is_lost) {
     if (!has_begun())
         return begin(steps, end_.commit, mode);
-    if (is_lost_) {
-        std::string told =
+    is_in_the_way_ = is_lost; // what is there now may be somebody's
+    if (has_grown() && !is_lost)
+        rewritten_at_ = std::max(rewritten_from_, 2 * (format::k_history_header_bytes + steps.appended_bytes()));
+    if (!is_lost && !has_grown())
+        return write_pending();
+    auto made = make(steps, end_.commit, mode);
+    if (!made)
+        return write_pending();
+    REM_TRY(go_on_in(std::move(*made)));
+    if (is_lost)
+        what_happened_ =
             path_ + " was removed or replaced while the heap was open. It has been made anew, with all steps.";
-        is_in_the_way_ = true; // what is there now may be somebody's
-        auto begun = begin(steps, end_.commit, mode);
-        is_lost_ = false;
-        if (begun)
-            what_happened_ = std::move(told);
-        return begun || begun.why().code != errc::no_space ? std::move(begun) : write_pending();
-    }
-    if (end_.offset >= rewritten_at_) {
-        const std::uint64_t needed = format::k_history_header_bytes + steps.appended_bytes();
-        rewritten_at_ = std::max(rewritten_from_, 2 * needed);
-        if (end_.offset >= rewritten_at_) {
-            auto begun = begin(steps, end_.commit, mode);
-            if (begun || begun.why().code != errc::no_space)
-                return begun;
-        }
-    }
-    return write_pending();
+    return {};
 }
 
 // Where it cannot, it is made anew there, by the next commit.

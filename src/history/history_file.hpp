@@ -38,6 +38,13 @@ struct entry_end {
     std::uint64_t checksum = 0;
 };
 
+struct found_file {
+    bool is_taken;                  // the name
+    std::unique_ptr<os::file> file; // null: nothing is there, or no file
+};
+/// What has this name. Fails when it is a file that cannot be opened.
+result<found_file> find_file(os::file_system& files, const std::string& path, os::access mode);
+
 enum class reading { goes_on, is_done };
 /// Calls `f` with each sound entry, in order, while it says so. Returns whether this is a history file of the heap, and all that is read
 /// until it ends, or is not sound any more, is told. errc::io; throws std::bad_alloc.
@@ -53,7 +60,7 @@ struct logged_events {
 };
 
 /// For recovery, before it empties the log: brings the events of these commits to the history file beside the heap, if there is one
-/// and they follow what it has; durable once this returns (H6). `checkpoint`: the commit before them. Repeated, it does the same again.
+/// and they follow what it has; durable once this returns (H6). What is no file is left alone. `checkpoint`: the commit before them. Repeated, it does the same again.
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits);
 
@@ -79,7 +86,7 @@ public:
     [[nodiscard]] bool has_begun() const { return file_ != nullptr; }
     /// Whether the file says that the limits hold with which the steps are kept, so that whoever reads it comes to the same ones.
     [[nodiscard]] bool has_limits() const { return has_limits_; }
-    /// Makes the file anew, with all these steps, which led to this durable commit. Durable once this returns. A file that is in its
+    /// Makes the file anew, with all these steps, which led to this durable commit. Durable once this returns. What is in its
     /// place, and was not loaded, is set aside. errc::no_space leaves all as it was.
     result<void> begin(const step_tree& steps, const commit_name& last, unsigned mode);
 
@@ -106,11 +113,13 @@ public:
     /// As write_all(), and the file stays.
     result<void> write_appended();
 
-    /// Hands everything to the file, which is made anew if it has become much larger than the steps need, or could not follow the heap.
-    /// Precondition: it was begun once, all commits are durable, and `steps` are those after the last one. Throws std::bad_alloc.
-    result<void> write_all(const step_tree& steps, unsigned mode);
-    /// Whether write_all() may make it anew, and so needs all steps: it has grown, or is not at its name any more.
-    [[nodiscard]] bool is_to_be_made_anew();
+    /// Hands everything to the file, which is made anew if it has become much larger than the steps need, is lost, or could not follow the
+    /// heap. Precondition: it was begun once, all commits are durable, and `steps` are those after the last one. Throws std::bad_alloc.
+    result<void> write_all(const step_tree& steps, unsigned mode, bool is_lost);
+    /// Whether it is not at its name any more. write_all() makes it anew then, and needs all steps.
+    [[nodiscard]] bool is_lost() const;
+    /// Whether write_all() may make it anew for its length, and so needs all steps.
+    [[nodiscard]] bool has_grown() const { return end_.offset >= rewritten_at_; }
     /// What became of it since it was begun, in a sentence, if all steps are there all the same; empty: nothing.
     [[nodiscard]] const std::string& what_happened() const { return what_happened_; }
     /// Makes durable what the last write_all() wrote. From any thread, but not beside write_all().
@@ -124,9 +133,18 @@ private:
     /// Whether all entries are sound: those in the file, and those that are not there yet.
     result<bool> read_all(step_loader& steps);
     result<void> write_pending();
-    result<void> write_or_begin(const step_tree& steps, unsigned mode);
+    result<void> write_or_begin(const step_tree& steps, unsigned mode, bool is_lost);
+    struct made_file {
+        std::unique_ptr<os::file> file;
+        entry_end end{};
+        std::uint64_t reserved_end = 0;
+    };
+    /// begin() in two parts. A failure of the first one leaves this file as it was, so that it can go on.
+    result<made_file> make(const step_tree& steps, const commit_name& last, unsigned mode) const;
+    result<void> go_on_in(made_file made);
+    result<std::unique_ptr<os::file>> open_new(const std::string& building, unsigned mode) const;
     result<void> fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const;
-    result<void> rename_into_place(os::file& file, const std::string& building);
+    result<void> rename_into_place(const std::string& building) const;
 
     os::file_system& files_;
     std::string path_;
@@ -140,7 +158,6 @@ private:
     std::uint64_t rewritten_at_ = 0; // when the file is so long
     bool is_in_the_way_ = false;     // another file has the name
     bool has_limits_ = false;
-    bool is_lost_ = false; // it was not at its name when write_all() was about to be called
     std::string what_happened_;
 };
 

@@ -181,9 +181,17 @@ std::optional<std::uint64_t> checksum_of_superblocks(os::file_system& files, con
 result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, const std::string& path,
                                                      std::uint64_t attempts, const inspection_progress& progress,
                                                      const std::function<result<void>(inspection&)>& use) {
+    attempt_count all{attempts};
+    return with_last_commit(files, path, all, progress, use);
+}
+
+result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, const std::string& path,
+                                                     attempt_count& attempts, const inspection_progress& progress,
+                                                     const std::function<result<void>(inspection&)>& use) {
     std::optional<std::uint64_t> unreadable;
     std::string last;
-    for (std::uint64_t i = 0; i < attempts; ++i) {
+    while (attempts.made < attempts.most) {
+        ++attempts.made;
         auto opened = inspection::open(files, path, progress);
         const bool is_live = !opened && opened.why().code == errc::in_use;
         if (is_live)
@@ -223,7 +231,7 @@ result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, con
     return fail(
         errc::in_use,
         path + " is open elsewhere and written to faster than it can be read: it changed during each of " +
-            std::to_string(attempts) +
+            std::to_string(attempts.most) +
             " attempts. Try again when less is written, or close it first; if this stays the same, it is damage: " +
             last,
         path);

@@ -38,14 +38,24 @@
 
 namespace remanence::inspect {
 
+/// How often it was tried, over several calls of with_last_commit().
+struct attempt_count {
+    const std::uint64_t most;
+    std::uint64_t made = 0;
+};
+
 /// Calls `use` with the heap as of its last commit: at least as new as all that was acknowledged before the call, but
 /// for commits that wait for nothing (durability none) and are in their process only. A commit that shows in the log may be
 /// in it although its sync is still under way, is to come, or failed. When `use` fails with
 /// damage, or notes some (inspection::problems()), which may be the writer's doing, it is called again with a later
-/// commit; up to `attempts` times, then errc::in_use. Any other failure of `use` is returned at once.
+/// commit, while there are attempts left, then errc::in_use. Any other failure of `use` is returned at once.
 ///
 /// Returns the heap as `use` saw it last. It is damaged if it has problems(); then all that `use` failed with or noted is
 /// there, or, when the heap was written to meanwhile, what of it is damage for certain.
+result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, const std::string& path,
+                                                     attempt_count& attempts, const inspection_progress& progress,
+                                                     const std::function<result<void>(inspection&)>& use);
+/// With so many attempts.
 result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, const std::string& path,
                                                      std::uint64_t attempts, const inspection_progress& progress,
                                                      const std::function<result<void>(inspection&)>& use);

@@ -122,27 +122,23 @@ result<history_beside> read_history(os::file_system& below, const store::heap_fi
         found.why = std::move(reason);
         return std::move(found);
     };
-    auto present = below.exists(path);
-    if (!present)
-        return present.error();
-    if (!*present)
-        return none(history::no_history_at(path));
-    found.is_there = true;
-    auto file = below.open(path, os::access::read_only);
-    if (!file && file.why().code == errc::not_a_heap)
-        return none(history::no_file_at(path));
+    auto at_name = history::find_file(below, path, os::access::read_only);
+    if (!at_name)
+        return at_name.error();
+    found.is_there = at_name->is_taken;
+    const std::unique_ptr<os::file>& file = at_name->file;
     if (!file)
-        return file.error();
+        return none(found.is_there ? history::no_file_at(path) : history::no_history_at(path));
     const history::heap_uuid& uuid = heap.super().uuid;
     std::optional<history::step_loader> steps(heap.image().bytes());
-    auto read = add_entries(**file, uuid, *log, found, *steps);
+    auto read = add_entries(*file, uuid, *log, found, *steps);
     if (!read)
         return read.error();
     const std::optional<history::entry_end>& known = read->known;
     result<unsound_commit> unsound = known ? read->unsound : unsound_commit(last.version);
     if (known && known->offset != found.sound_end.offset) { // what lies behind was lost, or is being written
         steps.emplace(heap.image().bytes());
-        unsound = add_entries_up_to(*known, **file, uuid, *steps);
+        unsound = add_entries_up_to(*known, *file, uuid, *steps);
     }
     if (unsound && !*unsound)
         unsound = add_logged(*log, known->commit, *steps);
@@ -151,7 +147,7 @@ result<history_beside> read_history(os::file_system& below, const store::heap_fi
     if (*unsound && known && **unsound > known->commit.version)
         return none(history::unsound_at(path, **unsound)); // the log says it, and not the file
     if (*unsound) {
-        auto why = history::why_unfit(**file, uuid, path, last, heap.image().bytes());
+        auto why = history::why_unfit(*file, uuid, path, last, heap.image().bytes());
         return why ? result<history_beside>(none(std::move(*why))) : why.error();
     }
     if (log->commit(last.version) != last)

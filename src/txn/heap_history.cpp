@@ -176,7 +176,7 @@ result<std::uint64_t> heap_history::after_redo(std::uint64_t steps) const {
         message += "a commit after an undo began another branch. What was undone is still there: go to version " +
                    std::to_string(*left) + ".";
     else
-        message += std::to_string(possible) + " were undone.";
+        message += std::to_string(possible) + (possible == 1 ? " was undone." : " were undone.");
     return fail(errc::no_step, std::move(message), path_);
 }
 
@@ -348,13 +348,17 @@ result<bool> heap_history::move(bool is_clean) {
     auto mode = heap_->permissions();
     if (!mode)
         return mode.error();
-    if (!is_shared_ || is_clean) {
+    if (is_shared_ && !is_clean) {
+        REM_TRY(file_->write_appended());
+    } else {
         const std::string path = store::history_path(names_->heap());
-        if (!file_->is_called(path) || file_->is_to_be_made_anew())
+        const bool has_moved = !file_->is_called(path);
+        const bool is_lost = !has_moved && file_->is_lost();
+        if (has_moved || is_lost || file_->has_grown())
             REM_TRY(have_all());
         file_->follow(path);
+        REM_TRY(file_->write_all(steps_, *mode, is_lost));
     }
-    REM_TRY(is_shared_ && !is_clean ? file_->write_appended() : file_->write_all(steps_, *mode));
     if (is_clean)
         REM_TRY(file_->end_with(steps_.sum()));
     return true;

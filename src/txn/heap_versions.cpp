@@ -48,8 +48,7 @@ result<std::uint64_t> heap_history::kept_state(std::uint64_t version) const {
     return fail(
         errc::no_step,
         "version " + std::to_string(version) + " of " + path_ +
-            " is a step that is not kept, so it can be gone to as long as it is there, and neither restored nor "
-            "dropped.",
+            " is a step that is not kept: it can be gone to as long as it is there, and there is nothing to drop.",
         path_);
 }
 

@@ -2,6 +2,7 @@
 
 #include "api/heap_impl.hpp"
 #include "format/history_event.hpp"
+#include "inspect/last_commit.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/look_back.hpp>
@@ -60,6 +61,22 @@ protected:
         EXPECT_EQ(h.redo_depth(), 1U);
         EXPECT_TRUE(h.verify().clean());
         h.close();
+    }
+
+    /// A process opens the heap, commits, and ends without closing it.
+    void die_after_a_commit() const {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            heap h = open();
+            add(h, 50);
+            ::_exit(0);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_EQ(status, 0);
+    }
+    [[nodiscard]] fs::path unfit(const std::string& end = "") const {
+        return history_of(path_).string() + "-unfit" + end;
     }
 
     /// What opening an old version says of the file.
@@ -220,6 +237,123 @@ TEST_F(kept_histories, begin_anew_when_the_file_is_gone) {
     make(5);
     fs::remove(history_of(path_));
     expect_new_history("is not there");
+}
+
+// The log of the process that died has steps, and no place to bring them to.
+TEST_F(kept_histories, begin_anew_after_a_crash_when_no_file_has_the_name) {
+    const auto expect_opens = [&](const std::string& kind, const std::function<void(const fs::path&)>& put) {
+        SCOPED_TRACE(kind);
+        path_ = dir_ / kind;
+        make(5);
+        die_after_a_commit();
+        fs::remove(history_of(path_));
+        put(history_of(path_));
+        {
+            heap_options looking = small_heap();
+            looking.read_only = true;
+            heap h = heap::open(path_, looking);
+            EXPECT_EQ(numbers_in(h), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 50}));
+        }
+        EXPECT_FALSE(inspect::verify(path_).history->is_whole);
+        expect_new_history("is no file");
+        EXPECT_TRUE(fs::exists(fs::symlink_status(unfit())));
+        heap h = open();
+        EXPECT_EQ(numbers_in(h).size(), 6U);
+    };
+    expect_opens("directory", [](const fs::path& at) { fs::create_directory(at); });
+    expect_opens("fifo", [](const fs::path& at) { ASSERT_EQ(::mkfifo(at.c_str(), 0600), 0); });
+    expect_opens("link", [](const fs::path& at) { fs::create_symlink("nowhere", at); });
+}
+
+TEST_F(kept_histories, set_aside_under_another_name_what_cannot_take_the_first) {
+    make(5);
+    fs::create_directories(unfit() / "of somebody");
+    fs::create_directories(history_of(path_).string() + "-new/of somebody"); // where the new one is made
+    write_file(history_of(path_), "no history");
+    expect_new_history("another heap");
+    EXPECT_TRUE(fs::exists(unfit() / "of somebody"));
+    EXPECT_EQ(read_file(unfit("-3")).size(), 10U); // -2: the directory where the new one is made
+    write_file(history_of(path_), "nor this one");
+    expect_new_history("another heap");
+    EXPECT_EQ(read_file(unfit("-3")).size(), 12U);
+    heap h = open();
+    fs::remove(history_of(path_));
+    fs::create_directories(history_of(path_) / "in the way");
+    add(h, 6);
+    h.checkpoint();
+    add(h, 7);
+    h.close();
+    EXPECT_TRUE(fs::exists(unfit("-4") / "in the way"));
+    h = open();
+    EXPECT_EQ(h.why_history_is_new(), "");
+}
+
+// The name is so long that there is none for the file that is being made.
+TEST_F(kept_histories, go_on_in_a_removed_file_when_no_other_can_be_made) {
+    make(5);
+    heap h = open();
+    const fs::path longer = dir_ / std::string(255 - std::string("-history").size(), 'h');
+    fs::rename(path_, longer);
+    add(h, 5);
+    h.checkpoint();
+    ASSERT_TRUE(fs::remove(history_of(longer)));
+    for (std::uint64_t i = 6; i < 10; ++i) {
+        add(h, i);
+        h.checkpoint();
+    }
+    EXPECT_EQ(h.undo_depth(), 9U);
+    fs::rename(longer, path_);
+    add(h, 10);
+    h.close();
+    h = open();
+    EXPECT_EQ(h.why_history_is_new(), "");
+    EXPECT_EQ(h.undo_depth(), 10U);
+}
+
+TEST_F(kept_histories, tell_who_looks_that_there_are_too_few_descriptors) {
+    make(5);
+    heap h = open();
+    add(h, 5);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(next, 0);
+    ::close(next);
+    bool has_failed = false;
+    bool has_read = false;
+    for (int more = 0; more < 16; ++more) {
+        SCOPED_TRACE(more);
+        const rlimit few{static_cast<rlim_t>(next + more), before.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+        const auto in_history = error_of([&] { has_read = inspect::history(path_).steps.size() == 6; });
+        bool has_history = false;
+        const auto in_verify = error_of([&] { has_history = inspect::verify(path_).history.has_value(); });
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        has_failed = has_failed || in_history;
+        if (in_history)
+            EXPECT_EQ(in_history->code, errc::no_space) << in_history->what;
+        if (in_verify)
+            EXPECT_EQ(in_verify->code, errc::no_space) << in_verify->what;
+        EXPECT_TRUE(in_verify || has_history);
+    }
+    EXPECT_TRUE(has_failed);
+    EXPECT_TRUE(has_read);
+}
+
+TEST_F(kept_histories, are_looked_at_so_many_times_in_all) {
+    make(5);
+    inspect::attempt_count attempts{3};
+    const auto look = [&] {
+        return inspect::with_last_commit(os::posix_file_system(), path_, attempts, {},
+                                         [](inspect::inspection&) { return result<void>(); });
+    };
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        EXPECT_TRUE(look());
+        EXPECT_EQ(attempts.made, i);
+    }
+    const auto more = look();
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.why().code, errc::in_use);
 }
 
 // With the steps of earlier sessions, which nobody had read yet.
