@@ -26,6 +26,18 @@ void check_alone(heap_impl& impl, const heap& of) {
               of.path().string());
 }
 
+void check_named_once(const heap& of, const std::vector<root_to_migrate>& roots) {
+    std::map<std::string, const type_fingerprint*> known;
+    for (const root_to_migrate& each : roots) {
+        const auto [found, is_new] = known.try_emplace(each.name, each.type);
+        if (!is_new && found->second->hash != each.type->hash)
+            raise(errc::invalid_argument,
+                  "the root \"" + each.name + "\" of " + of.path().string() + " cannot become both a " +
+                      found->second->name + " and a " + each.type->name + ". Name it once. Nothing was changed.",
+                  of.path().string());
+    }
+}
+
 objects::migration_request request_for(const root_to_migrate& root, const migration_options& how,
                                        const std::vector<objects::conversion_step>& steps) {
     objects::migration_request request{.root = root.name,
@@ -52,7 +64,9 @@ objects::migration_request request_for(const root_to_migrate& root, const migrat
 
 migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roots, const migration_options& how) {
     objects::link_root_changes();
+    check_named_once(of, roots);
     heap_impl& impl = impl_of(of);
+    bool is_readable = true; // all that is there, as the program's types
     std::vector<objects::conversion_step> steps;
     steps.reserve(how.steps.size());
     for (const migration_step& each : how.steps)
@@ -67,6 +81,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
             if (!done)
                 raise(done.why());
             report.is_needed = report.is_needed || done->is_needed;
+            is_readable = is_readable && done->is_readable;
             report.is_possible = report.is_possible && done->is_possible;
             report.is_in_place = report.is_in_place && (!done->is_needed || done->is_in_place);
             report.peak_bytes += done->peak_bytes;
@@ -78,8 +93,11 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
     migration_report report = of.read([&] { return run(true); }); // nothing is written when there is nothing to do
     if (how.dry_run || !report.is_needed)
         return report;
-    if (impl.options.read_only)
+    if (impl.options.read_only) {
+        if (is_readable)
+            return report;
         impl.origin.raise_read_only();
+    }
     if (const auto elsewhere = impl.engine().why_elsewhere())
         raise(errc::base_taken, "cannot migrate a root of " + of.path().string() +
                                     ": the heap is mapped elsewhere, since opening it at its own addresses failed: " +
@@ -88,6 +106,8 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         check_alone(impl, of);
         migration_report done = run(false);
         check_alone(impl, of);
+        if (impl.engine().has_history()) // an undo would bring back objects of the old types
+            check(impl.engine().forget_history_with_commit());
         return done;
     });
 }

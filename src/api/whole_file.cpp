@@ -3,6 +3,7 @@
 #include "base/units.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <system_error>
 
@@ -16,7 +17,16 @@ whole_file::~whole_file() {
 
 result<void> whole_file::begin() {
     constexpr unsigned k_mode = 0666;
-    auto file = files_.open_or_create(unfinished_, k_mode);
+    std::optional<unsigned> former; // mode of the file that is to be replaced
+    if (auto replaced = files_.open(path_, os::access::read_only)) {
+        auto mode = (*replaced)->permissions();
+        if (!mode)
+            return mode.error();
+        former = *mode;
+    } else if (replaced.why().code != errc::not_found) {
+        return replaced.error();
+    }
+    auto file = files_.open_or_create(unfinished_, former.value_or(k_mode));
     if (!file)
         return file.error();
     auto locked = (*file)->try_lock(os::lock_kind::exclusive);
@@ -25,7 +35,26 @@ result<void> whole_file::begin() {
     if (!*locked)
         return fail(errc::in_use, unfinished_ + " is being written by another process. Name another file.", path_);
     file_ = std::move(*file);
+    if (former)
+        REM_TRY(take_mode(*former));
     return file_->resize("file: empty what was left", 0);
+}
+
+/// Whatever the umask is, and whatever a crash has left.
+result<void> whole_file::take_mode(unsigned mode) {
+    auto present = file_->permissions();
+    if (!present)
+        return present.error();
+    if (*present == mode)
+        return {};
+    std::error_code why;
+    std::filesystem::permissions(unfinished_, static_cast<std::filesystem::perms>(mode), why);
+    if (why)
+        return fail(errc::io,
+                    "cannot give " + unfinished_ + " the permissions of " + path_ + ": " + why.message() +
+                        ". Remove it, or write the file as its owner.",
+                    path_);
+    return {};
 }
 
 result<void> whole_file::put(std::string_view text) {

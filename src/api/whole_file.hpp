@@ -21,7 +21,7 @@ public:
     /// Removes what is not whole.
     ~whole_file();
 
-    /// errc::in_use: another process writes it.
+    /// The file has the permission bits of the one that it is to replace, if there is one. errc::in_use: another process writes it.
     result<void> begin();
     /// Text is written in large pieces.
     result<void> put(std::string_view text);
@@ -30,6 +30,7 @@ public:
 
 private:
     result<void> write();
+    result<void> take_mode(unsigned mode);
 
     os::file_system& files_;
     std::string path_;

@@ -40,7 +40,7 @@ void step_tree::stage(delta before) {
     staged_.reset();
     if (is_group_lost_ && !has_kept())
         return stage_nothing();
-    staged next{{}, {}, true, is_group_lost_ || has_ended_};
+    staged next{{}, {}, true, is_group_lost_ || has_ended_ || forgets_with_next_};
     if (joins_group()) {
         next.joined.push_back(std::move(before));
     } else {
@@ -64,6 +64,7 @@ void step_tree::stage_nothing() {
 
 // H2
 void step_tree::accept(std::uint64_t version) noexcept {
+    forgets_with_next_ = false;
     if (!staged_)
         return;
     const bool forgets = staged_->forgets;

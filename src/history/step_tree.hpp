@@ -95,6 +95,8 @@ public:
     [[nodiscard]] bool has_staged() const { return staged_.has_value(); }
     /// The commit that was staged is made, with this version. Memory is at its state now. Steps that are too many go (H4).
     void accept(std::uint64_t version) noexcept;
+    /// Whether all steps go with the next commit that is staged, its own included. accept() ends that.
+    void forget_with_next(bool does) noexcept { forgets_with_next_ = does; }
 
     // Groups: the commits of one are one step, named after it. An inner one is part of the outer one.
 
@@ -286,6 +288,7 @@ private:
     std::uint64_t group_step_ = 0; // 0: it has made none
     bool is_group_lost_ = false;   // what it made was not kept
     bool has_ended_ = false;
+    bool forgets_with_next_ = false;
     bool has_lacked_memory_ = false;
 };
 

@@ -92,6 +92,8 @@ private:
     void compare_bytes(const types::type_row& was, const types::type_row& is);
     bool match_members(std::uint32_t from, std::uint32_t to);
     bool match_numbers(std::uint32_t from, std::uint32_t to);
+    /// RN1
+    bool check_renamings(std::uint32_t from, std::uint32_t to);
     bool refuse(std::uint32_t from, std::uint32_t to, const std::string& why);
     void note(std::string what, bool is_automatic);
     bool add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const;
@@ -99,6 +101,7 @@ private:
     struct renaming {
         std::string type, old_name, new_name;
     };
+    [[nodiscard]] std::optional<std::string> why_not(const renaming& each, std::uint32_t from, std::uint32_t to) const;
     const types::type_description& from_;
     const types::type_description& to_;
     using row_pair = std::pair<std::uint32_t, std::uint32_t>;

@@ -33,7 +33,8 @@ std::string_view name_of_template(std::string_view name) {
 
 class layout_comparison {
 public:
-    layout_comparison(const type_description& was, const type_description& is) : was_(was), is_(is) {}
+    layout_comparison(const type_description& was, const type_description& is, enumerators which)
+        : was_(was), is_(is), which_(which) {}
 
     // NOLINTNEXTLINE(misc-no-recursion): each pair once
     std::optional<std::string> find(std::uint32_t was_row, std::uint32_t is_row, const std::string& place) {
@@ -49,7 +50,8 @@ public:
                    std::to_string(is.size) + " bytes there";
         };
         if (was.size != is.size || was.alignment != is.alignment || was.shape != is.shape || was.number != is.number ||
-            was.extent != is.extent || was.note != is.note || was.numbers != is.numbers || was.labels != is.labels ||
+            was.extent != is.extent || was.note != is.note ||
+            (!is_ignored(was) && (was.numbers != is.numbers || was.labels != is.labels)) ||
             (old_members == nullptr) != (new_members == nullptr))
             return differs();
         if (old_members != nullptr)
@@ -65,6 +67,9 @@ public:
     }
 
 private:
+    [[nodiscard]] bool is_ignored(const type_row& row) const {
+        return which_ == enumerators::any && row.shape == shape_kind::enumeration;
+    }
     // NOLINTNEXTLINE(misc-no-recursion): each pair once
     std::optional<std::string> find_in(const std::vector<type_part>& was, const std::vector<type_part>& is,
                                        const std::string& place) {
@@ -84,6 +89,7 @@ private:
 
     const type_description& was_;
     const type_description& is_;
+    enumerators which_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
 };
 
@@ -105,8 +111,8 @@ bool reaches_pointer(const type_description& schema, std::uint32_t index, std::s
 } // namespace
 
 std::optional<std::string> layout_difference(const type_description& was, std::uint32_t was_row,
-                                             const type_description& is, std::uint32_t is_row) {
-    return layout_comparison(was, is).find(was_row, is_row, {});
+                                             const type_description& is, std::uint32_t is_row, enumerators which) {
+    return layout_comparison(was, is, which).find(was_row, is_row, {});
 }
 
 bool has_pointer(const type_description& schema, std::uint32_t row) {

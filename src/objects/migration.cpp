@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -23,6 +24,35 @@ using types::type_description;
 using types::type_row;
 
 namespace {
+
+/// Whether an enumeration has other enumerators than one of this name in the other schema. The fingerprint does not tell.
+bool has_other_enumerators(const type_description& stored, const type_description& program) {
+    return std::any_of(stored.rows.begin(), stored.rows.end(), [&](const type_row& was) {
+        const auto is_namesake = [&](const type_row& is) { return is.shape == was.shape && is.name == was.name; };
+        const auto is_same = [&](const type_row& is) {
+            return is_namesake(is) && is.labels == was.labels && is.numbers == was.numbers;
+        };
+        const auto& rows = program.rows;
+        return was.shape == detail::shape_kind::enumeration && std::any_of(rows.begin(), rows.end(), is_namesake) &&
+               std::none_of(rows.begin(), rows.end(), is_same);
+    });
+}
+
+/// Whether the heap's schema of a root with this type's fingerprint says that its objects are of another release. Of a damaged schema nothing
+/// is known.
+bool has_other_schema(txn::heap_memory& memory, const detail::type_fingerprint& type, const types::root_view& root) {
+    if (root.fingerprint_algorithm == type.algorithm && types::look_up_schema(memory, type).has_changed)
+        return true;
+    types::memory_bytes bytes(memory);
+    const auto schemas = types::read_schemas(bytes, memory.path(), memory.header().type_table);
+    if (!schemas)
+        return false;
+    const auto stored = types::schema_of(*schemas, root.fingerprint_hash, root.fingerprint_algorithm, memory.path());
+    if (!stored || !*stored)
+        return false;
+    const auto program = schema_of_program(type);
+    return program && has_other_enumerators(**stored, *program);
+}
 
 class root_migration final : conversion::listener {
 public:
@@ -38,9 +68,13 @@ public:
         auto root = directory_.look_up(request_.root);
         if (!root)
             return root.error();
-        if (!*root || is_of_type(**root))
+        if (!*root)
+            return outcome;
+        const bool is_of_type = has_fingerprint(**root);
+        if (is_of_type && !has_other_schema(memory_, request_.type, **root))
             return outcome;
         outcome.is_needed = true;
+        outcome.is_readable = false;
         auto schemas = types::read_schemas(bytes_, memory_.path(), memory_.header().type_table);
         if (!schemas)
             return schemas.error();
@@ -72,6 +106,7 @@ public:
         heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
         const bool stays = outcome.is_possible && rows.has_same_bytes();
         outcome.is_in_place = stays;
+        outcome.is_readable = is_of_type && stays;
         const std::uint64_t object = memory_.offset_of((*root)->object);
         std::optional<place_plan> plan;
         if (outcome.is_possible && !stays) {
@@ -100,7 +135,7 @@ public:
             return refused(errc::type_mismatch, text);
         }
         if (stays) {
-            REM_TRY(become((*root)->object));
+            REM_TRY(outcome.is_readable ? store_schema() : become((*root)->object));
             return outcome;
         }
         makers_ = request_.makers();
@@ -121,12 +156,11 @@ private:
                         request_.type.name + ": " + why + ". Nothing was changed.",
                     memory_.path());
     }
-    [[nodiscard]] bool is_of_type(const types::root_view& root) {
+    [[nodiscard]] bool has_fingerprint(const types::root_view& root) const {
         const detail::type_fingerprint& type = request_.type;
-        if (root.fingerprint_algorithm == 1 && root.fingerprint_hash == type.hash_1)
-            return true;
-        return root.fingerprint_hash == type.hash && root.fingerprint_algorithm == type.algorithm &&
-               !types::look_up_schema(memory_, type).has_changed;
+        return root.fingerprint_algorithm == 1
+                   ? root.fingerprint_hash == type.hash_1
+                   : root.fingerprint_hash == type.hash && root.fingerprint_algorithm == type.algorithm;
     }
 
     /// Why objects that match cannot be made anew, or changed in place; empty: they can.
@@ -152,6 +186,11 @@ private:
     /// The root has this object, of the program's type.
     result<void> become(void* object) {
         REM_TRY(directory_.replace(request_.root, request_.type, object));
+        return store_schema();
+    }
+    result<void> store_schema() {
+        if (request_.leaves_schema)
+            return {};
         const detail::type_fingerprint* const types[] = {&request_.type};
         return types::store_schemas(memory_, types);
     }
@@ -369,7 +408,46 @@ private:
 } // namespace
 
 result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request) {
-    return root_migration(memory, request).run();
+    // A fingerprint has one schema: when it is renewed, nothing says any more what the other roots of this fingerprint are.
+    std::vector<std::string> others;
+    std::optional<bool> is_other;
+    REM_TRY(types::root_directory(memory).for_each([&](const types::root_view& each) {
+        const bool is_alike = each.fingerprint_hash == request.type.hash &&
+                              each.fingerprint_algorithm == request.type.algorithm && each.name != request.root;
+        if (is_alike && !is_other)
+            is_other = has_other_schema(memory, request.type, each);
+        if (is_alike && *is_other)
+            others.emplace_back(each.name);
+    }));
+    migration_outcome all;
+    const auto add = [&](migration_outcome&& done) {
+        if (!done.is_needed)
+            return;
+        all.is_in_place = done.is_in_place && (!all.is_needed || all.is_in_place);
+        all.is_needed = true;
+        all.is_possible = all.is_possible && done.is_possible;
+        all.is_readable = all.is_readable && done.is_readable;
+        all.peak_bytes += done.peak_bytes;
+        std::move(done.changes.begin(), done.changes.end(), std::back_inserter(all.changes));
+    };
+    for (const std::string& each : others) {
+        migration_request other = request;
+        other.root = each;
+        other.leaves_schema = true;
+        auto done = root_migration(memory, other).run();
+        if (!done)
+            return done.error();
+        add(std::move(*done));
+    }
+    auto done = root_migration(memory, request).run();
+    if (!done)
+        return done.error();
+    if (!others.empty() && !done->is_needed && !request.only_says) { // there is no root of this name
+        const detail::type_fingerprint* const types[] = {&request.type};
+        REM_TRY(types::store_schemas(memory, types));
+    }
+    add(std::move(*done));
+    return all;
 }
 
 } // namespace remanence::objects

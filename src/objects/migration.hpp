@@ -29,19 +29,22 @@ struct migration_request {
     std::function<std::map<std::string, std::function<void(void*)>>()> makers;
     std::vector<member_renaming> renamings = {};
     std::span<const conversion_step> steps = {};
-    bool only_says = false; // changes nothing
-    bool estimates = false; // with only_says: finds peak_bytes, which is O(objects)
+    bool only_says = false;     // changes nothing
+    bool estimates = false;     // with only_says: finds peak_bytes, which is O(objects)
+    bool leaves_schema = false; // stays the stored one: other roots need it that are to be converted after this one
 };
 
 struct migration_outcome {
-    bool is_needed = false; // false: the root is of this type, or is not there
+    bool is_needed = false;  // false: the root is of this type, or is not there
+    bool is_readable = true; // as this type, before it is done: only the schema is to have more enumerators
     bool is_possible = true;
     bool is_in_place = false;     // objects keep their addresses
     std::uint64_t peak_bytes = 0; // an estimate: of the blocks of objects that are made anew
     std::vector<type_change> changes;
 };
 
-/// Converts the root, all that it holds and points at, and frees what it was. Where nothing but names differ, no object is looked at; where
+/// Converts the root, all that it holds and points at, and frees what it was. So it does with all other roots that have the fingerprint of this
+/// type, if enumerators or classes that say their members have changed since: they have one schema. Where nothing but names differ, no object is looked at; where
 /// all sizes stay, objects are changed where they are (place_plan.hpp). With the write lock held; when it fails, or a maker or a function
 /// throws, the caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic; errc::not_supported when the
 /// heap does not have its schema, or a shape cannot be made; errc::exhausted; errc::corrupt. O(objects), which are there twice meanwhile

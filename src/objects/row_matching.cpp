@@ -143,7 +143,7 @@ bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-
     if (!chain.empty())
         matches = is_in_key_ ? refuse(from, to, ", in a key, which functions do not make")
                              : match_by_steps(from, to, std::move(chain));
-    else if (why && layout_difference(from_, from, to_, to))
+    else if (why && layout_difference(from_, from, to_, to, enumerators::any))
         matches = refuse(from, to, ", which functions make, but not of what is stored: " + *why);
     else
         matches = compute(from, to);
@@ -364,7 +364,7 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
                           std::none_of(new_members.begin(), new_members.end(), has_no_place);
     if (!is_whole && (!inspect::has_bit_fields(was) || layout_difference(from_, from, to_, to)))
         return refuse(from, to, ", with members whose place is not known, such as bit-fields");
-    return matches;
+    return check_renamings(from, to) && matches;
 }
 
 bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {

@@ -249,6 +249,8 @@ result<void> engine::rollback(const change_listener& lost) {
 result<void> engine::roll_back_locked(const change_listener& lost) {
     REM_TRY(health_.usable());
     ++rollbacks_;
+    if (has_history())
+        history_->steps().forget_with_next(false);
     savepoints_.end_all();
     checkpoints_.adopt_if_done();
     REM_TRY(point_.finish());

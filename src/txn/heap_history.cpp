@@ -442,6 +442,13 @@ result<void> engine::forget_history() {
     return {};
 }
 
+result<void> engine::forget_history_with_commit() {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(history_->have_all());
+    history_->steps().forget_with_next(true);
+    return {};
+}
+
 result<std::uint64_t> engine::undo(std::uint64_t steps, log::durability awaited) {
     return go([=, this] { return history_->after_undo(steps); }, awaited);
 }

@@ -73,6 +73,21 @@ rem::errc error_of(F&& f) {
     return {};
 }
 
+TEST_P(container_file, keeps_its_permissions_and_shows_no_more_meanwhile) {
+    make();
+    for (const auto mode : {fs::perms(0600), fs::perms(0664)}) {
+        fs::permissions(file_, mode);
+        std::ofstream(file_.string() + "-new") << "what a crash has left"; // of other permissions
+        file again(file_, options());
+        EXPECT_EQ(fs::status(file_.string() + "-open").permissions(), fs::perms(0600));
+        again->emplace("another", k_ulm);
+        again.commit();
+        EXPECT_EQ(fs::status(file_).permissions(), mode);
+        again.close();
+        EXPECT_EQ(fs::status(file_).permissions(), mode);
+    }
+}
+
 TEST_P(container_file, holds_what_was_committed_and_nothing_lies_beside_it) {
     {
         file made(file_, options());
