@@ -231,9 +231,10 @@ root_to_migrate root_for_migration(std::string_view name) {
 /// before root() and find_root(), which throw errc::type_mismatch for such a root. In one atomic commit (within a write section in that);
 /// whatever happens meanwhile, the heap has the old root or the new one. Objects are matched by the names of their members, at any
 /// depth: members may be in another order, new (they have what T() gives them), gone, renamed (`how`), of a wider number, of an enumeration
-/// with more enumerators, a std::optional of what they were, or another kind of container of like elements. What else has changed the
-/// functions in `how.steps` do. Pointers among the objects of the root, and to objects of their own that it points at, lead to the new ones;
-/// these have other addresses. Old objects are freed. Where nothing but names differ (of members, of classes, enumerators that are new), no
+/// with more enumerators, a std::optional of what they were, or another kind of container of like elements. Sets and maps whose order
+/// is the program's own stay in it only if neither comparator nor keys have changed. What else has changed the functions in `how.steps` do.
+/// Pointers among the objects of the root, and to objects of their own that it points at, lead to the new ones; these have other addresses.
+/// Old objects are freed. Where nothing but names differ (of members, of classes, enumerators that are new), no
 /// object is looked at. Where all classes, numbers in containers and containers keep their sizes and kinds, objects are changed where they
 /// are, and only pointers into objects whose members move are corrected. Keys do not change in place. dry_run says whether this holds.
 ///

@@ -40,8 +40,9 @@ void save(const heap& from, const std::function<void(std::string_view)>& to, con
 /// Throws, and the heap is as before: errc::exists when it has such a root already; errc::invalid_argument, with the line and the way to
 /// the object, for what is no dump, or not whole: texts that are not UTF-8, unknown members, numbers out of range, keys
 /// twice, references that lead nowhere; errc::type_mismatch when a type has changed by more than that; errc::not_supported for
-/// containers whose hash is the program's own, for those whose comparator is, unless the root's type is one of `Types` (then the
-/// order is taken as it comes), and for classes that do not say their members; errc::base_taken when the heap is mapped elsewhere; what
+/// containers whose hash is the program's own, for those whose comparator is, unless the root's type is one of `Types` (then elements
+/// are taken as they come: that they are in order, and none is there twice, is not checked), and for classes that do not say
+/// their members; errc::base_taken when the heap is mapped elsewhere; what
 /// write() throws. What the stream throws, it throws, too. A dump is trusted as a heap is: programs rely on what it says of its
 /// types. O(objects); memory for the lines of a root.
 template <class... Types>

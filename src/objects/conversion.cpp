@@ -310,17 +310,10 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
     if (!filler)
         return filler.error();
     const key_function function = builder_.function_of(to.row);
-    const shape_kind old_shape = source_.row(from.row).shape;
-    const bool is_ordered =
-        builder_.row(to.row).shape == shape_kind::tree || builder_.row(to.row).shape == shape_kind::btree;
-    const auto comparator_of = [](const object_source& of, std::uint32_t row) {
-        const type_row& is = of.row(row);
-        const std::size_t part = inspect::is_map(is) ? 2 : 1;
-        const std::string name = is.parts.size() > part ? of.schema().name_of(is.parts[part].type) : std::string();
-        return name.substr(0, name.find('<'));
-    };
-    const bool has_order = (old_shape == shape_kind::tree || old_shape == shape_kind::btree) &&
-                           (!is_ordered || comparator_of(source_, from.row) == comparator_of(builder_.built(), to.row));
+    const bool becomes_ordered = is_ordered(builder_.row(to.row));
+    const bool has_order = is_ordered(source_.row(from.row)) &&
+                           (!becomes_ordered || names_of_key_functions(source_.schema(), from.row) ==
+                                                    names_of_key_functions(builder_.schema(), to.row));
     std::uint64_t index = 0;
     const auto take = [&](const element_place& each) -> result<bool> {
         way_.push_back({{}, index++});
@@ -328,7 +321,7 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
         way_.pop_back();
         return true;
     };
-    if (is_ordered && !has_order && function != key_function::own) { // they come in any order
+    if (becomes_ordered && !has_order && function != key_function::own) { // they come in any order
         struct numbered {
             element_place element;
             std::uint64_t number; // so that equal ones stay in their order

@@ -89,7 +89,8 @@ private:
     bool match_by_steps(std::uint32_t from, std::uint32_t to, step_chain chain);
     bool match_key(std::uint32_t from, std::uint32_t to);
     bool match_pointee(std::uint32_t from, std::uint32_t to);
-    void compare_bytes(const types::type_row& was, const types::type_row& is);
+    bool match_order(std::uint32_t from, std::uint32_t to);
+    void compare_bytes(std::uint32_t from, std::uint32_t to);
     bool match_members(std::uint32_t from, std::uint32_t to);
     bool match_numbers(std::uint32_t from, std::uint32_t to);
     /// RN1

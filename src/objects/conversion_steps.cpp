@@ -50,8 +50,7 @@ public:
                    std::to_string(is.size) + " bytes there";
         };
         if (was.size != is.size || was.alignment != is.alignment || was.shape != is.shape || was.number != is.number ||
-            was.extent != is.extent || was.note != is.note ||
-            (!is_ignored(was) && (was.numbers != is.numbers || was.labels != is.labels)) ||
+            was.extent != is.extent || was.note != is.note || !has_same_numbers(was, is) ||
             (old_members == nullptr) != (new_members == nullptr))
             return differs();
         if (old_members != nullptr)
@@ -67,8 +66,18 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_ignored(const type_row& row) const {
-        return which_ == enumerators::any && row.shape == shape_kind::enumeration;
+    [[nodiscard]] bool has_same_numbers(const type_row& was, const type_row& is) const {
+        if (was.shape != shape_kind::enumeration || which_ == enumerators::same)
+            return was.numbers == is.numbers && was.labels == is.labels;
+        if (which_ == enumerators::any)
+            return true;
+        for (std::size_t i = 0; i != was.labels.size(); ++i) {
+            const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
+            if (found == is.labels.end() ||
+                is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i])
+                return false;
+        }
+        return true;
     }
     // NOLINTNEXTLINE(misc-no-recursion): each pair once
     std::optional<std::string> find_in(const std::vector<type_part>& was, const std::vector<type_part>& is,
@@ -113,6 +122,11 @@ bool reaches_pointer(const type_description& schema, std::uint32_t index, std::s
 std::optional<std::string> layout_difference(const type_description& was, std::uint32_t was_row,
                                              const type_description& is, std::uint32_t is_row, enumerators which) {
     return layout_comparison(was, is, which).find(was_row, is_row, {});
+}
+
+bool is_same_key(const type_description& was, std::uint32_t was_row, const type_description& is, std::uint32_t is_row) {
+    return was.name_of(was_row) == is.name_of(is_row) &&
+           !layout_comparison(was, is, enumerators::more).find(was_row, is_row, {});
 }
 
 bool has_pointer(const type_description& schema, std::uint32_t row) {

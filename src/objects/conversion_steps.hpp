@@ -39,14 +39,19 @@ using step_chain = std::vector<const prepared_step*>;
 /// The schema of a type as the program has it; nothing: it is too large for one.
 std::optional<types::type_description> schema_of_program(const detail::type_fingerprint& type);
 
-/// Of two enumerations: whether they must have the same enumerators.
-enum class enumerators { same, any };
+/// Of two enumerations: must they have the same enumerators, may the newer one have more, or does it not matter?
+enum class enumerators { same, more, any };
 
 /// In what an object of one row lies otherwise in memory than one of the other; nothing: in nothing. Names of classes and enumerations do
 /// not count, since a program that has both versions of a class has another name for one of them. O(rows).
 std::optional<std::string> layout_difference(const types::type_description& was, std::uint32_t was_row,
                                              const types::type_description& is, std::uint32_t is_row,
                                              enumerators which = enumerators::same);
+
+/// Whether keys of one row are those of the other: classes of the same name that have the same layout; enumerations may have more
+/// enumerators. Then a function of the program's says the same of both. O(rows).
+bool is_same_key(const types::type_description& was, std::uint32_t was_row, const types::type_description& is,
+                 std::uint32_t is_row);
 
 /// Whether a pointer lies in an object of this row, or in what that holds.
 bool has_pointer(const types::type_description& schema, std::uint32_t row);

@@ -35,7 +35,7 @@ public:
         alignment_ = std::max(element.alignment, k_word);
         hash_at_ = is_.numbers[1] + align_up(element.bytes, k_word);
         bytes_ = align_up(keeps_hash_ ? hash_at_ + k_word : is_.numbers[1] + element.bytes, alignment_);
-        has_several_ = to_.has_several_of_a_key(container_.row);
+        has_several_ = has_several_of_a_key(is_);
         std::unordered_set<int> model; // which knows how many buckets its library likes
         if (count != 0)
             model.rehash(count);

@@ -27,7 +27,66 @@ constexpr std::uint64_t k_elements_max = std::uint64_t{1} << 32;
 constexpr std::uint64_t k_element_bytes_max = std::uint64_t{1} << 27;
 constexpr std::uint64_t k_offset_max = std::uint64_t{1} << 20; // within nodes, and sizes of slots
 
+/// Where among the parts of a container with keys its comparator or hash is.
+std::size_t part_of_function(const type_row& container) { return inspect::is_map(container) ? 2 : 1; }
+
+bool can_hash(const types::type_description& schema, std::uint32_t index) {
+    const type_row& is = schema.rows[index];
+    const bool is_long_double = is.shape == shape_kind::floating && is.size > k_word;
+    return has_known_order(schema, index) && !is_long_double;
+}
+
 } // namespace
+
+bool is_ordered(const type_row& container) {
+    return container.shape == shape_kind::tree || container.shape == shape_kind::btree;
+}
+
+bool has_several_of_a_key(const type_row& container) {
+    return container.name.substr(0, container.name.find('<')).find("multi") != std::string::npos;
+}
+
+std::string names_of_key_functions(const types::type_description& schema, std::uint32_t index) {
+    const type_row& is = schema.rows[index];
+    const bool is_hashed = is.shape == shape_kind::hash_chain || is.shape == shape_kind::hash_table;
+    if (!is_hashed && !is_ordered(is))
+        return {};
+    std::string all;
+    const std::size_t first = part_of_function(is);
+    for (std::size_t i = first; i != first + (is_hashed ? 2 : 1) && i < is.parts.size(); ++i) {
+        std::string name = schema.name_of(is.parts[i].type);
+        if (name.starts_with("std::") || name.starts_with("rem::"))
+            name.resize(std::min(name.size(), name.find('<')));
+        all.append(all.empty() ? "" : ", ").append(name);
+    }
+    return all;
+}
+
+key_function function_of_keys(const types::type_description& schema, std::uint32_t index) {
+    const type_row& is = schema.rows[index];
+    const std::size_t at_part = part_of_function(is);
+    if (is.parts.size() <= at_part)
+        return key_function::own;
+    const std::string name = schema.name_of(is.parts[at_part].type);
+    const std::uint32_t key = is.parts[0].type;
+    if (is_ordered(is)) {
+        if (!has_known_order(schema, key))
+            return key_function::own;
+        return name.starts_with("std::less<")      ? key_function::less
+               : name.starts_with("std::greater<") ? key_function::greater
+                                                   : key_function::own;
+    }
+    if (!can_hash(schema, key) || is.parts.size() <= at_part + 1 ||
+        !schema.name_of(is.parts[at_part + 1].type).starts_with("std::equal_to<"))
+        return key_function::own;
+    if (is.shape == shape_kind::hash_table && name.starts_with("rem::seeded_hash<"))
+        return key_function::seeded;
+    const bool is_pair = schema.rows[key].shape == shape_kind::members; // of which std::hash has none
+    if (is.shape == shape_kind::hash_chain && !is_pair &&
+        (name.starts_with("rem::hash<") || name.starts_with("std::hash<")))
+        return key_function::standard_hash;
+    return key_function::own;
+}
 
 object_builder::object_builder(txn::heap_memory& memory, const types::type_description& schema, bool trusts_order)
     : memory_(memory),
@@ -179,45 +238,8 @@ element_place object_builder::element_at(const type_row& container, std::uint64_
 key_function object_builder::function_of(std::uint32_t index) const {
     auto [known, is_new] = functions_.try_emplace(index);
     if (is_new)
-        known->second = find_function_of(index);
+        known->second = function_of_keys(schema_, index);
     return known->second;
-}
-
-key_function object_builder::find_function_of(std::uint32_t index) const {
-    const type_row& is = row(index);
-    const std::size_t at_part = inspect::is_map(is) ? 2 : 1;
-    if (is.parts.size() <= at_part)
-        return key_function::own;
-    const std::string name = schema_.name_of(is.parts[at_part].type);
-    const std::uint32_t key = is.parts[0].type;
-    if (is.shape == shape_kind::tree || is.shape == shape_kind::btree) {
-        if (!has_known_order(schema_, key))
-            return key_function::own;
-        return name.starts_with("std::less<")      ? key_function::less
-               : name.starts_with("std::greater<") ? key_function::greater
-                                                   : key_function::own;
-    }
-    if (!can_hash(key) || is.parts.size() <= at_part + 1 ||
-        !schema_.name_of(is.parts[at_part + 1].type).starts_with("std::equal_to<"))
-        return key_function::own;
-    if (is.shape == shape_kind::hash_table && name.starts_with("rem::seeded_hash<"))
-        return key_function::seeded;
-    const bool is_pair = row(key).shape == shape_kind::members; // of which std::hash has none
-    if (is.shape == shape_kind::hash_chain && !is_pair &&
-        (name.starts_with("rem::hash<") || name.starts_with("std::hash<")))
-        return key_function::standard_hash;
-    return key_function::own;
-}
-
-bool object_builder::has_several_of_a_key(std::uint32_t index) const {
-    const std::string& name = row(index).name;
-    return name.substr(0, name.find('<')).find("multi") != std::string::npos;
-}
-
-bool object_builder::can_hash(std::uint32_t index) const {
-    const type_row& is = row(index);
-    const bool is_long_double = is.shape == shape_kind::floating && is.size > k_word;
-    return has_known_order(schema_, index) && !is_long_double;
 }
 
 std::optional<std::string> object_builder::why_not(std::uint32_t index) const {

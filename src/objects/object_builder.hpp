@@ -44,10 +44,19 @@ public:
 
 /// How keys find their places.
 enum class key_function { less, greater, seeded, standard_hash, own };
+/// Of a container with keys. `own`: by a function of the program's, or by an operator of a class of the program's.
+[[nodiscard]] key_function function_of_keys(const types::type_description& schema, std::uint32_t row);
+/// The names of its comparator, or of its hash and equality. Templates of the standard's and the library's are without their arguments,
+/// which follow from the key. Empty: it has no keys.
+[[nodiscard]] std::string names_of_key_functions(const types::type_description& schema, std::uint32_t row);
+[[nodiscard]] bool is_ordered(const types::type_row& container);
+/// Whether it is a multimap or a multiset.
+[[nodiscard]] bool has_several_of_a_key(const types::type_row& container);
 
 class object_builder {
 public:
-    /// `trusts_order`: of containers whose comparator is the program's own, the order is taken as it comes; else errc::not_supported.
+    /// `trusts_order`: of containers whose comparator is the program's own, the order is taken as it comes, which row_matching has seen
+    /// to; else errc::not_supported.
     object_builder(txn::heap_memory& memory, const types::type_description& schema, bool trusts_order);
 
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
@@ -79,9 +88,6 @@ public:
     result<std::unique_ptr<container_filler>> begin(object_place container, std::uint64_t count);
 
     [[nodiscard]] key_function function_of(std::uint32_t row) const; // worked out once
-    [[nodiscard]] bool has_several_of_a_key(std::uint32_t row) const;
-    /// Whether objects of this row can be hashed here.
-    [[nodiscard]] bool can_hash(std::uint32_t row) const;
 
     // For fillers.
 
@@ -102,8 +108,6 @@ public:
     [[nodiscard]] std::uint64_t base() const { return base_; }
 
 private:
-    [[nodiscard]] key_function find_function_of(std::uint32_t row) const;
-
     txn::heap_memory& memory_;
     const types::type_description& schema_;
     types::memory_bytes bytes_;

@@ -23,7 +23,7 @@ public:
         : to_(to),
           container_(container),
           function_(to.function_of(container.row)),
-          has_several_(to.has_several_of_a_key(container.row)) {}
+          has_several_(has_several_of_a_key(to.row(container.row))) {}
 
     void next(const element_place& element) { next_ = key_of(element); }
     result<void> made() {

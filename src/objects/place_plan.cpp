@@ -172,14 +172,10 @@ void place_plan::look_at_container(row_pair pair, pair_plan& plan) {
     const type_row& is = builder_.row(pair.second);
     const bool is_keyed = is.shape == shape_kind::tree || is.shape == shape_kind::btree ||
                           is.shape == shape_kind::hash_chain || is.shape == shape_kind::hash_table;
-    const auto function_of = [](const types::type_description& schema, const type_row& row) {
-        const std::size_t part = inspect::is_map(row) ? 2 : 1;
-        return row.parts.size() > part ? std::string(name_of_template(schema.name_of(row.parts[part].type)))
-                                       : std::string();
-    };
     if (is_keyed)
-        is_possible_ = is_possible_ && name_of_template(was.name) == name_of_template(is.name) &&
-                       function_of(rows_.from(), was) == function_of(rows_.to(), is);
+        is_possible_ =
+            is_possible_ && name_of_template(was.name) == name_of_template(is.name) &&
+            names_of_key_functions(rows_.from(), pair.first) == names_of_key_functions(rows_.to(), pair.second);
     (is_keyed ? plan.keys : plan.elements).emplace_back(was.parts[0].type, is.parts[0].type);
     if (inspect::is_map(was) && inspect::is_map(is))
         plan.elements.emplace_back(was.parts[1].type, is.parts[1].type);

@@ -147,7 +147,7 @@ bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-
         matches = refuse(from, to, ", which functions make, but not of what is stored: " + *why);
     else
         matches = compute(from, to);
-    compare_bytes(from_.rows[from], to_.rows[to]);
+    compare_bytes(from, to);
     known_[key] = matches;
     return matches;
 }
@@ -210,12 +210,36 @@ bool row_matching::match_pointee(std::uint32_t from, std::uint32_t to) { // NOLI
     return matches;
 }
 
-void row_matching::compare_bytes(const type_row& was, const type_row& is) {
-    const auto function_of = [](const types::type_description& schema, const type_row& row) {
-        const std::size_t part = inspect::is_map(row) ? 2 : 1;
-        const std::string name = row.parts.size() > part ? schema.name_of(row.parts[part].type) : std::string();
-        return name.substr(0, name.find('<'));
-    };
+/// Where a function of the program's makes the order of an ordered container, which nobody calls here, the elements must be in it already.
+bool row_matching::match_order(std::uint32_t from, std::uint32_t to) {
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    if (!is_ordered(is) || function_of_keys(to_, to) != key_function::own)
+        return true;
+    const std::string comparator = names_of_key_functions(to_, to);
+    const std::uint32_t old_key = was.parts[0].type;
+    const std::uint32_t new_key = is.parts[0].type;
+    const bool is_by_address = from_.rows[old_key].kind == type_kind::pointer &&
+                               to_.rows[new_key].kind == type_kind::pointer &&
+                               (comparator == "std::less" || comparator == "std::greater");
+    if (is_ordered(was) && names_of_key_functions(from_, from) == comparator &&
+        (has_several_of_a_key(is) || !has_several_of_a_key(was)) &&
+        (is_by_address || is_same_key(from_, old_key, to_, new_key)))
+        return true;
+    const std::string is_now = to_.name_of(to);
+    const std::string was_then = from_.name_of(from);
+    note((place_.empty() ? std::string("it") : place_) +
+             (was_then == is_now ? " is a " + is_now : " was " + was_then + ", is " + is_now) +
+             ", whose order a function of the program's makes. It stays only where the comparator and the keys are "
+             "those that were; else .migrate<Old, New>(function) of the container, or of the class that has it, makes "
+             "it anew",
+         false);
+    return false;
+}
+
+void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
     const auto has_other_name = [&] { // such as that of a container which may have several elements of a key
         return was.name.substr(0, was.name.find('<')) != is.name.substr(0, is.name.find('<'));
     };
@@ -223,7 +247,7 @@ void row_matching::compare_bytes(const type_row& was, const type_row& is) {
     if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
         was.number != is.number || was.extent != is.extent || was.note != is.note ||
         (was.shape != shape_kind::enumeration && was.numbers != is.numbers) ||
-        (is_keyed && (has_other_name() || function_of(from_, was) != function_of(to_, is))))
+        (is_keyed && (has_other_name() || names_of_key_functions(from_, from) != names_of_key_functions(to_, to))))
         has_same_bytes_ = false;
 }
 
@@ -307,13 +331,13 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
             return refuse(from, to, "");
         return (b == category::set ? match_key(was.parts[0].type, is.parts[0].type)
                                    : match(was.parts[0].type, is.parts[0].type)) &&
-               changed_kind();
+               match_order(from, to) && changed_kind();
     }
     case category::map: {
         if (a != b)
             return refuse(from, to, "");
         const bool keys = match_key(was.parts[0].type, is.parts[0].type);
-        return match(was.parts[1].type, is.parts[1].type) && keys && changed_kind();
+        return match(was.parts[1].type, is.parts[1].type) && keys && match_order(from, to) && changed_kind();
     }
     case category::number:
         return a == b ? match_numbers(from, to) : refuse(from, to, "");
