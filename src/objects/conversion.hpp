@@ -136,6 +136,8 @@ public:
         virtual ~listener() = default;
         /// Each object, before its parts are made.
         virtual void placed(object_place /*from*/, object_place /*to*/) {}
+        /// A part of an object that is changed where it is: this part keeps its place and its bytes.
+        virtual void stays(object_place /*part*/) {}
         /// A pointer that is not null: who listens writes where it leads, later.
         virtual result<void> point(object_place from, object_place to) = 0;
         /// Where an object is that the program made by default; its row is of the builder's schema.

@@ -7,6 +7,7 @@
 #include "objects/object_blocks.hpp"
 #include "objects/place_conversion.hpp"
 #include "objects/place_plan.hpp"
+#include "objects/pointer_targets.hpp"
 #include "objects/shared_objects.hpp"
 #include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
@@ -16,6 +17,7 @@
 #include <iterator>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace remanence::objects {
@@ -198,12 +200,13 @@ private:
     // What is pointed at.
 
     result<void> collect(heap_source& old_objects, object_place root) {
-        pointees_of_root found;
-        REM_TRY(collect_pointees(old_objects, root, found));
-        pointees_ = std::move(found.all);
-        moved_ = std::move(found.places);
-        return {};
+        root_ = root;
+        return collect_pointees(old_objects, root, pointed_);
     }
+
+    static constexpr std::uint64_t k_not_made = 0;
+    static constexpr std::uint64_t k_is_another = 1; // it became an object of another type than pointers lead to
+    [[nodiscard]] bool is_made(const pointee& of) const { return moved_.at(of) > k_is_another; }
 
     /// Whether what lies here is an object that functions make, or a part of one.
     [[nodiscard]] bool is_by_function(std::uint64_t at) const {
@@ -215,11 +218,20 @@ private:
             return;
         if (rows_->chain(from.row, to.row) != nullptr && !is_by_function(from.at))
             by_functions_[from.at] = from.at + from_.rows[from.row].size;
-        if (rows_->pointee(from.row) != to.row)
+        if (is_in_place_ && members_of(from_.rows[from.row]) != nullptr)
+            changed_.change(from.at, from_.rows[from.row].size);
+        const auto becomes = rows_->pointee(from.row);
+        if (!becomes)
             return;
-        if (const auto found = moved_.find({from.row, from.at}); found != moved_.end())
+        const auto found = moved_.find({from.row, from.at});
+        if (found == moved_.end())
+            return;
+        if (*becomes == to.row)
             found->second = to.at;
+        else if (found->second == k_not_made)
+            found->second = k_is_another;
     }
+    void stays(object_place part) override { changed_.keep(part.at, old_objects_->reader().size_of(part.row)); }
     result<void> point(object_place from, object_place to) override {
         auto target = old_objects_->reader().target(from);
         if (!target)
@@ -269,6 +281,67 @@ private:
         });
     }
 
+    [[nodiscard]] unexpected refused(const named_pointee& to, const std::string& why) const {
+        return refused(errc::type_mismatch, refused_pointer(from_, to, why));
+    }
+    /// What a pointer leads to lies in no object that was found. `may_be_part`: it may lie in one that has become another.
+    result<void> check_alone(lone_objects& lone, const named_pointee& of, bool may_be_part) {
+        if (moved_.at(of) == k_is_another)
+            return refused(of, "that becomes an object of another type");
+        auto is_alone = lone.is_alone({of.row, of.at});
+        if (!is_alone)
+            return is_alone.error();
+        if (*is_alone)
+            return {};
+        auto is_part = may_be_part ? is_part_of_object(of) : result<bool>(false);
+        if (!is_part)
+            return is_part.error();
+        if (!*is_part)
+            return refused(of, "that is not known as one object (it may be one of several, the base of a larger one, a "
+                               "part of a text, or behind the last element of a container)");
+        return {};
+    }
+    /// Only while old objects are as they were.
+    result<bool> is_part_of_object(const pointee& of) {
+        if (!parts_) {
+            auto found = pointees_in_objects(*old_objects_, root_, pointed_);
+            if (!found)
+                return found.error();
+            parts_ = std::move(*found);
+        }
+        return parts_->contains(of);
+    }
+    /// The bytes behind a number in its block may be numbers, too; of other objects there must be none.
+    result<void> take_what_is_behind(lone_objects& lone, const named_pointee& from, object_place to) {
+        const object_place of{from.row, from.at};
+        auto is_alone = lone.is_alone(of);
+        if (!is_alone)
+            return is_alone.error();
+        if (!*is_alone || lone.room_behind(of) == 0)
+            return {};
+        const std::uint64_t bytes = old_objects_->reader().size_of(of.row);
+        if (is_same_number(from_.rows[of.row], to_.rows[to.row]))
+            builder_->put_bytes(to.at + bytes, memory_.base() + of.at + bytes, lone.room_behind(of));
+        else if (lone.has_something_behind(of))
+            return refused(from, "with room for a second one behind it that is not zero");
+        return {};
+    }
+    /// Objects that were made anew have not lain in blocks of others, such as texts, unless they were parts of these. `blocks`: of all old
+    /// objects, sorted.
+    result<void> check_blocks(const std::vector<named_pointee>& alone, const std::vector<std::uint64_t>& blocks) {
+        std::unordered_set<std::uint64_t> places{root_.at};
+        for (const named_pointee& each : alone) {
+            if (!std::binary_search(blocks.begin(), blocks.end(), each.at) && places.insert(each.at).second)
+                continue;
+            auto is_part = is_part_of_object(each);
+            if (!is_part)
+                return is_part.error();
+            if (!*is_part)
+                return refused(each, "that lies in a block of another object");
+        }
+        return {};
+    }
+
     /// Of objects that are to be made anew.
     result<void> estimate(heap_source& old_objects, std::uint64_t root, double growth, std::uint64_t& bytes) {
         auto blocks = blocks_of_all(memory_, old_objects, {from_.root, root});
@@ -286,8 +359,10 @@ private:
 
     result<void> change_in_place(heap_source& old_objects, object_builder& builder, const place_plan& plan,
                                  std::uint64_t root) {
-        if (plan.follows_pointers())
+        if (plan.has_pointers())
             REM_TRY(collect(old_objects, {from_.root, root}));
+        is_in_place_ = true;
+        changed_.watch(pointees_);
         auto copy = builder.allocate(std::max<std::uint64_t>(plan.largest(), 1), k_word);
         if (!copy)
             return copy.error();
@@ -295,17 +370,38 @@ private:
         place_conversion changing(old_objects, builder, *rows_, plan, *this, *copy, garbage_);
         REM_TRY(changing.change({from_.root, root}, to_.root));
         sort_pointees(old_objects);
-        for (const pointee& each : pointees_) {
+        lone_objects lone(memory_, old_objects, builder);
+        for (const named_pointee& each : pointees_) {
             const auto becomes = rows_->pointee(each.row);
-            if (becomes && moved_.at(each) == 0) // it lies in no object that was changed
-                REM_TRY(changing.change({each.row, each.at}, *becomes));
+            if (!becomes || is_made(each))
+                continue;
+            if (changed_.have(each.at))
+                return refused(each, "in an object that changes, where it is no member that stays");
+            if (!plan.changes(each.row, *becomes))
+                continue;
+            REM_TRY(check_alone(lone, each, false));
+            REM_TRY(take_what_is_behind(lone, each, {*becomes, each.at}));
+            REM_TRY(changing.change({each.row, each.at}, *becomes));
         }
+        REM_TRY(check_garbage());
         for (const pointer& each : pointers_) {
-            if (const std::uint64_t to = moved_.at(each.to); to != 0)
-                builder.put_address(each.at, to);
+            if (is_made(each.to))
+                builder.put_address(each.at, moved_.at(each.to));
         }
         REM_TRY(become(memory_.base() + root));
         return free_garbage();
+    }
+    /// No pointer that stays may lead into what is freed.
+    result<void> check_garbage() {
+        std::sort(garbage_.begin(), garbage_.end());
+        for (const named_pointee& each : pointees_) {
+            if (!rows_->pointee(each.row) || is_made(each) || garbage_.empty())
+                continue;
+            const auto block = memory_.block_of(memory_.base() + each.at);
+            if (block && std::binary_search(garbage_.begin(), garbage_.end(), memory_.offset_of(block->start)))
+                return refused(each, "in a member that is gone");
+        }
+        return {};
     }
 
     result<void> convert(heap_source& old_objects, object_builder& builder, const row_matching& rows,
@@ -326,27 +422,36 @@ private:
         REM_TRY(make(old.front(), {to_.root, *made}));
 
         sort_pointees(old_objects);
-        for (const pointee& each : pointees_) {
+        lone_objects lone(memory_, old_objects, builder);
+        std::vector<named_pointee> alone;
+        for (const named_pointee& each : pointees_) {
             const auto becomes = rows.pointee(each.row);
-            if (!becomes || moved_.at(each) != 0) // only members that are gone lead to it, or it lies in another object
+            if (!becomes || is_made(each)) // only members that are gone lead to it, or it lies in another object
                 continue;
             if (is_by_function(each.at))
                 return refused(errc::type_mismatch, "a pointer leads to a " + from_.name_of(each.row) +
                                                         " in an object that functions make, which does not follow by "
                                                         "itself");
+            REM_TRY(check_alone(lone, each, true));
             const std::uint32_t row = *becomes;
             auto place = builder.allocate_object(row);
             if (!place)
                 return place.error();
             REM_TRY(make({each.row, each.at}, {row, *place}));
+            REM_TRY(take_what_is_behind(lone, each, {row, *place}));
+            alone.push_back(each);
             old.push_back({each.row, each.at});
         }
+        std::vector<std::uint64_t> old_blocks;
+        for (const object_place& each : old)
+            REM_TRY(add_blocks_of(old_objects, base_, each, old_blocks));
+        std::sort(old_blocks.begin(), old_blocks.end());
+        REM_TRY(check_blocks(alone, old_blocks));
         for (const pointer& each : pointers_) {
-            const std::uint64_t to = moved_.at(each.to);
-            if (to == 0)
+            if (!is_made(each.to))
                 return refused(errc::type_mismatch,
                                "a pointer leads to an object that becomes one of another type than others do");
-            builder.put_address(each.at, to);
+            builder.put_address(each.at, moved_.at(each.to));
         }
 
         for (const filling& each : to_fill_) // inner objects before those they lie in
@@ -356,10 +461,9 @@ private:
             garbage_.push_back(at);
         }
         REM_TRY(become(memory_.base() + *made));
-        for (const object_place& each : old) {
-            REM_TRY(add_blocks_of(old_objects, base_, each, garbage_));
+        garbage_.insert(garbage_.end(), old_blocks.begin(), old_blocks.end());
+        for (const object_place& each : old)
             garbage_.push_back(each.at);
-        }
         return free_garbage();
     }
 
@@ -390,8 +494,13 @@ private:
     heap_source* old_objects_ = nullptr;
     object_builder* builder_ = nullptr;
     const row_matching* rows_ = nullptr;
-    std::unordered_map<pointee, std::uint64_t, pointee_hash> moved_; // where it is now; 0: not made yet
-    std::vector<pointee> pointees_;
+    object_place root_ = {};
+    pointees_of_root pointed_;
+    std::vector<named_pointee>& pointees_ = pointed_.all;
+    std::unordered_map<pointee, std::uint64_t, pointee_hash>& moved_ = pointed_.places; // where it is now
+    std::optional<std::unordered_set<pointee, pointee_hash>> parts_;                    // is_part_of_object()
+    bool is_in_place_ = false;
+    changed_places changed_;                              // in place
     std::map<std::uint64_t, std::uint64_t> by_functions_; // where objects that functions make begin and end
     std::vector<pointer> pointers_;
     std::map<std::string, std::function<void(void*)>> makers_;

@@ -156,12 +156,16 @@ result<void> place_conversion::take(const moved_object& part) {
     const type_row& is = builder_.row(part.is.row);
     const bool moves = part.was.at != part.is.at || part.is_overwritten;
     const bool changes = plan_.changes(part.was.row, part.is.row);
+    if (!moves && !changes && was.size == is.size) { // else a number that is wider
+        told_.stays(part.was);
+        return {};
+    }
     if (was.shape == shape_kind::same_as_part)
         return take({{was.parts[was.numbers[0]].type, part.was.at}, part.copy, part.is, part.is_overwritten});
     if (is.shape == shape_kind::same_as_part)
         return take({part.was, part.copy, {is.parts[is.numbers[0]].type, part.is.at}, part.is_overwritten});
     if (members_of(is) != nullptr)
-        return moves || changes ? take_members(part) : result<void>();
+        return take_members(part);
     told_.placed(part.was, part.is);
     if (is.kind == type_kind::pointer) {
         if (moves)
@@ -176,7 +180,7 @@ result<void> place_conversion::take(const moved_object& part) {
     const bool is_array = is.kind == type_kind::array || is.shape == shape_kind::array;
     if (is_array && !is_character_array(builder_.schema(), part.is.row)) {
         const std::uint64_t bytes = builder_.size_of(is.parts[0].type);
-        for (std::uint64_t at = 0; (moves || changes) && at != extent_of(is) * bytes; at += bytes)
+        for (std::uint64_t at = 0; at != extent_of(is) * bytes; at += bytes)
             REM_TRY(take({{was.parts[0].type, part.was.at + at},
                           part.copy + at,
                           {is.parts[0].type, part.is.at + at},

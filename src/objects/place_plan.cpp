@@ -65,7 +65,7 @@ place_plan::place_plan(const row_matching& rows, heap_source& old_objects, objec
     for (const auto& [pair, plan] : pairs_) {
         for (const row_pair& each : plan.pointees) {
             const bool moves = moved_.contains(each.first);
-            follows_pointers_ = follows_pointers_ || moves || changes(each.first, each.second);
+            has_pointers_ = true;
             pairs_[pair].changes = moves; // a pointer has no other reason
             is_possible_ = is_possible_ && !gone_.contains(each.first);
         }

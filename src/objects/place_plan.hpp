@@ -31,8 +31,8 @@ public:
         const auto found = pairs_.find({from, to});
         return found != pairs_.end() && found->second.loses;
     }
-    /// Whether objects that pointers lead to change, or move within others.
-    [[nodiscard]] bool follows_pointers() const { return follows_pointers_; }
+    /// Whether what is converted has pointers.
+    [[nodiscard]] bool has_pointers() const { return has_pointers_; }
     /// Bytes of the largest object with members.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
     /// By how much objects that are made anew take more bytes, at most; at least 1.
@@ -66,7 +66,7 @@ private:
     std::set<std::uint32_t> moved_; // rows of what gets another address
     std::set<std::uint32_t> gone_;
     bool is_possible_ = true;
-    bool follows_pointers_ = false;
+    bool has_pointers_ = false;
     std::uint64_t largest_ = 0;
     double growth_ = 1;
 };

@@ -5,6 +5,8 @@
 #include "types/root_directory.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -12,31 +14,125 @@ namespace remanence::objects {
 
 using types::type_description;
 using types::type_kind;
+using types::type_part;
 using types::type_row;
 
 namespace {
 
+/// Goes through an object by its elements, without keeping its text.
+result<void> look_through(heap_source& objects, inspect::object_walk& walk, object_place of) {
+    std::string text;
+    walk.path().clear();
+    if (!inspect::is_container(objects.row(of.row)))
+        return walk.put(text, of);
+    return objects.for_each_element(of, [&](const element_place& each) -> result<bool> {
+        text.clear();
+        if (each.has_key)
+            REM_TRY(walk.put(text, each.key));
+        REM_TRY(walk.put(text, each.value));
+        return true;
+    });
+}
+
 struct collector final : inspect::object_walk::listener {
     collector(const type_description& of, pointees_of_root& to) : schema(of), found(to) {}
+    [[nodiscard]] bool follows() const override { return true; }
+    void meet(object_place object, const std::vector<inspect::path_step>& path) override {
+        rows.resize(path.size() + 1);
+        rows.back() = object.row;
+        way = &path;
+    }
     void point(std::string& /*out*/, object_place pointer, std::uint64_t to) override {
         const pointee key{schema.rows[pointer.row].parts[0].type, to};
-        if (to != 0 && found.places.try_emplace(key, 0).second)
-            found.all.push_back(key);
+        if (to == 0 || !found.places.try_emplace(key, 0).second)
+            return;
+        named_pointee named{key, looked_at, {}};
+        for (std::size_t i = way->size(); i != 0 && named.member.empty(); --i) {
+            named.owner = rows[i - 1];
+            named.member = (*way)[i - 1].member;
+        }
+        if (named.member.empty())
+            named.owner = looked_at;
+        found.all.push_back(named);
     }
     const type_description& schema;
     pointees_of_root& found;
+    std::uint32_t looked_at = 0;
+    std::vector<std::uint32_t> rows; // on the way
+    const std::vector<inspect::path_step>* way = nullptr;
+};
+
+struct part_finder final : inspect::object_walk::listener {
+    part_finder(const pointees_of_root& of) : all(of) {}
+    [[nodiscard]] bool follows() const override { return true; }
+    void meet(object_place object, const std::vector<inspect::path_step>& /*path*/) override {
+        const pointee key{object.row, object.at};
+        if (key != looked_at && all.places.contains(key))
+            found.insert(key);
+    }
+    const pointees_of_root& all;
+    pointee looked_at = {};
+    std::unordered_set<pointee, pointee_hash> found;
 };
 
 /// Names of the types that are in a schema, or only of those that its pointers lead to.
 std::set<std::string> names_of_types(const type_description& schema, bool only_pointees) {
     std::set<std::string> names;
     for (std::uint32_t i = 0; i != schema.rows.size(); ++i) {
+        const detail::shape_kind shape = schema.rows[i].shape;
+        if (!only_pointees && (shape == detail::shape_kind::text || shape == detail::shape_kind::text_by_link))
+            names.insert("char"); // which is no part of its row
         if (!only_pointees)
             names.insert(schema.name_of(i));
         else if (schema.rows[i].kind == type_kind::pointer)
             names.insert(schema.name_of(schema.rows[i].parts[0].type));
     }
     return names;
+}
+
+/// Whether objects of this row, or what they hold or point at, hide what may be an address.
+// NOLINTNEXTLINE(misc-no-recursion): each row once
+bool hides_addresses(const type_description& schema, std::uint32_t index, std::set<std::uint32_t>& seen) {
+    if (!seen.insert(index).second)
+        return false;
+    const type_row& row = schema.rows[index];
+    if (row.shape == detail::shape_kind::same_as_part)
+        return hides_addresses(schema, row.parts[row.numbers[0]].type, seen);
+    const auto* const members = members_of(row);
+    const auto& parts = members != nullptr ? *members : row.parts;
+    std::size_t held = parts.size();
+    if (row.kind == type_kind::pointer || row.kind == type_kind::array || row.shape == detail::shape_kind::optional)
+        held = 1;
+    else if (inspect::is_container(row))
+        held = inspect::is_map(row) ? 2 : 1;
+    else if (members == nullptr && row.shape != detail::shape_kind::variant)
+        return row.shape == detail::shape_kind::none && row.size >= k_word && !inspect::is_told_by_bytes(row);
+    // NOLINTNEXTLINE(misc-no-recursion)
+    return std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(held),
+                       [&](const type_part& each) { return hides_addresses(schema, each.type, seen); });
+}
+
+/// Whether words of these blocks, or of blocks that they lead to, may be addresses in one of `own`, which is sorted.
+bool may_lead_to(txn::heap_memory& memory, std::vector<std::uint64_t> blocks, const std::vector<std::uint64_t>& own) {
+    std::unordered_set<std::uint64_t> seen;
+    while (!blocks.empty()) {
+        const std::uint64_t at = blocks.back();
+        blocks.pop_back();
+        const auto block = memory.block_of(memory.base() + at);
+        if (!block || !seen.insert(memory.offset_of(block->start)).second)
+            continue;
+        if (std::binary_search(own.begin(), own.end(), memory.offset_of(block->start)))
+            return true;
+        const auto* const bytes = static_cast<const std::byte*>(block->start);
+        for (std::uint64_t i = 0; i + k_word <= block->bytes; i += k_word) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes + i, sizeof word);
+            const std::uint64_t to = word - reinterpret_cast<std::uintptr_t>(memory.base());
+            if (to < memory.accessible_bytes())
+                blocks.push_back(to);
+        }
+    }
+    return false;
 }
 
 std::optional<std::string> first_in_both(const std::set<std::string>& a, const std::set<std::string>& b) {
@@ -54,22 +150,28 @@ bool has_pointer(const type_description& schema) {
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found) {
     collector told(objects.schema(), found);
     inspect::object_walk walk(objects.reader(), told);
-    const auto look = [&](object_place of) -> result<void> {
-        std::string text;
-        if (!inspect::is_container(objects.row(of.row)))
-            return walk.put(text, of);
-        return objects.for_each_element(of, [&](const element_place& each) -> result<bool> {
-            text.clear();
-            if (each.has_key)
-                REM_TRY(walk.put(text, each.key));
-            REM_TRY(walk.put(text, each.value));
-            return true;
-        });
+    const auto look = [&](object_place of) {
+        told.looked_at = of.row;
+        return look_through(objects, walk, of);
     };
     REM_TRY(look(root));
     for (std::size_t i = 0; i != found.all.size(); ++i) // grows
         REM_TRY(look({found.all[i].row, found.all[i].at}));
     return {};
+}
+
+result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
+                                                                      const pointees_of_root& all) {
+    part_finder told(all);
+    inspect::object_walk walk(objects.reader(), told);
+    const auto look = [&](object_place of) {
+        told.looked_at = {of.row, of.at};
+        return look_through(objects, walk, of);
+    };
+    REM_TRY(look(root));
+    for (const named_pointee& each : all.all)
+        REM_TRY(look({each.row, each.at}));
+    return std::move(told.found);
 }
 
 result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_source& objects, object_place root) {
@@ -108,12 +210,14 @@ result<std::string> root_with_common_objects(txn::heap_memory& memory, const std
         auto stored = types::schema_of(schemas, other.fingerprint_hash, other.fingerprint_algorithm, memory.path());
         if (!stored)
             return stored.error();
-        if (!*stored)
-            return {};
-        auto common = first_in_both(own_pointees, names_of_types(**stored, false));
-        if (!common)
+        std::set<std::uint32_t> seen;
+        const bool hides = !*stored || hides_addresses(**stored, (*stored)->root, seen);
+        std::optional<std::string> common;
+        if (*stored)
+            common = first_in_both(own_pointees, names_of_types(**stored, false));
+        if (*stored && !common)
             common = first_in_both(names_of_types(**stored, true), own);
-        if (!common)
+        if (!common && !hides)
             return {};
         if (!own_blocks) {
             auto blocks = blocks_of(schema, object);
@@ -121,17 +225,27 @@ result<std::string> root_with_common_objects(txn::heap_memory& memory, const std
                 return blocks.error();
             own_blocks = std::move(*blocks);
         }
-        auto blocks = blocks_of(**stored, memory.offset_of(other.object));
-        if (!blocks)
-            return blocks.error();
-        const bool is_common = std::any_of(blocks->begin(), blocks->end(), [&](std::uint64_t each) {
-            return std::binary_search(own_blocks->begin(), own_blocks->end(), each);
-        });
+        std::vector<std::uint64_t> others{memory.offset_of(other.object)};
+        if (*stored) {
+            auto blocks = blocks_of(**stored, others.front());
+            if (!blocks)
+                return blocks.error();
+            others = std::move(*blocks);
+        }
+        const std::string both = "the roots \"" + std::string(root) + "\" and \"" + std::string(other.name) + "\"";
+        const std::string advice = ": a root is converted by itself, and pointers of other roots would not follow. Set "
+                                   "these pointers to null before, or keep both in one struct that is a root";
+        const bool is_common = common && std::any_of(others.begin(), others.end(), [&](std::uint64_t each) {
+                                   return std::binary_search(own_blocks->begin(), own_blocks->end(), each);
+                               });
         if (is_common)
-            found = "the roots \"" + std::string(root) + "\" and \"" + std::string(other.name) +
-                    "\" have objects in common, or one points at objects of the other, such as a " + *common +
-                    ": a root is converted by itself, and pointers of other roots would not follow. Set these "
-                    "pointers to null before, or keep both in one struct that is a root";
+            found =
+                both + " have objects in common, or one points at objects of the other, such as a " + *common + advice;
+        else if (hides && may_lead_to(memory, std::move(others), *own_blocks))
+            found = both + " may have objects in common: \"" + std::string(other.name) +
+                    "\" has a class that does not say its members (REM_REFLECT), or no schema, and a word in its "
+                    "memory is an address of an object of \"" +
+                    std::string(root) + '"' + advice;
         return {};
     };
     std::optional<unexpected> why;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace remanence::objects {
@@ -25,8 +26,14 @@ struct pointee_hash {
     std::size_t operator()(const pointee& key) const { return std::hash<std::uint64_t>()(key.at * 31 + key.row); }
 };
 
+/// And the first pointer found that leads to it.
+struct named_pointee : pointee {
+    std::uint32_t owner;     // row of the object that has the pointer
+    std::string_view member; // of it: a view of the schema's; empty: an element of it
+};
+
 struct pointees_of_root {
-    std::vector<pointee> all;
+    std::vector<named_pointee> all;
     std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // of each, 0
 };
 
@@ -34,11 +41,15 @@ struct pointees_of_root {
 [[nodiscard]] bool has_pointer(const types::type_description& schema);
 /// What the object points at, and what that points at. errc::corrupt. O(objects).
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found);
+/// Those that are parts of the root or of objects that pointers lead to, in the places that these have for them. errc::corrupt. O(objects).
+result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
+                                                                      const pointees_of_root& all);
 /// Where blocks begin that the object owns, and what it leads to by pointers. errc::corrupt. O(objects).
 result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_source& objects, object_place root);
 
 /// A sentence about the first root found that has objects in common with this one; empty: there is none. Roots whose schemas say that it cannot
-/// be are not looked at, and those without a schema are left out. errc::corrupt. O(objects of such roots).
+/// be are not looked at. Where classes hide what they have, or a root has no schema, each aligned word that may be an address counts as one,
+/// and blocks that it leads to are looked at, too. errc::corrupt. O(objects of such roots).
 result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
                                              std::string_view root, const types::type_description& schema,
                                              std::uint64_t object);
