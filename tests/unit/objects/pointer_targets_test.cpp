@@ -191,16 +191,16 @@ TEST_F(pointer_targets, that_are_several_objects_are_refused_and_a_function_take
 }
 
 TEST_F(pointer_targets, that_are_numbers_in_a_block_for_one_are_taken_along) {
-    heap_.write([&] { heap_.root<vector<old_counts>>("root") = {{numbers(4), 4}, {heap_.make<int>(7), 1}}; });
+    heap_.write([&] { heap_.root<vector<old_counts>>("root") = {{numbers(2), 2}, {heap_.make<int>(7), 1}}; });
     (void)migrate<vector<new_counts>>(heap_, "root");
     const auto& all = heap_.root<vector<new_counts>>("root");
     EXPECT_EQ(all.at(0).data[0], 1);
-    EXPECT_EQ(all.at(0).data[3], 4);
+    EXPECT_EQ(all.at(0).data[1], 2);
     EXPECT_EQ(*all.at(1).data, 7);
 }
 
 TEST_F(pointer_targets, within_several_objects_are_refused) {
-    heap_.write([&] { heap_.root<old_counts>("root") = {numbers(4) + 2, 1}; });
+    heap_.write([&] { heap_.root<old_counts>("root") = {numbers(4) + 1, 1}; });
     EXPECT_TRUE(says((refused<old_counts, new_counts>()), "old_counts.data leads to a int that is not known"));
 }
 
@@ -240,20 +240,6 @@ TEST_F(pointer_targets, that_are_several_structs_are_refused_in_place_and_anew) 
     EXPECT_EQ(heap_.root<items<old_item>>("root").some[4].y, 40);
 }
 
-TEST_F(pointer_targets, that_may_be_two_small_structs_are_refused) {
-    heap_.write([&] {
-        old_item* const some = heap_.get_allocator<old_item>().allocate(2);
-        new (some) old_item{1, 2};
-        new (some + 1) old_item{3, 4};
-        heap_.root<items<old_item>>("root").some = some;
-    });
-    EXPECT_TRUE(says((refused<items<old_item>, items<new_item>>()), "a second one behind it"));
-    EXPECT_TRUE(says((refused<items<old_item>, items<long_item>>()), "a second one behind it"));
-    heap_.write([&] { heap_.root<items<old_item>>("root").some[1] = {0, 0}; });
-    (void)migrate<items<new_item>>(heap_, "root");
-    EXPECT_EQ(heap_.root<items<new_item>>("root").some->y, 2);
-}
-
 TEST_F(pointer_targets, that_are_numbers_which_get_wider_are_refused) {
     heap_.write([&] {
         auto& all = heap_.root<vector<old_weight>>("root");
@@ -276,7 +262,7 @@ TEST_F(pointer_targets, that_are_elements_which_get_wider_are_refused) {
     using pair = std::pair<vector<int>, const int*>;
     heap_.write([&] {
         auto& root = heap_.root<pair>("root");
-        root.first = {1, 2, 3, 4}; // as many bytes as a block for one
+        root.first = {1, 2}; // as many bytes as a block for one
         root.second = &root.first[0];
     });
     EXPECT_TRUE(says((refused<pair, std::pair<vector<long>, const int*>>()), "becomes an object of another type"));
