@@ -13,7 +13,7 @@ using types::type_row;
 
 namespace {
 
-std::string_view name_of_template(std::string_view name) { return name.substr(0, name.find('<')); }
+std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('<')); }
 
 bool is_number(const type_row& row) {
     switch (row.shape) {
@@ -174,7 +174,7 @@ void place_plan::look_at_container(row_pair pair, pair_plan& plan) {
                           is.shape == shape_kind::hash_chain || is.shape == shape_kind::hash_table;
     if (is_keyed)
         is_possible_ =
-            is_possible_ && name_of_template(was.name) == name_of_template(is.name) &&
+            is_possible_ && without_arguments(was.name) == without_arguments(is.name) &&
             names_of_key_functions(rows_.from(), pair.first) == names_of_key_functions(rows_.to(), pair.second);
     (is_keyed ? plan.keys : plan.elements).emplace_back(was.parts[0].type, is.parts[0].type);
     if (inspect::is_map(was) && inspect::is_map(is))
