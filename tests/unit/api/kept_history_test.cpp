@@ -330,10 +330,12 @@ TEST_F(kept_histories, tell_who_looks_that_there_are_too_few_descriptors) {
         const auto in_verify = error_of([&] { has_history = inspect::verify(path_).history.has_value(); });
         ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
         has_failed = has_failed || in_history;
-        if (in_history)
+        if (in_history) {
             EXPECT_EQ(in_history->code, errc::no_space) << in_history->what;
-        if (in_verify)
+        }
+        if (in_verify) {
             EXPECT_EQ(in_verify->code, errc::no_space) << in_verify->what;
+        }
         EXPECT_TRUE(in_verify || has_history);
     }
     EXPECT_TRUE(has_failed);
