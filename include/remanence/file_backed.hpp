@@ -32,7 +32,8 @@ struct file_backed_options {
     /// A file of the portable or the binary form is read whole when it is opened, and lives in a heap beside it, which has its name
     /// with "-open" behind it and is removed at the end; a crash leaves that one to the next call. Each commit writes a new file, durably,
     /// which takes the place of the old one: O(container). With these two forms, whatever form a file has is found out, and the next
-    /// commit writes it as it is asked for; the form `memory` takes no others (errc::not_a_heap). They cannot be read only.
+    /// commit writes it as it is asked for; the form `memory` takes no others (errc::not_a_heap). They cannot be read only, and heap.migrate
+    /// does nothing with them.
     file_form form = file_form::memory;
 };
 

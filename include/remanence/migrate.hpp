@@ -56,8 +56,10 @@ struct migration_change {
 };
 
 struct migration_report {
-    bool is_needed = false;  ///< false: the root has the program's type, or is not there
-    bool is_possible = true; ///< with dry_run; else what is not possible is thrown
+    bool is_needed = false; ///< false: the root has the program's type, or is not there
+    /// With dry_run; else what is not possible is thrown. It looks at types alone: equal keys, and objects that cannot be made by default, are
+    /// found when objects are converted.
+    bool is_possible = true;
     bool is_in_place = true; ///< all objects keep their addresses, and are not there twice
     /// With dry_run: about how many bytes the heap needs until the commit beyond what it has in use, for the objects that are made anew, as if
     /// each grew by as much as the one that grows most. 0 in place, where only what new members hold by default is added.
@@ -238,8 +240,12 @@ root_to_migrate root_for_migration(std::string_view name) {
 /// object is looked at. Where all classes, numbers in containers and containers keep their sizes and kinds, objects are changed where they
 /// are, and only pointers into objects whose members move are corrected. Keys do not change in place. dry_run says whether this holds.
 ///
+/// All roots whose type has this very fingerprint are converted together if enumerators have changed, or what classes say of their members
+/// (REM_REFLECT): they have one schema. A history begins anew with this commit, but for versions that are kept.
+///
 /// Returns what has changed. Throws, and the heap is as before: errc::type_mismatch with all changes, and which are automatic, when one of
-/// them is not; errc::not_supported when the heap does not have the schema of the root, for containers whose hash is the program's own, and for
+/// them is not, or a renaming would lose a member; errc::not_supported when the heap does not have the schema of the root, for
+/// containers whose hash is the program's own, and for
 /// classes that do not say their members (REM_REFLECT) or have no default for a new member; errc::in_use when other processes have the heap
 /// open, since what they know of the root would be gone; heap_exhausted; errc::read_only, errc::base_taken; errc::section_conflict in a read
 /// section of the thread; what functions, constructors and write() throw. O(objects). Unless it is done in place, old and new objects are in the heap
@@ -257,7 +263,8 @@ migration_report migrate(heap& of, std::string_view name, const migration_option
 ///                                                       .migrate<release_1::book, book>(fill_book)});
 ///
 /// All of it happens in one atomic commit, as by migrate<T>() of each root; roots that do not differ, or are not there, cost a look
-/// at the directory. A heap that is opened read-only and would have to be converted is errc::read_only.
+/// at the directory and the schema. A heap that is opened read-only and would have to be converted is errc::read_only. A root that is named
+/// with two types is errc::invalid_argument.
 class migrations {
 public:
     /// The root of this name becomes a T.

@@ -22,8 +22,8 @@ struct type_list {
 /// `static constexpr bool k_is_self_contained = true;` Its move constructor does not throw, and writes to the two objects only. Our
 /// containers keep such elements in their slots, others in blocks of their own: so another answer is another layout of these.
 ///
-/// `static std::string layout();` The name and the number of its layout, with a space in front: " ring_buffer 1". A root with another
-/// one is refused. With it, a fingerprint names the parts; without it, the arguments of the template.
+/// `static std::string layout();` (or a `std::string_view`) The name and the number of its layout, with a space in front:
+/// " ring_buffer 1". A root with another one is refused. With it, a fingerprint names the parts; without it, the arguments of the template.
 ///
 /// `static void write(detail::structure_writer&);` Instead of both: what a fingerprint has of it besides name, size and alignment.
 ///

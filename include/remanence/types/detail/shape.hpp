@@ -33,7 +33,7 @@ struct member_table {
     bool is_own = false; // the class says it (REM_REFLECT)
 };
 
-/// The kinds, as the schema has them (docs/reference/schema.md). "Part" is an argument of the template, by its place.
+/// The kinds, as the schema has them (docs/format.md, "Type table"). "Part" is an argument of the template, by its place.
 enum class shape_kind : char {
     none = '-',
     signed_number = 'i',
