@@ -7,7 +7,6 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "api/whole_file.hpp"
-#include "base/undying.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
 
@@ -51,37 +50,6 @@ std::function<std::size_t(char*, std::size_t)> reader_of_text(std::string_view t
         return count;
     };
 }
-
-/// The heap beside the file has what the file has: nobody else may read it, whoever may read the file.
-class private_files final : public os::file_system {
-public:
-    result<std::unique_ptr<os::file>> open(const std::string& path, os::access mode) override {
-        return all().open(path, mode);
-    }
-    result<std::unique_ptr<os::file>> open_or_create(const std::string& path, unsigned /*mode*/) override {
-        constexpr unsigned k_owner_only = 0600;
-        return all().open_or_create(path, k_owner_only);
-    }
-    result<bool> exists(const std::string& path) override { return all().exists(path); }
-    result<bool> has_directory(const std::string& path) override { return all().has_directory(path); }
-    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
-        return all().rename_to_new(where, from, to);
-    }
-    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
-        return all().rename_over(where, from, to);
-    }
-    result<void> remove(os::site where, const std::string& path, os::file& which) override {
-        return all().remove(where, path, which);
-    }
-    result<void> sync_directory(os::site where, const std::string& path) override {
-        return all().sync_directory(where, path);
-    }
-
-private:
-    static os::file_system& all() { return os::posix_file_system(); }
-};
-
-constinit undying<private_files> the_private_files; // heaps of static containers outlive what has a destructor
 
 class text_file_of_container final : public container_file {
 public:
@@ -144,7 +112,9 @@ heap text_file_of_container::make_heap(heap_options how) const {
         }
         remove_heap();
     }
-    return detail::open(the_private_files.value, heap_file_, how, opening::create);
+    constexpr unsigned k_owner_only = 0600;
+    how.mode = k_owner_only; // it has what the file has, which perhaps not everybody may read
+    return heap::create(heap_file_, how);
 }
 
 bool text_file_of_container::load(heap& into, const type_fingerprint& type) const {

@@ -152,7 +152,7 @@ private:
 [[nodiscard]] bool resize(heap_impl& impl, void* block, std::size_t bytes);
 
 /// Opens a heap as heap::open() and its like do, on other files than the real ones: for tests that watch or fail the operations
-/// of a heap with real containers in it, and for heaps that only their owner may read. `files` must outlive the heap.
+/// of a heap with real containers in it. `files` must outlive the heap.
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options = {},
           opening mode = opening::open_or_create);
 
