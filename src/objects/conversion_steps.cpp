@@ -69,15 +69,7 @@ private:
     [[nodiscard]] bool has_same_numbers(const type_row& was, const type_row& is) const {
         if (was.shape != shape_kind::enumeration || which_ == enumerators::same)
             return was.numbers == is.numbers && was.labels == is.labels;
-        if (which_ == enumerators::any)
-            return true;
-        for (std::size_t i = 0; i != was.labels.size(); ++i) {
-            const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
-            if (found == is.labels.end() ||
-                is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i])
-                return false;
-        }
-        return true;
+        return which_ == enumerators::any || has_all_enumerators(was, is);
     }
     // NOLINTNEXTLINE(misc-no-recursion): each pair once
     std::optional<std::string> find_in(const std::vector<type_part>& was, const std::vector<type_part>& is,
@@ -122,6 +114,16 @@ bool reaches_pointer(const type_description& schema, std::uint32_t index, std::s
 std::optional<std::string> layout_difference(const type_description& was, std::uint32_t was_row,
                                              const type_description& is, std::uint32_t is_row, enumerators which) {
     return layout_comparison(was, is, which).find(was_row, is_row, {});
+}
+
+bool has_all_enumerators(const type_row& was, const type_row& is) {
+    for (std::size_t i = 0; i != was.labels.size(); ++i) {
+        const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
+        if (found == is.labels.end() ||
+            is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i])
+            return false;
+    }
+    return true;
 }
 
 bool is_same_key(const type_description& was, std::uint32_t was_row, const type_description& is, std::uint32_t is_row) {

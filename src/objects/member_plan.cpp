@@ -1,8 +1,6 @@
 // What of an object is copied as it is: numbers that have not changed, whatever they lie in.
 #include "objects/conversion.hpp"
 
-#include <algorithm>
-
 namespace remanence::objects {
 
 using detail::shape_kind;
@@ -25,15 +23,8 @@ bool is_same_number(const type_row& was, const type_row& is) {
     case shape_kind::character:
         return was.shape == is.shape && was.size == is.size && was.size <= k_number_bytes_max;
     case shape_kind::enumeration:
-        if (is.shape != was.shape || was.size != is.size || was.size > k_number_bytes_max)
-            return false;
-        for (std::size_t i = 0; i != was.labels.size(); ++i) {
-            const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
-            if (found == is.labels.end() ||
-                is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i])
-                return false;
-        }
-        return true;
+        return was.shape == is.shape && was.size == is.size && was.size <= k_number_bytes_max &&
+               has_all_enumerators(was, is);
     default:
         return false;
     }
