@@ -245,7 +245,9 @@ void heap::append_vacant(front& of) noexcept {
 
 slab* heap::make_slab(std::uint32_t index) noexcept {
     const std::uint64_t bytes = units_of_class(index) * k_unit_bytes;
-    const pages got = take_pages(bytes, k_unit_bytes);
+    // With the lock until all units are entered: until then, whoever looks at the heap takes the pages for a large block.
+    const std::scoped_lock lock(lock_);
+    const pages got = take_pages_locked(bytes, k_unit_bytes);
     if (got.start == nullptr)
         return nullptr;
     slab* const made = header_of(got.start);
