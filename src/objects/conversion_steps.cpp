@@ -26,7 +26,7 @@ namespace {
 
 /// Of "ns::set<int>" it is "set".
 std::string_view name_of_template(std::string_view name) {
-    name = name.substr(0, name.find('<'));
+    name = without_arguments(name);
     const std::size_t qualified = name.rfind("::");
     return qualified == std::string_view::npos ? name : name.substr(qualified + 2);
 }

@@ -43,7 +43,7 @@ bool is_ordered(const type_row& container) {
 }
 
 bool has_several_of_a_key(const type_row& container) {
-    return container.name.substr(0, container.name.find('<')).find("multi") != std::string::npos;
+    return without_arguments(container.name).find("multi") != std::string::npos;
 }
 
 std::string names_of_key_functions(const types::type_description& schema, std::uint32_t index) {
@@ -56,7 +56,7 @@ std::string names_of_key_functions(const types::type_description& schema, std::u
     for (std::size_t i = first; i != first + (is_hashed ? 2 : 1) && i < is.parts.size(); ++i) {
         std::string name = schema.name_of(is.parts[i].type);
         if (name.starts_with("std::") || name.starts_with("rem::"))
-            name.resize(std::min(name.size(), name.find('<')));
+            name.resize(without_arguments(name).size());
         all.append(all.empty() ? "" : ", ").append(name);
     }
     return all;

@@ -104,6 +104,10 @@ private:
     std::string gathered_; // what rest() returns
 };
 
+/// The name of a template without its arguments: "std::vector" of "std::vector<int>". Other names as they are.
+[[nodiscard]] inline std::string_view without_arguments(std::string_view name) {
+    return name.substr(0, name.find('<'));
+}
 /// An array of characters is told as a text.
 [[nodiscard]] bool is_character_array(const types::type_description& schema, std::uint32_t row);
 /// How many elements an array has, of either kind.

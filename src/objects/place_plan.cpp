@@ -13,8 +13,6 @@ using types::type_row;
 
 namespace {
 
-std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('<')); }
-
 bool is_number(const type_row& row) {
     switch (row.shape) {
     case shape_kind::signed_number:

@@ -241,7 +241,7 @@ void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
     const auto has_other_name = [&] { // such as that of a container which may have several elements of a key
-        return was.name.substr(0, was.name.find('<')) != is.name.substr(0, is.name.find('<'));
+        return without_arguments(was.name) != without_arguments(is.name);
     };
     const bool is_keyed = category_of(was) == category::set || category_of(was) == category::map;
     if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||

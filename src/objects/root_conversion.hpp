@@ -1,0 +1,142 @@
+// Makes the objects of a root anew, or changes them where they are, with those that it points at. What is to become of which is known before
+// (row_matching, place_plan).
+//
+//  RC1  Where objects are made anew, the old ones stay as they are until all new ones are made.
+//  RC2  Pointers are followed as a dump does it (inspect/object_dump.cpp): first to learn what is pointed at; then the root is made, and those
+//       objects that lie in no other, the largest first; then each pointer gets the new address of what it led to.
+//  RC3  Nothing is freed before all pointers are written.
+#pragma once
+
+#include "base/result.hpp"
+#include "objects/conversion.hpp"
+#include "objects/place_conversion.hpp"
+#include "objects/place_plan.hpp"
+#include "objects/pointer_targets.hpp"
+#include "objects/shared_objects.hpp"
+#include "txn/heap_memory.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace remanence::objects {
+
+/// The root that is migrated, as messages name it.
+struct migrated_root {
+    std::string name;
+    std::string type; // that it is to have
+    std::string path; // of its heap
+
+    [[nodiscard]] unexpected refused(errc code, const std::string& why) const;
+};
+
+class root_conversion final : conversion::listener {
+public:
+    /// Makes an object by default in raw memory, by the name of its class.
+    using maker_table = std::map<std::string, std::function<void(void*)>>;
+
+    /// The references must outlive it. `rows` match; `memory` has the write lock.
+    root_conversion(txn::heap_memory& memory, heap_source& old_objects, object_builder& builder,
+                    const row_matching& rows, migrated_root root, maker_table makers)
+        : memory_(memory),
+          old_objects_(old_objects),
+          builder_(builder),
+          rows_(rows),
+          from_(rows.from()),
+          to_(rows.to()),
+          names_(std::move(root)),
+          makers_(std::move(makers)),
+          base_(reinterpret_cast<std::uintptr_t>(memory.base())) {}
+
+    // One of the two, once. When it fails, the heap is as far as it came. errc::type_mismatch, errc::not_supported, errc::exhausted,
+    // errc::corrupt. O(objects).
+
+    /// Makes the root object anew; returns where it is.
+    result<std::uint64_t> convert(std::uint64_t root);
+    /// Changes it where it is. Precondition: plan.is_possible().
+    result<void> change_in_place(const place_plan& plan, std::uint64_t root);
+
+    /// Frees what nobody needs then. Precondition: the directory has the new root.
+    result<void> free_garbage();
+
+private:
+    struct pointer {
+        pointee to;
+        std::uint64_t at; // of the pointer
+    };
+    struct filling {
+        const prepared_step* by;
+        std::uint64_t was, is;
+    };
+    static constexpr std::uint64_t k_not_made = 0;
+    static constexpr std::uint64_t k_is_another = 1; // it became an object of another type than pointers lead to
+
+    // Of what is made, as it is made.
+    void placed(object_place from, object_place to) override;
+    void stays(object_place part) override;
+    result<void> point(object_place from, object_place to) override;
+    result<object_place> default_of(object_builder& by, std::uint32_t row) override;
+    result<void> construct(object_builder& by, object_place to) override;
+    void fill(const prepared_step& by, std::uint64_t was, std::uint64_t is) override;
+    void made_between(const prepared_step& by, std::uint64_t at) override;
+
+    result<void> make(object_place from, object_place to);
+    result<void> make_pointees();
+    result<void> add_old_blocks();
+    result<void> write_pointers();
+    void call_functions();
+    [[nodiscard]] const std::function<void(void*)>* maker_of(const object_builder& by, std::uint32_t row) const;
+
+    result<void> change_pointees(const place_plan& plan, place_conversion& changing);
+    result<void> check_garbage();
+
+    // What pointers lead to.
+    void sort_pointees();
+    [[nodiscard]] bool is_made(const pointee& of) const { return moved_.at(of) > k_is_another; }
+    /// Whether what lies here is an object that functions make, or a part of one.
+    [[nodiscard]] bool is_by_function(std::uint64_t at) const;
+    /// What a pointer leads to lies in no object that was found. `may_be_part`: it may lie in one that has become another.
+    result<void> check_alone(lone_objects& lone, const named_pointee& of, bool may_be_part);
+    /// Only while old objects are as they were.
+    result<bool> is_part_of_object(const pointee& of);
+    /// The bytes behind a number in its block may be numbers, too; of other objects there must be none.
+    result<void> take_what_is_behind(lone_objects& lone, const named_pointee& from, object_place to);
+    /// Objects that were made anew have not lain in blocks of others, such as texts, unless they were parts of these. `blocks`: of all old
+    /// objects, sorted.
+    result<void> check_blocks(const std::vector<std::uint64_t>& blocks);
+
+    [[nodiscard]] unexpected refused(errc code, const std::string& why) const { return names_.refused(code, why); }
+    [[nodiscard]] unexpected refused(const named_pointee& to, const std::string& why) const;
+
+    txn::heap_memory& memory_;
+    heap_source& old_objects_;
+    object_builder& builder_;
+    const row_matching& rows_;
+    const types::type_description& from_;
+    const types::type_description& to_;
+    const migrated_root names_;
+    const maker_table makers_;
+    const std::uint64_t base_;
+    object_place root_ = {};
+    pointees_of_root pointed_;
+    std::vector<named_pointee>& pointees_ = pointed_.all;
+    std::unordered_map<pointee, std::uint64_t, pointee_hash>& moved_ = pointed_.places; // where it is now
+    std::vector<named_pointee> alone_;                               // made anew, and were in no other object
+    std::optional<std::unordered_set<pointee, pointee_hash>> parts_; // is_part_of_object()
+    bool is_in_place_ = false;
+    changed_places changed_;                              // in place
+    std::map<std::uint64_t, std::uint64_t> by_functions_; // where objects that functions make begin and end
+    std::vector<pointer> pointers_;
+    std::map<std::string, std::uint64_t> defaults_; // by the name of their class
+    std::vector<filling> to_fill_;
+    std::vector<std::pair<const prepared_step*, std::uint64_t>> between_;
+    std::vector<std::uint64_t> garbage_; // blocks of what nobody needs at the end
+};
+
+} // namespace remanence::objects
