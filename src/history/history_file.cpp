@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "format/history_event.hpp"
 #include "history/missing.hpp"
+#include "history/name_of_history.hpp"
 #include "history/step_loader.hpp"
 
 #include <algorithm>
@@ -19,215 +20,17 @@ using format::history_summary;
 
 namespace {
 
-constexpr std::uint64_t k_window_bytes = 1 * MiB;
 constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
 // Room is taken in pieces: each as long as all before it, but within these bounds.
 constexpr std::uint64_t k_room_bytes_min = 64 * KiB;
 constexpr std::uint64_t k_room_bytes_max = 1 * MiB;
 
-template <class T>
-std::span<const std::byte> bytes_of(const T& value) {
-    return std::as_bytes(std::span(&value, 1));
-}
-
-std::uint64_t checksum_of(history_entry entry, std::span<const std::byte> events, std::uint64_t before) {
-    entry.checksum = 0;
-    return checksum64(events, checksum64(bytes_of(entry), before));
-}
-
-std::uint64_t entry_bytes(std::uint64_t bytes_of_events) {
-    return sizeof(history_entry) + align_up(bytes_of_events, std::uint64_t{8});
-}
-
-history_header header_of(const heap_uuid& heap) {
-    history_header header{};
-    header.magic = format::k_history_magic;
-    header.format_version = format::k_history_version;
-    header.uuid = heap;
-    header.checksum = checksum64(bytes_of(header).first(offsetof(history_header, checksum)));
-    return header;
-}
-
 std::uint64_t checksum_of(const history_summary& all, const heap_uuid& heap) {
-    return checksum64(bytes_of(all).first(offsetof(history_summary, checksum)), header_of(heap).checksum);
-}
-
-/// Appends an entry, and moves `end` behind it.
-void append_entry(std::vector<std::byte>& into, const commit_name& commit, std::span<const std::byte> events,
-                  entry_end& end) {
-    history_entry entry{format::k_entry_magic, commit.version, commit.chain, events.size(), 0};
-    entry.checksum = checksum_of(entry, events, end.checksum);
-    const auto head = bytes_of(entry);
-    into.insert(into.end(), head.begin(), head.end());
-    into.insert(into.end(), events.begin(), events.end());
-    into.resize(align_up(into.size(), std::size_t{8}));
-    end = {commit, end.offset + entry_bytes(events.size()), entry.checksum};
-}
-
-/// Reads a file from its beginning on, through a window.
-class window {
-public:
-    window(os::file& file, std::uint64_t file_bytes) : file_(file), file_bytes_(file_bytes) {}
-    /// Nothing: the file ends before. Valid until the next call.
-    result<std::optional<std::span<const std::byte>>> bytes_at(std::uint64_t offset, std::uint64_t bytes) {
-        using found = std::optional<std::span<const std::byte>>;
-        if (offset > file_bytes_ || bytes > file_bytes_ - offset)
-            return found();
-        if (offset < begin_ || offset + bytes > begin_ + read_.size()) {
-            const std::uint64_t length = std::min(std::max(bytes, k_window_bytes), file_bytes_ - offset);
-            read_.resize(static_cast<std::size_t>(length));
-            begin_ = offset;
-            if (auto done = file_.read(offset, read_); !done) {
-                read_.clear();
-                return done.error();
-            }
-        }
-        return found(std::span<const std::byte>(read_).subspan(static_cast<std::size_t>(offset - begin_),
-                                                               static_cast<std::size_t>(bytes)));
-    }
-
-private:
-    os::file& file_;
-    const std::uint64_t file_bytes_;
-    std::uint64_t begin_ = 0;
-    std::vector<std::byte> read_;
-};
-
-/// A symbolic link that leads nowhere takes a name, too.
-result<bool> is_name_taken(os::file_system& files, const std::string& path) {
-    auto is_there = files.exists(path);
-    if (!is_there && is_there.why().code == errc::not_found)
-        return true;
-    return is_there;
-}
-
-/// What is called so may be somebody's. It takes the place of what was set aside before, or, if it cannot, the next free name.
-result<void> set_aside(os::file_system& files, const std::string& path, const std::string& unfit) {
-    std::string to = unfit;
-    for (std::uint64_t next = 2;; ++next) {
-        auto moved = files.rename_over("history: set aside unfit file", path, to);
-        if (moved)
-            return {};
-        auto is_taken = is_name_taken(files, to); // by a directory, perhaps, which no file replaces
-        if (!is_taken || !*is_taken)
-            return moved.error();
-        to = unfit + "-" + std::to_string(next);
-    }
-}
-
-result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, bool is_first, const entry_visitor& f) {
-    for (;; is_first = false) {
-        auto found = all.bytes_at(end.offset, sizeof(history_entry));
-        if (!found)
-            return found.error();
-        if (!*found)
-            return {};
-        history_entry entry{};
-        std::memcpy(&entry, (*found)->data(), sizeof entry);
-        const bool follows =
-            is_first || entry.version == end.commit.version + 1 ||
-            (entry.version == end.commit.version && entry.chain == end.commit.chain); // of the first one, in parts
-        if (entry.magic != format::k_entry_magic || !follows || entry.bytes > file_bytes)
-            return {};
-        auto events = all.bytes_at(end.offset + sizeof entry, align_up(entry.bytes, std::uint64_t{8}));
-        if (!events)
-            return events.error();
-        if (!*events)
-            return {};
-        const auto sound = (*events)->first(static_cast<std::size_t>(entry.bytes));
-        if (entry.checksum != checksum_of(entry, sound, end.checksum))
-            return {};
-        end = {{entry.version, entry.chain}, end.offset + entry_bytes(entry.bytes), entry.checksum};
-        if (f(end, sound) == reading::is_done)
-            return {};
-    }
+    return checksum64(std::as_bytes(std::span(&all, 1)).first(offsetof(history_summary, checksum)),
+                      header_of(heap).checksum);
 }
 
 } // namespace
-
-result<found_file> find_file(os::file_system& files, const std::string& path, os::access mode) {
-    auto is_taken = is_name_taken(files, path);
-    if (!is_taken)
-        return is_taken.error();
-    if (!*is_taken)
-        return found_file{false, nullptr};
-    auto file = files.open(path, mode);
-    if (file)
-        return found_file{true, std::move(*file)};
-    const errc code = file.why().code; // not found: a link that leads nowhere, or removed just now
-    return code == errc::not_a_heap || code == errc::not_found ? found_file{true, nullptr}
-                                                               : result<found_file>(file.error());
-}
-
-result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f) {
-    auto size = file.size();
-    if (!size)
-        return size.error();
-    window all(file, *size);
-    auto head = all.bytes_at(0, sizeof(history_header));
-    if (!head)
-        return head.error();
-    const history_header expected = header_of(heap);
-    if (!*head || std::memcmp((*head)->data(), &expected, sizeof expected) != 0)
-        return false;
-    REM_TRY(read_entries(all, *size, {{}, format::k_history_header_bytes, expected.checksum}, true, f));
-    return true;
-}
-
-result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f) {
-    auto size = file.size();
-    if (!size)
-        return size.error();
-    window all(file, *size);
-    return read_entries(all, *size, from, false, f);
-}
-
-// The file (H5) may have more than the log has, or commits in place of which the heap has others since. What it has from the checkpoint
-// on is written again: a sync of it may have failed (I5).
-result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
-                         const commit_name& checkpoint, std::span<const logged_events> commits) {
-    if (commits.empty())
-        return {};
-    auto at_name = find_file(files, path, os::access::read_write);
-    if (!at_name)
-        return at_name.error();
-    const std::unique_ptr<os::file>& file = at_name->file;
-    if (!file)
-        return {}; // no steps are worth a commit
-    std::optional<entry_end> kept;
-    auto found = for_each_entry(*file, heap, [&](const entry_end& each, auto) {
-        const std::uint64_t version = each.commit.version;
-        const bool is_logged = version > checkpoint.version && version - checkpoint.version <= commits.size();
-        if (kept && kept->commit != each.commit)
-            return reading::is_done;
-        if (each.commit == (is_logged ? commits[version - checkpoint.version - 1].commit : checkpoint))
-            kept = each;
-        return reading::goes_on;
-    });
-    if (!found)
-        return found.error();
-    if (!kept)
-        return {};
-    commits = commits.subspan(static_cast<std::size_t>(kept->commit.version - checkpoint.version));
-    if (!std::ranges::all_of(commits, [](const auto& each) { return each.events.has_value(); }))
-        return {};
-    entry_end end = *kept;
-    std::uint64_t at = end.offset;
-    std::vector<std::byte> entries;
-    const auto write = [&]() -> result<void> {
-        REM_TRY(file->write("history: entries of recovered commits", at, entries));
-        at = end.offset;
-        entries.clear();
-        return {};
-    };
-    for (const logged_events& each : commits) {
-        append_entry(entries, each.commit, *each.events, end);
-        if (entries.size() >= k_pending_bytes_max)
-            REM_TRY(write());
-    }
-    REM_TRY(write());
-    return file->sync("history: sync entries of recovered commits"); // what was there, too
-}
 
 result<std::optional<step_tree>> history_file::load(const commit_name& last, const std::optional<limits>& most,
                                                     std::uint64_t heap_bytes, std::string& why) {
@@ -405,7 +208,7 @@ result<std::unique_ptr<os::file>> history_file::open_new(const std::string& buil
 // What an interrupted one left behind its end does not count (H5).
 result<void> history_file::fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const {
     const history_header header = header_of(heap_);
-    REM_TRY(file.write("history: header", 0, bytes_of(header)));
+    REM_TRY(file.write("history: header", 0, std::as_bytes(std::span(&header, 1))));
     end = {{}, format::k_history_header_bytes, header.checksum};
     result<void> written;
     std::vector<std::byte> entry;
@@ -568,7 +371,7 @@ result<void> history_file::end_with(const summary& all) {
                            rewritten_at_,
                            0};
     ending.checksum = checksum_of(ending, heap_);
-    return file_->write("history: summary", end_.offset, bytes_of(ending));
+    return file_->write("history: summary", end_.offset, std::as_bytes(std::span(&ending, 1)));
 }
 
 } // namespace remanence::history

@@ -1,14 +1,13 @@
-// The file NAME-history: the steps that there were when it was begun, then the events of each commit since. What is read is input
-// (I7): each entry has a checksum, seeded with that of the one before.
+// The file NAME-history while its heap is open: loaded, begun, appended to, and made anew when it has grown.
 //
 // H5, H6, H8: README.md.
 #pragma once
 
 #include "base/result.hpp"
+#include "history/history_entries.hpp"
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,53 +15,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::history {
 
 class step_loader;
-
-using heap_uuid = std::array<std::uint8_t, 16>;
-
-/// A commit, by its version and the checksum of its record.
-struct commit_name {
-    std::uint64_t version;
-    std::uint64_t chain;
-    friend bool operator==(const commit_name&, const commit_name&) = default;
-};
-
-/// Where in the file an entry ends, and what the next one builds on.
-struct entry_end {
-    commit_name commit{};
-    std::uint64_t offset = 0;
-    std::uint64_t checksum = 0;
-};
-
-struct found_file {
-    bool is_taken;                  // the name
-    std::unique_ptr<os::file> file; // null: nothing is there, or no file
-};
-/// What has this name. Fails when it is a file that cannot be opened.
-result<found_file> find_file(os::file_system& files, const std::string& path, os::access mode);
-
-enum class reading { goes_on, is_done };
-/// Calls `f` with each sound entry, in order, while it says so. Returns whether this is a history file of the heap, and all that is read
-/// until it ends, or is not sound any more, is told. errc::io; throws std::bad_alloc.
-using entry_visitor = std::function<reading(const entry_end&, std::span<const std::byte> events)>;
-result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f);
-/// The same of those behind a sound entry, which ends there.
-result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f);
-
-/// What the redo log has of a commit.
-struct logged_events {
-    commit_name commit;
-    std::optional<std::span<const std::byte>> events; // none: its program kept no history
-};
-
-/// For recovery, before it empties the log: brings the events of these commits to the history file beside the heap, if there is one
-/// and they follow what it has; durable once this returns (H6). What is no file is left alone. `checkpoint`: the commit before them. Repeated, it does the same again.
-result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
-                         const commit_name& checkpoint, std::span<const logged_events> commits);
 
 /// The file while its heap is open.
 class history_file {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "history/history_file.hpp"
+#include "history/history_entries.hpp"
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
 

@@ -1,6 +1,6 @@
 // What the log has of a history that is kept over sessions. In a file of its own, so that programs which have no history do not have it.
 
-#include "history/history_file.hpp"
+#include "history/logged_events.hpp"
 #include "log/record.hpp"
 #include "recover/recovery.hpp"
 #include "store/heap_creation.hpp"

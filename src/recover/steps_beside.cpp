@@ -1,6 +1,7 @@
 #include "recover/steps_beside.hpp"
 
 #include "history/missing.hpp"
+#include "history/name_of_history.hpp"
 #include "history/step_loader.hpp"
 #include "log/record.hpp"
 #include "os/overlay_files.hpp"

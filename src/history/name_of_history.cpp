@@ -1,0 +1,42 @@
+#include "history/name_of_history.hpp"
+
+#include <cstdint>
+#include <utility>
+
+namespace remanence::history {
+
+result<found_file> find_file(os::file_system& files, const std::string& path, os::access mode) {
+    auto is_taken = is_name_taken(files, path);
+    if (!is_taken)
+        return is_taken.error();
+    if (!*is_taken)
+        return found_file{false, nullptr};
+    auto file = files.open(path, mode);
+    if (file)
+        return found_file{true, std::move(*file)};
+    const errc code = file.why().code; // not found: a link that leads nowhere, or removed just now
+    return code == errc::not_a_heap || code == errc::not_found ? found_file{true, nullptr}
+                                                               : result<found_file>(file.error());
+}
+
+result<bool> is_name_taken(os::file_system& files, const std::string& path) {
+    auto is_there = files.exists(path);
+    if (!is_there && is_there.why().code == errc::not_found)
+        return true;
+    return is_there;
+}
+
+result<void> set_aside(os::file_system& files, const std::string& path, const std::string& unfit) {
+    std::string to = unfit;
+    for (std::uint64_t next = 2;; ++next) {
+        auto moved = files.rename_over("history: set aside unfit file", path, to);
+        if (moved)
+            return {};
+        auto is_taken = is_name_taken(files, to); // by a directory, perhaps, which no file replaces
+        if (!is_taken || !*is_taken)
+            return moved.error();
+        to = unfit + "-" + std::to_string(next);
+    }
+}
+
+} // namespace remanence::history
