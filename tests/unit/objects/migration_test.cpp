@@ -1,9 +1,4 @@
-#include "support/temp_dir.hpp"
-
-#include <remanence/migrate.hpp>
-#include <remanence/remanence.hpp>
-
-#include <gtest/gtest.h>
+#include "support/migration_fixture.hpp"
 
 #include <array>
 #include <atomic>
@@ -146,30 +141,8 @@ namespace {
 
 using namespace changes;
 
-class migration : public testing::Test {
+class migration : public test::migrated_heap {
 protected:
-    test::temp_dir directory_ = test::temp_dir::in_memory();
-    heap heap_ = heap::create(directory_ / "h");
-
-    void reopen() {
-        heap_.close();
-        heap_ = heap::open_existing(directory_ / "h");
-    }
-    template <class T>
-    std::string refused(std::string_view name, errc code, const migration_options& how = {}) {
-        const auto version = heap_.version();
-        const auto allocated = heap_.stats().allocated_bytes;
-        try {
-            (void)migrate<T>(heap_, name, how);
-        } catch (const error& stop) {
-            EXPECT_EQ(stop.reason(), code) << stop.what();
-            EXPECT_EQ(heap_.version(), version);
-            EXPECT_EQ(heap_.stats().allocated_bytes, allocated);
-            EXPECT_TRUE(heap_.verify().clean());
-            return stop.what();
-        }
-        return "migrated";
-    }
     static std::string all(const migration_report& report) {
         std::string text;
         for (const migration_change& each : report.changes)

@@ -1,12 +1,7 @@
 // Containers whose order, or whose places, functions of the program make: what migration keeps of them, and what it refuses.
 #include "objects/conversion.hpp"
 #include "objects/conversion_steps.hpp"
-#include "support/temp_dir.hpp"
-
-#include <remanence/migrate.hpp>
-#include <remanence/remanence.hpp>
-
-#include <gtest/gtest.h>
+#include "support/migration_fixture.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -125,11 +120,8 @@ using namespace own_order;
 
 constexpr std::string_view k_own_order = "whose order a function of the program's makes";
 
-class order_of_the_program : public testing::Test {
+class order_of_the_program : public test::migrated_heap {
 protected:
-    test::temp_dir directory_ = test::temp_dir::in_memory();
-    heap heap_ = heap::create(directory_ / "h");
-
     template <class Old, class New>
     void expect_refused(const Old& old, std::string_view why = k_own_order) {
         heap_.write([&] { heap_.root<Old>("root") = old; });
@@ -139,13 +131,8 @@ protected:
         for (const migration_change& each : said.changes)
             is_listed = is_listed || (!each.is_automatic && each.what.find(why) != std::string::npos);
         EXPECT_TRUE(is_listed) << detail::fingerprint_of<New>().name;
-        try {
-            (void)migrate<New>(heap_, "root");
-            ADD_FAILURE() << "migrated to " << detail::fingerprint_of<New>().name;
-        } catch (const error& stop) {
-            EXPECT_EQ(stop.reason(), errc::type_mismatch);
-            EXPECT_NE(std::string_view(stop.what()).find(why), std::string_view::npos) << stop.what();
-        }
+        const std::string refusal = refused<New>("root", errc::type_mismatch);
+        EXPECT_NE(refusal.find(why), std::string::npos) << detail::fingerprint_of<New>().name << ": " << refusal;
         EXPECT_EQ(heap_.root<Old>("root"), old);
         heap_.remove_root<Old>("root");
     }

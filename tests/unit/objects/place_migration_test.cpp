@@ -1,10 +1,5 @@
 // Migration of objects that keep their sizes: they are changed where they are.
-#include "support/temp_dir.hpp"
-
-#include <remanence/migrate.hpp>
-#include <remanence/remanence.hpp>
-
-#include <gtest/gtest.h>
+#include "support/migration_fixture.hpp"
 
 #include <array>
 #include <cstdint>
@@ -177,11 +172,8 @@ namespace {
 
 using namespace in_place;
 
-class migration_in_place : public testing::Test {
+class migration_in_place : public test::migrated_heap {
 protected:
-    test::temp_dir directory_ = test::temp_dir::in_memory();
-    heap heap_ = heap::create(directory_ / "h");
-
     /// Says what a dry run says, and what it needs.
     template <class T>
     migration_report migrate_root(bool is_in_place, const migration_options& how = {}) {
@@ -197,8 +189,7 @@ protected:
         EXPECT_EQ(report.is_in_place, is_in_place);
         EXPECT_EQ(heap_.version(), version + 1);
         EXPECT_TRUE(heap_.check_pointers().clean());
-        heap_.close();
-        heap_ = heap::open_existing(directory_ / "h");
+        reopen();
         (void)heap_.find_root<T>("root");
         const verify_report found = heap_.verify();
         EXPECT_TRUE(found.clean()) << found.problems.front().what;

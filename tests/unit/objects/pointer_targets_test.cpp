@@ -1,10 +1,5 @@
 // Migration of pointers that lead to no whole object which follows: they are refused, and the heap is as before.
-#include "support/temp_dir.hpp"
-
-#include <remanence/migrate.hpp>
-#include <remanence/remanence.hpp>
-
-#include <gtest/gtest.h>
+#include "support/migration_fixture.hpp"
 
 #include <string>
 #include <utility>
@@ -144,27 +139,13 @@ namespace {
 
 using namespace pointing;
 
-class pointer_targets : public testing::Test {
+class pointer_targets : public test::migrated_heap {
 protected:
-    test::temp_dir directory_ = test::temp_dir::in_memory();
-    heap heap_ = heap::create(directory_ / "h");
-
     /// Of a migration that leaves the root as it is.
     template <class Old, class New>
     std::string refused(const migration_options& how = {}) {
-        const auto version = heap_.version();
-        const auto allocated = heap_.stats().allocated_bytes;
-        std::string why = "it was migrated";
-        try {
-            (void)migrate<New>(heap_, "root", how);
-        } catch (const error& stop) {
-            EXPECT_EQ(stop.code(), errc::type_mismatch);
-            why = stop.what();
-        }
-        EXPECT_EQ(heap_.version(), version);
-        EXPECT_EQ(heap_.stats().allocated_bytes, allocated);
+        std::string why = migrated_heap::refused<New>("root", errc::type_mismatch, how);
         EXPECT_NE(heap_.find_root<Old>("root"), nullptr);
-        EXPECT_TRUE(heap_.verify().clean());
         EXPECT_NE(why.find(".migrate<Old, New>"), std::string::npos) << why;
         return why;
     }
