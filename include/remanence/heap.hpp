@@ -550,7 +550,7 @@ public:
     /// used again. Commit tickets that wait get their answer.
     /// Nobody may use the heap meanwhile, as with close(). errc::section_open while a section is open or a commit of another
     /// thread waits for the device; errc::invalid_argument with sharing::processes, or when the heap is not where it was created;
-    /// errc::unlinked when its file is no longer at path(); what sync() throws but errc::poisoned: nothing was done then. After any other error, which are those of open_existing(), the heap is
+    /// errc::unlinked when its file is no longer at path(), errc::no_step when it is an old version that was dropped; what sync() throws but errc::poisoned: nothing was done then. After any other error, which are those of open_existing(), the heap is
     /// closed. Complexity: as opening.
     void rebuild() { rebuild(detail::k_abi); }
     /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted; when there are
@@ -757,8 +757,8 @@ public:
     /// above. Of a history that is kept over sessions this is a durable commit, and throws what commit() does.
     void forget_history();
     /// Returns why a history that is to be kept over sessions (history_options::kept_over_sessions) has no steps of earlier ones, in a
-    /// sentence: there was no file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, and a
-    /// checkpoint has made it anew with all steps. Empty when it goes on. In a read section.
+    /// sentence: there was no file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, or
+    /// could not follow its new name, and all steps are in a new one. Empty when it goes on. In a read section.
     [[nodiscard]] std::string why_history_is_new() const;
     /// Runs a procedure of heap_options::procedures in a write section of its own, which is a step of the history with its name. Where the
     /// bytes that it changes would be more, the step holds the call: its name and parameters. undo() then calls the inverse, and redo() the

@@ -507,8 +507,8 @@ rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_st
 rem_status rem_history_forget(rem_heap* heap);
 /*
  * Why a history that is kept over sessions has no steps of earlier ones, in a sentence that lives until the heap is closed: there was no
- * file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, and a checkpoint has made it anew
- * with all steps. "": it goes on, or nobody asked.
+ * file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, or could not follow its new name,
+ * and all steps are in a new one. "": it goes on, or nobody asked.
  */
 const char* rem_why_history_is_new(const rem_heap* heap);
 /*

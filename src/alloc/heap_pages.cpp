@@ -83,9 +83,8 @@ void heap_pages::forget_damage() {
 unexpected heap_pages::failure() const {
     if (damage_) {
         return fail(errc::corrupt,
-                    std::string("allocator: ") + damage_->what +
-                        "; roll back, or close the heap and let heap::verify() look at it",
-                    {}, 0, damage_->offset);
+                    std::string("allocator: ") + damage_->what + "; roll back, or close the heap and verify it", {}, 0,
+                    damage_->offset);
     }
     if (why_)
         return unexpected(why_->why());

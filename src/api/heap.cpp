@@ -89,10 +89,10 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
     if (options.access == sharing::processes && !options.history.kept_over_sessions)
         refuse(path, errc::invalid_argument,
                "the history of a heap that processes share lies in its files, since all of them undo and redo the same "
-               "steps. Set history_options::kept_over_sessions.");
+               "steps. Set kept_over_sessions of its history.");
     if (options.read_only)
         refuse(path, errc::invalid_argument,
-               "options.history has no meaning for a heap that is opened read-only, where nothing is committed.");
+               "a history has no meaning for a heap that is opened read-only, where nothing is committed.");
     history::limits most{options.history.bytes_max, options.history.steps_max, history::when_full::oldest_go};
     if (options.history.then == history_options::when_full::refuse)
         most.then = history::when_full::refuse;

@@ -24,13 +24,14 @@ inline heap_impl* with_history(heap_impl* impl) {
         raise(errc::invalid_argument,
               impl->origin.path.string() +
                   " is open read-only, where no history goes on. Compare versions and branch them off without opening "
-                  "the heap: inspect::diff() and inspect::branch(), or rem diff and rem branch. To go back, open it "
-                  "for writing, with heap_options::history.",
+                  "the heap: by rem diff and rem branch, or by remanence/look_back.hpp. To go back, open it for "
+                  "writing, with a history.",
               impl->origin.path.string());
     if (!impl->engine().has_history())
         raise(errc::invalid_argument,
               impl->origin.path.string() +
-                  " was opened without a history. Set heap_options::history when it is opened.",
+                  " was opened without a history. Open it with one: by heap_options::history, or by "
+                  "rem_open_with_history() of C.",
               impl->origin.path.string());
     return impl;
 }

@@ -43,7 +43,9 @@ const procedure* find_procedure(const heap_impl& heap, std::string_view name) {
 result<void> unknown_procedure(const heap_impl& heap, const std::string& what, std::string_view name) {
     return fail(errc::no_procedure,
                 what + " the procedure \"" + std::string(name) + "\" is not known to this program, which has " +
-                    heap.origin.path.string() + " open. Add it to heap_options::procedures.",
+                    heap.origin.path.string() +
+                    " open. Open the heap with it: by heap_options::procedures, or by "
+                    "rem_open_with_procedures() of C.",
                 heap.origin.path.string());
 }
 

@@ -3,6 +3,7 @@
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
+#include "api/version_opening.hpp"
 
 #include <utility>
 
@@ -31,6 +32,8 @@ void heap::rebuild(std::string_view abi) {
             path + " cannot be rebuilt: another file has its name, or none. Give the heap's file its name again.",
             path);
     const heap_options options = impl->options;
+    if (options.version || !options.kept_version.empty()) // which somebody may have dropped meanwhile
+        detail::check(detail::find_version(*origin.files, detail::real_path(origin.path).string(), options));
     detail::heap_impl::drop(impl_);
     *this = heap(*origin.files, origin.path, options, detail::opening::open_existing, abi);
 }

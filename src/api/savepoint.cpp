@@ -8,11 +8,10 @@ namespace remanence {
 savepoint heap::savepoint() {
     detail::heap_impl* const impl = detail::checked(impl_);
     if (impl->sections.write_depth() == 0) {
-        detail::raise(
-            errc::outside_section,
-            "a savepoint of " + impl->origin.path.string() +
-                " was asked for outside of write sections. Make it in write(), or between lock() and unlock().",
-            impl->origin.path.string());
+        detail::raise(errc::outside_section,
+                      "a savepoint of " + impl->origin.path.string() +
+                          " was asked for outside of write sections. Make it in a write section.",
+                      impl->origin.path.string());
     }
     return remanence::savepoint(impl);
 }

@@ -41,6 +41,23 @@ result<void> refuse_more_than_memory(os::file_system& files, store::image& image
                 path);
 }
 
+struct found_version {
+    std::uint64_t number;
+    history::delta way; // there from the last commit
+};
+
+result<found_version> find(os::file_system& files, inspect::inspection& now, history::step_tree& steps,
+                           const inspect::version_or_name& asked, const std::string& path) {
+    auto state = inspect::state_of(steps, asked, path);
+    if (!state)
+        return state.error();
+    auto way = steps.whole_way_to(*state, path);
+    if (!way)
+        return way.error();
+    REM_TRY(refuse_more_than_memory(files, now.store().image(), path));
+    return found_version{*state, std::move(*way)};
+}
+
 result<std::shared_ptr<const txn::detached_version>> detach(os::file_system& files, const std::string& path,
                                                             const inspect::version_or_name& asked) {
     auto in_memory = os::memory_files::create(path);
@@ -54,16 +71,12 @@ result<std::shared_ptr<const txn::detached_version>> detach(os::file_system& fil
     found->files = std::move(*in_memory);
     REM_TRY(inspect::look_at_steps(files, path, {},
                                    [&](inspect::inspection& now, history::step_tree& steps) -> result<void> {
-                                       auto state = inspect::state_of(steps, asked, path);
-                                       if (!state)
-                                           return state.error();
-                                       auto way = steps.whole_way_to(*state, path);
-                                       if (!way)
-                                           return way.error();
-                                       REM_TRY(refuse_more_than_memory(files, now.store().image(), path));
+                                       auto version = find(files, now, steps, asked, path);
+                                       if (!version)
+                                           return version.error();
                                        REM_TRY(copy.update(now.store(), {}));
-                                       found->version = *state;
-                                       found->way = std::move(*way);
+                                       found->version = version->number;
+                                       found->way = std::move(version->way);
                                        return {};
                                    }));
     REM_TRY(copy.finish());
@@ -82,6 +95,16 @@ result<std::unique_ptr<txn::engine>> open_detached_version(os::file_system& file
         return detached.error();
     options.version = *detached;
     return txn::engine::open(*(*detached)->files, path, txn::open_mode::open_existing, options, abi);
+}
+
+result<void> find_version(os::file_system& files, const std::string& path, const heap_options& options) {
+    const auto asked =
+        options.version ? inspect::version_or_name(*options.version) : inspect::version_or_name(options.kept_version);
+    return inspect::look_at_steps(files, path, {},
+                                  [&](inspect::inspection& now, history::step_tree& steps) -> result<void> {
+                                      auto found = find(files, now, steps, asked, path);
+                                      return found ? result<void>() : found.error();
+                                  });
 }
 
 } // namespace remanence::detail

@@ -10,6 +10,8 @@
 #include "txn/engine.hpp"
 #include "txn/engine_options.hpp"
 
+#include <remanence/heap.hpp>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,5 +25,7 @@ namespace remanence::detail {
                                                                          const std::string& path,
                                                                          txn::engine_options options,
                                                                          std::string_view abi);
+/// Whether it would find the version that the options name: fails as it does, and opens nothing. errc::no_step: it is not there any more.
+[[gnu::weak]] result<void> find_version(os::file_system& files, const std::string& path, const heap_options& options);
 
 } // namespace remanence::detail

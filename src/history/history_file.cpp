@@ -343,8 +343,12 @@ void history_file::follow(const std::string& path) {
         bool follows = is_there && *is_there;
         if (!follows && files_.rename_to_new("history: rename after heap", path_, path))
             follows = static_cast<bool>(files_.sync_directory("history: sync directory of renamed history", path));
-        if (!follows)
+        if (!follows) {
+            what_happened_ = "The heap was renamed while it was open, and " + path_ +
+                             " could not follow it: it was removed, or " + path +
+                             " is the name of another file. All steps go on in a new file of that name.";
             file_.reset();
+        }
     }
     is_in_the_way_ = !has_begun();
     path_ = path;

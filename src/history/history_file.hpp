@@ -84,7 +84,7 @@ public:
     result<void> sync() { return synced_->sync("history: sync entries"); }
     /// Cuts off what was reserved, and writes what the steps are in all. Between write_all() and sync().
     result<void> end_with(const summary& all);
-    /// The heap has another name now, and the file follows it.
+    /// The heap has another name now, and the file follows it. If it cannot, it has to begin there, and what_happened() says so.
     void follow(const std::string& path);
 
 private:

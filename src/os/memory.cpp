@@ -58,7 +58,7 @@ unexpected mapping_failure(int code, const char* operation, const void* where, s
                 std::string(operation) + " " + std::to_string(bytes) + " bytes at " +
                     hexadecimal(reinterpret_cast<std::uint64_t>(where)) + ": " + std::strerror(code) +
                     ". Check the limits on address space (ulimit -v) and mappings (vm.max_map_count), or "
-                    "reserve less (heap_options::reserve_bytes).",
+                    "reserve less (reserve_bytes).",
                 {}, code);
 }
 
@@ -116,10 +116,9 @@ result<reservation> reservation::at(std::uint64_t base, std::uint64_t bytes) {
 
 result<reservation> reservation::at_random(std::uint64_t bytes) {
     if (k_elsewhere_begin - k_bases_begin < bytes) {
-        return fail(errc::invalid_argument,
-                    "reserve_bytes (" + std::to_string(bytes) +
-                        ") is larger than the range for heaps. "
-                        "Reserve less, or name an address where so much is free (heap_options::base).");
+        return fail(errc::invalid_argument, "reserve_bytes (" + std::to_string(bytes) +
+                                                ") is larger than the range for heaps. "
+                                                "Reserve less, or name an address where so much is free (base).");
     }
     auto taken = try_to_reserve_within(k_bases_begin, k_elsewhere_begin, bytes, k_random_tries);
     if (!taken)

@@ -102,12 +102,13 @@ result<void> coordination_file::check_protocol(os::access how) const {
     if (how == os::access::read_only || has_history == keeps_history_)
         return {};
     return fail(errc::invalid_argument,
-                has_history ? "the processes that share " + heap_path_ +
-                                  " keep its history, and all that write to it must. Open it with "
-                                  "history_options::kept_over_sessions and a limit, or read-only."
-                            : "the processes that share " + heap_path_ +
-                                  " keep no history. Open it without heap_options::history, or close it in all of "
-                                  "them first.",
+                has_history
+                    ? "the processes that share " + heap_path_ +
+                          " keep its history, and all that write to it must. Open it with "
+                          "a history that is kept over sessions (kept_over_sessions) and has a limit, or read-only."
+                    : "the processes that share " + heap_path_ +
+                          " keep no history. Open it without one, or close it in all of "
+                          "them first.",
                 heap_path_);
 }
 

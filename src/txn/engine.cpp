@@ -661,7 +661,7 @@ result<void> engine::refuse_stray_changes() {
         errc::outside_section,
         "memory of " + heap_.store->path() +
             ", which several processes share, was changed outside any write section. The changes are undone. Make "
-            "them within heap::write(), or between lock() and commit().",
+            "them in a write section.",
         heap_.store->path());
 }
 

@@ -123,13 +123,14 @@ result<void> heap_history::add_moved(const change::change_set& changes, history:
 unexpected heap_history::full(const history::delta& before) const {
     const history::limits& most = steps_.most();
     std::string why = is_too_large(before) ? "it would keep more than the " + std::to_string(most.bytes_max) +
-                                                 " bytes of history_options::bytes_max"
+                                                 " bytes that the history may have"
                                            : "it is full";
-    return fail(errc::history_full,
-                "the history of " + path_ + " has no room for this commit: " + why +
-                    ". Make room with heap::forget_history(), or open the heap with larger limits, or with another "
-                    "history_options::then.",
-                path_);
+    return fail(
+        errc::history_full,
+        "the history of " + path_ + " has no room for this commit: " + why +
+            ". Forget the history to make room, or open the heap with larger limits, or so that the oldest steps "
+            "go.",
+        path_);
 }
 
 void heap_history::discard_staged() noexcept { steps_.discard_staged(); }
@@ -146,7 +147,7 @@ result<void> heap_history::check_may_go() const {
         return fail(errc::no_step,
                     "the history of " + path_ +
                         " has ended, since it came to its limits: no step can be undone or redone. Open the heap again "
-                        "to begin another one, with larger limits or another history_options::then.",
+                        "to begin another one, with larger limits, or so that the oldest steps go.",
                     path_);
     return {};
 }
@@ -230,7 +231,7 @@ result<void> heap_history::check_calls(bool can_be_made) const {
                         "\", and the heap was opened " +
                         (is_shared_ ? "to be shared, which makes no calls. Open it in one process alone, with those"
                                     : "without procedures. Open it with those") +
-                        " that were called, in heap_options::procedures.",
+                        " that were called.",
                     path_);
     if (!steps_.has_kept() || is_way_one_call())
         return {};
@@ -492,8 +493,8 @@ result<void> engine::begin_way(const std::function<result<std::uint64_t>()>& fin
     if (*changed)
         return fail(errc::uncommitted,
                     "memory of " + path() +
-                        " holds changes that are not committed, so no step can be undone or redone. Call commit() or "
-                        "rollback() first.",
+                        " holds changes that are not committed, so no step can be undone or redone. Commit, or "
+                        "roll back, first.",
                     path());
     history_->begin_way(*state);
     return history_->check_calls(run_procedure_ != nullptr && !is_shared());

@@ -59,7 +59,7 @@ result<void> place_log(os::file_system& files, store::heap_file& store, const en
     return fail(errc::not_found,
                 "the redo log of " + store.path() + " belongs into " + directory +
                     ", which is not there. Mount its device; or, since the heap was closed and has all its commits, "
-                    "open it with another heap_options::log_directory (empty: the log lies beside the heap).",
+                    "open it with another log_directory (empty: the log lies beside the heap).",
                 directory);
 }
 
@@ -223,7 +223,7 @@ result<void> check_is_still_at(os::file& file, const std::string& path) {
 unexpected lacks_sharing(const std::string& path) {
     return fail(errc::not_supported,
                 "cannot open " + path +
-                    " to be shared: this program has that part of the library not linked in. Open it by heap::open().",
+                    " to be shared: this program has that part of the library not linked in. Open it for one process.",
                 path);
 }
 
@@ -239,12 +239,11 @@ result<file_and_place> join(os::file_system& files, const std::string& path, con
     REM_TRY(check_is_ours(*heap.store, options, abi));
     REM_TRY(shared.others->check_identity(identity_of(*heap.store)));
     if (options.log_directory && *options.log_directory != heap.store->where_log_lies().directory())
-        return fail(
-            errc::invalid_argument,
-            "other processes have " + path +
-                " open, whose redo log stays where it is meanwhile. Name no heap_options::log_directory, or the "
-                "one that they have.",
-            path);
+        return fail(errc::invalid_argument,
+                    "other processes have " + path +
+                        " open, whose redo log stays where it is meanwhile. Name no log_directory, or the "
+                        "one that they have.",
+                    path);
     heap.store->unused().keep_length(true);
     REM_TRY(reserve(heap, options));
     heap.shared = std::move(shared);

@@ -92,8 +92,8 @@ result<void> refuse_unannounced(txn::heap_memory& memory, const change::change_s
                 "cannot commit " + memory.path() + ": a change that was not announced " +
                     place_of(memory, blocks, *found.first()) +
                     ". It was made in the declared section that ends here, or before it and never committed." + others +
-                    " Nothing was written. Call heap::touch() before each such change, or write() without "
-                    "rem::declared; and commit what was changed outside sections before a declared one begins.",
+                    " Nothing was written. Announce each such change before it is made, by touch(), or write without "
+                    "declaring; and commit what was changed outside sections before a declared one begins.",
                 memory.path());
 }
 

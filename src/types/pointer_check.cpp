@@ -122,12 +122,11 @@ std::string advice_for(const std::string& target) {
         return "Copy the object into this heap, or keep both in one heap.";
     if (target.find("stack") != std::string::npos && target.find("malloc") == std::string::npos) {
         return "A container whose nodes lie in the heap must lie there itself: make it a root, a member of one, or "
-               "by heap.make(); and store no "
-               "pointers to local variables.";
+               "allocate it by heap.make(), in C by rem_alloc(); and store no pointers to local variables.";
     }
     return "Use the containers and the string of namespace remanence inside the heap, not those of std with their "
            "own allocator, and make what is "
-           "pointed to by heap.make().";
+           "pointed to by heap.make(), in C by rem_alloc().";
 }
 
 class checker {

@@ -129,6 +129,8 @@ protected:
             heap h = heap::open(path_, reading(std::to_string(i)));
             expect_as_written(h, i);
             EXPECT_TRUE(h.verify().clean());
+            h.rebuild();
+            expect_as_written(h, i);
             h.close();
         }
         heap held = heap::open(path_, reading("2"));
@@ -136,6 +138,8 @@ protected:
         told_.wait(2);
         expect_as_written(held, 2); // it was dropped, and all was written again
         EXPECT_TRUE(held.verify().clean());
+        EXPECT_EQ(error_of([&] { held.rebuild(); })->code, errc::no_step);
+        expect_as_written(held, 2); // nothing was done
         end(other);
         expect_as_written(held, 2);
         held.close();

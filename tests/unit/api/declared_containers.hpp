@@ -67,7 +67,8 @@ TYPED_TEST_P(declared_maps, leave_what_is_written_through_references_to_the_prog
     h.write([&] { all[1] = 1; });
     const auto unannounced = [&] { h.write(declared, [&] { all.find(1)->second = 2; }); };
     if (types::checks_pointers()) {
-        EXPECT_TRUE(is_error(error_of(unannounced), errc::undeclared_change, dir / "h", "Call heap::touch()"));
+        EXPECT_TRUE(is_error(error_of(unannounced), errc::undeclared_change, dir / "h",
+                             "Announce each such change before it is made, by touch()"));
     } else {
         unannounced();
         h.rollback();

@@ -135,7 +135,7 @@ TEST_P(declared_sections, leave_an_undeclared_change_to_the_next_ordinary_commit
     };
     if (is_checked()) {
         EXPECT_TRUE(is_error(error_of([&] { h.write(declared, change); }), errc::undeclared_change, dir_ / "h",
-                             "Call heap::touch() before each such change"));
+                             "Announce each such change before it is made, by touch()"));
         EXPECT_EQ(list_of(h)[0] + list_of(h)[50'000], 0U);
         return;
     }

@@ -183,7 +183,7 @@ TEST_P(histories, refuse_to_lead_where_they_do_not) {
     EXPECT_TRUE(
         is_error(error_of([&] { h.write([&] { (void)h.group("g"); }); }), errc::section_open, dir_ / "h", "End"));
     list.push_back(1);
-    EXPECT_TRUE(is_error(error_of([&] { h.undo(); }), errc::uncommitted, dir_ / "h", "commit()"));
+    EXPECT_TRUE(is_error(error_of([&] { h.undo(); }), errc::uncommitted, dir_ / "h", "Commit, or roll back, first"));
     EXPECT_EQ(list.size(), 1U);
     h.rollback();
     h.undo();
@@ -205,7 +205,7 @@ TEST_P(histories, are_refused_where_there_can_be_none) {
     heap_options shared = options();
     shared.access = sharing::processes;
     EXPECT_TRUE(is_error(error_of([&] { (void)heap::open(dir_ / "h", shared); }), errc::invalid_argument, dir_ / "h",
-                         "history_options::kept_over_sessions"));
+                         "Set kept_over_sessions"));
     heap_options read_only = options();
     read_only.read_only = true;
     EXPECT_EQ(error_code(error_of([&] { (void)heap::open(dir_ / "h", read_only); })), errc::invalid_argument);
@@ -239,7 +239,7 @@ TEST_P(histories, refuse_commits_that_they_have_no_room_for) {
     auto& list = h.root<numbers>("numbers");
     h.write([&] { list.push_back(1); });
     EXPECT_TRUE(is_error(error_of([&] { h.write([&] { list.push_back(2); }); }), errc::history_full, dir_ / "h",
-                         "forget_history()"));
+                         "Forget the history"));
     EXPECT_EQ(list.size(), 1U); // rolled back
     h.undo();
     EXPECT_TRUE(list.empty());

@@ -601,6 +601,7 @@ TEST_F(kept_histories, that_were_not_read_when_the_heap_was_renamed_go_along) {
     fs::rename(path_, dir_ / "h2");
     fs::remove(history_of(path_)); // the one that is open
     add(h, 5);
+    EXPECT_NE(h.why_history_is_new().find("could not follow it: it was removed"), std::string::npos);
     h.close();
     h = heap::open(dir_ / "h2", options());
     EXPECT_EQ(h.why_history_is_new(), "");
@@ -616,6 +617,7 @@ TEST_F(kept_histories, follow_a_heap_that_is_renamed) {
     fs::create_directory(dir_ / "elsewhere");
     fs::rename(path_, dir_ / "elsewhere" / "h2");
     add(h, 6);
+    EXPECT_EQ(h.why_history_is_new(), "");
     EXPECT_FALSE(fs::exists(history_of(path_)));
     h.close();
     h = heap::open(dir_ / "elsewhere" / "h2", options());
@@ -630,6 +632,7 @@ TEST_F(kept_histories, are_made_anew_where_another_file_is_in_the_way_of_a_renam
     write_file(history_of(dir_ / "h2"), "somebody's");
     fs::rename(path_, dir_ / "h2");
     add(h, 6);
+    EXPECT_NE(h.why_history_is_new().find("h2-history is the name of another file"), std::string::npos);
     h.close();
     EXPECT_EQ(read_file(history_of(dir_ / "h2").string() + "-unfit").size(), 10U);
     h = heap::open(dir_ / "h2", options());
