@@ -292,6 +292,7 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
         if (!roots)
             return roots.error();
         found.roots = std::move(*roots);
+        REM_TRY(check_schemas(now, found.roots)); // before those are looked at, which is done where there is damage
         REM_TRY(survey_roots(now, found.roots));
         found.pointers.reset();
         if (with_pointers && now.knows_blocks()) {

@@ -102,6 +102,8 @@ public:
     /// Hands over a range of the heap in pieces, each with its heap offset; keeps none of it in memory. errc::corrupt,
     /// with the place in the file, at the first page that is damaged.
     result<void> read(heap_range range, const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);
+    /// Where a byte of the heap lies in the file; error::k_no_offset: nowhere that is known.
+    [[nodiscard]] std::uint64_t file_offset(std::uint64_t heap_offset) const;
     /// The block that a heap offset lies in. Only after check_all(), and if that could check the allocator.
     [[nodiscard]] std::optional<heap_range> block_of(std::uint64_t offset) const;
 
@@ -144,7 +146,6 @@ private:
     result<void> fetch(std::uint64_t page);
     result<void> read_metadata();
     result<void> read_metadata_of_arenas();
-    [[nodiscard]] std::uint64_t file_offset(std::uint64_t heap_offset) const;
 
     os::overlay_files files_;
     std::unique_ptr<store::heap_file> store_;

@@ -2,7 +2,9 @@
 
 #include "inspect/root_walk.hpp"
 #include "types/root_reader.hpp"
+#include "types/schema_table.hpp"
 
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -103,6 +105,44 @@ void check_roots(inspection& heap, const std::vector<surveyed_root>& roots) {
                        heap.path()});
         }
     }
+}
+
+result<void> check_schemas(inspection& heap, const std::vector<surveyed_root>& roots) {
+    auto header = heap.header();
+    if (!header || *header == nullptr || (*header)->type_table == 0)
+        return {}; // list_roots() has told of a header that is damaged
+    const std::uint64_t table = (*header)->type_table;
+    const auto damaged = [&](failure why, std::uint64_t heap_offset) -> result<void> {
+        if (!is_damage(why.code))
+            return unexpected(std::move(why));
+        if (why.offset == error::k_no_offset)
+            why.offset = heap.file_offset(heap_offset);
+        heap.note(why);
+        return {};
+    };
+    auto schemas = types::read_schemas(heap, heap.path(), table);
+    if (!schemas)
+        return damaged(schemas.why(), table);
+    if (heap.knows_blocks() && !heap.block_of(table))
+        REM_TRY(damaged({errc::corrupt,
+                         "the type table of " + heap.path() +
+                             " does not lie in an allocated block, but at heap offset " + std::to_string(table),
+                         heap.path()},
+                        table));
+    for (const surveyed_root& root : roots) {
+        const auto stored = types::find_schema(*schemas, root.fingerprint_hash, root.fingerprint_algorithm);
+        if (stored == nullptr)
+            continue;
+        auto schema = types::schema_of(*schemas, root.fingerprint_hash, root.fingerprint_algorithm, heap.path());
+        if (!schema) {
+            failure why = schema.why();
+            why.message = "the root \"" + root.name + "\" cannot be looked into: " + why.message;
+            REM_TRY(damaged(std::move(why), stored->place));
+        } else if (types::bytes_of_root(**schema) > root.bytes) {
+            REM_TRY(damaged(types::smaller_than_schema(root.name, heap.path()), stored->place));
+        }
+    }
+    return {};
 }
 
 result<void> survey_roots(inspection& heap, std::vector<surveyed_root>& roots) {

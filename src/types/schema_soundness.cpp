@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace remanence::types {
 
@@ -49,7 +51,8 @@ public:
             if (!is_finite(i, 0))
                 return false;
         }
-        return true;
+        taken_.resize(rows_.size());
+        return std::all_of(rows_.begin(), rows_.end(), [&](const type_row& row) { return has_parts_apart(row); });
     }
 
 private:
@@ -65,6 +68,10 @@ private:
     /// Of a part that lies in the object itself.
     [[nodiscard]] bool holds(const type_row& row, std::uint64_t offset, std::uint32_t part) const {
         return lies_within(offset, size_of(part), row);
+    }
+
+    static bool lie_apart(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) {
+        return a < b ? b - a >= bytes : a - b >= bytes;
     }
 
     /// Arrays and pointers have no size of their own. 0 where it is not known.
@@ -115,6 +122,12 @@ private:
             return n[mapped] == 0 ? has_part(row, 0)
                                   : has_part(row, 1) && is_offset(mapped) && size_of(row.parts[0].type) <= n[mapped];
         };
+        // A slot has an element, or an address.
+        const auto has_room = [&](std::size_t mapped, bool holds_element, std::uint64_t slot_bytes) {
+            const std::uint64_t last = size_of(row.parts[n[mapped] == 0 ? 0 : 1].type);
+            return holds_element ? n[mapped] <= slot_bytes && last <= slot_bytes - n[mapped]
+                                 : slot_bytes == sizeof(std::uint64_t);
+        };
         switch (row.shape) {
         case shape_kind::none:
             return true;
@@ -136,24 +149,25 @@ private:
             return n.size() == 1 && has_part(row, 0) &&
                    (n[0] == 0 || (size_of(row.parts[0].type) <= row.size / n[0] && n[0] <= row.size));
         case shape_kind::optional:
-            return n.size() == 1 && has_part(row, 0) && lies_within(n[0], 1, row) && holds(row, 0, row.parts[0].type);
+            return n.size() == 1 && has_part(row, 0) && lies_within(n[0], 1, row) && size_of(row.parts[0].type) <= n[0];
         case shape_kind::variant: {
             if (n.size() != 2 || n[1] != 1 || !lies_within(n[0], n[1], row) || row.parts.empty())
                 return false;
             return std::all_of(row.parts.begin(), row.parts.end(),
-                               [&](const type_part& part) { return holds(row, 0, part.type); });
+                               [&](const type_part& part) { return size_of(part.type) <= n[0]; });
         }
         case shape_kind::text:
-            return n.size() == 2 && word_at(0) && word_at(1);
+            return n.size() == 2 && word_at(0) && word_at(1) && lie_apart(n[0], n[1], sizeof(std::uint64_t));
         case shape_kind::text_by_link:
         case shape_kind::serialised:
             return n.size() == 1 && lies_within(n[0], 24, row);
         case shape_kind::contiguous:
         case shape_kind::linked_block:
-            return n.size() == 2 && word_at(0) && word_at(1) && has_part(row, 0);
+            return n.size() == 2 && word_at(0) && word_at(1) && lie_apart(n[0], n[1], sizeof(std::uint64_t)) &&
+                   has_part(row, 0);
         case shape_kind::deque:
-            return n.size() == 3 && lies_within(n[0], 32, row) && lies_within(n[1], 32, row) && n[2] != 0 &&
-                   is_offset(2) && has_part(row, 0);
+            return n.size() == 3 && lies_within(n[0], 32, row) && lies_within(n[1], 32, row) &&
+                   lie_apart(n[0], n[1], 32) && n[2] != 0 && is_offset(2) && has_part(row, 0);
         case shape_kind::ring:
             return n.size() == 2 && lies_within(n[0], 16, row) && is_offset(1) && n[1] >= 16 && has_part(row, 0);
         case shape_kind::chain:
@@ -164,11 +178,11 @@ private:
             return n.size() == 3 && lies_within(n[0], 16, row) && is_offset(1) && n[1] >= 8 && has_element(2);
         case shape_kind::btree:
             return n.size() == 6 && lies_within(0, 32, row) && n[0] != 0 && n[0] < 65536 && n[1] <= 1 && n[2] >= 16 &&
-                   is_offset(2) && n[3] != 0 && is_offset(3) && n[4] >= 16 && is_offset(4) && has_element(5) &&
-                   (n[1] == 1 || n[3] == sizeof(std::uint64_t));
+                   is_offset(2) && n[3] != 0 && is_offset(3) && is_offset(4) && n[4] >= n[2] &&
+                   (n[4] - n[2]) / n[3] >= n[0] && has_element(5) && has_room(5, n[1] == 1, n[3]);
         case shape_kind::hash_table:
             return n.size() == 4 && lies_within(0, 24, row) && n[0] != 0 && n[0] < k_object_bytes_max && n[1] <= 1 &&
-                   n[2] != 0 && n[2] <= 4096 && has_element(3) && (n[1] == 1 || n[0] == sizeof(std::uint64_t));
+                   n[2] != 0 && n[2] <= 4096 && has_element(3) && has_room(3, n[1] == 1, n[0]);
         }
         return false;
     }
@@ -205,8 +219,104 @@ private:
         return ends;
     }
 
+    /// How many bytes at the beginning of an object are its own for certain. What follows may lie in the padding at its end: that of a base, or
+    /// of a member that is [[no_unique_address]], has room for other members; and an empty class takes nothing. A class that is not larger than
+    /// its alignment and hides its members may be empty.
+    std::uint64_t taken_by(std::uint32_t index) { // NOLINT(misc-no-recursion): finite
+        if (taken_[index])
+            return *taken_[index];
+        const type_row& row = rows_[index];
+        const auto& n = row.numbers;
+        const std::uint64_t alignment = std::max<std::uint64_t>(row.alignment, 1);
+        std::uint64_t taken = row.size > alignment ? row.size - alignment + 1 : 0; // padding is less than the alignment
+        const auto add_parts = [&](const std::vector<type_part>& parts) {          // NOLINT(misc-no-recursion)
+            for (const type_part& part : parts) {
+                if (part.offset)
+                    taken = std::max(taken, *part.offset + taken_by(part.type));
+            }
+        };
+        if (row.kind == type_kind::pointer || row.kind == type_kind::array) {
+            taken = size_of(index);
+        } else if (row.kind == type_kind::members) {
+            add_parts(row.parts);
+        } else {
+            switch (row.shape) {
+            case shape_kind::none:
+                break;
+            case shape_kind::signed_number:
+            case shape_kind::unsigned_number:
+            case shape_kind::floating:
+            case shape_kind::boolean:
+            case shape_kind::character:
+            case shape_kind::enumeration:
+                taken = row.size;
+                break;
+            case shape_kind::members:
+                add_parts(row.fields);
+                break;
+            case shape_kind::same_as_part:
+                taken = std::max(taken, taken_by(row.parts[n[0]].type));
+                break;
+            case shape_kind::array:
+                taken = std::max(taken, n[0] * size_of(row.parts[0].type));
+                break;
+            case shape_kind::optional:
+            case shape_kind::variant: // the mark comes last
+                taken = std::max(taken, n[0] + 1);
+                break;
+            default: // an address or more
+                taken = std::max(taken, std::min<std::uint64_t>(row.size, sizeof(std::uint64_t)));
+                break;
+            }
+        }
+        taken_[index] = taken;
+        return taken;
+    }
+
+    [[nodiscard]] bool has_numbers_only(std::uint32_t index) const { // NOLINT(misc-no-recursion): finite
+        const type_row& row = rows_[index];
+        switch (row.shape) {
+        case shape_kind::signed_number:
+        case shape_kind::unsigned_number:
+        case shape_kind::floating:
+        case shape_kind::boolean:
+        case shape_kind::character:
+        case shape_kind::enumeration:
+            return true;
+        case shape_kind::array:
+            return has_numbers_only(row.parts[0].type);
+        default:
+            return row.kind == type_kind::array && has_numbers_only(row.parts[0].type);
+        }
+    }
+
+    /// Whether no member lies in another one. A class that says its members may name those of a union, if these are numbers.
+    bool has_parts_apart(const type_row& row) {
+        return (row.kind != type_kind::members || lie_apart(row.parts, false)) && lie_apart(row.fields, true);
+    }
+    bool lie_apart(const std::vector<type_part>& parts, bool may_have_unions) {
+        std::vector<std::pair<std::uint64_t, std::uint32_t>> places; // offset, row
+        for (const type_part& part : parts) {
+            if (part.offset && taken_by(part.type) != 0)
+                places.emplace_back(*part.offset, part.type);
+        }
+        std::sort(places.begin(), places.end());
+        std::uint64_t end = 0;
+        std::uint64_t end_of_objects = 0; // of what is no number
+        for (const auto& [offset, row] : places) {
+            const bool may_share = may_have_unions && has_numbers_only(row);
+            if (offset < (may_share ? end_of_objects : end))
+                return false;
+            end = std::max(end, offset + taken_by(row));
+            if (!may_share)
+                end_of_objects = end;
+        }
+        return true;
+    }
+
     const std::vector<type_row>& rows_;
     std::vector<state> state_;
+    std::vector<std::optional<std::uint64_t>> taken_; // by row
 };
 
 } // namespace

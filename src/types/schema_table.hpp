@@ -29,19 +29,30 @@ struct stored_schema {
     std::uint32_t shapes;
     std::uint32_t classes_hash;
     std::string_view encoded; // in the heap; not looked into yet
+    std::uint64_t place = 0;  // heap offset of these bytes
 };
 
 /// Reads the table, wherever the heap's memory is. `offset`: what the header says; 0: there is none. Nothing when there is
 /// none, or one of a later layout. errc::corrupt.
 result<std::vector<stored_schema>> read_schemas(heap_bytes& heap, const std::string& path, std::uint64_t offset);
 
+/// The one of this fingerprint; null: it is not stored.
+[[nodiscard]] const stored_schema* find_schema(const std::vector<stored_schema>& all, std::uint64_t hash,
+                                               std::uint32_t algorithm);
+
 /// The schema of this fingerprint, decoded. Nothing when it is not stored. errc::corrupt, when its rows do not fit each other.
 result<std::optional<type_description>> schema_of(const std::vector<stored_schema>& all, std::uint64_t hash,
                                                   std::uint32_t algorithm, const std::string& path);
 
+/// Size of an object of the type that a sound schema is of; 0 where it is not known.
+[[nodiscard]] std::uint64_t bytes_of_root(const type_description& schema);
+/// That a root has fewer bytes than that.
+[[nodiscard]] failure smaller_than_schema(std::string_view root, const std::string& path);
+
 [[nodiscard]] bool is_utf8(std::string_view text);
 
-/// Whether rows can be followed, and names be printed: parts lie within the objects they are parts of, and by value nothing holds itself. O(rows).
+/// Whether rows can be followed, and names be printed: parts lie within the objects they are parts of and not in each other, and by value
+/// nothing holds itself. O(rows).
 bool is_sound_schema(const type_description& schema);
 
 /// The same with the members that classes say they have (REM_REFLECT) as members, to be compared.

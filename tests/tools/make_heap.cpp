@@ -1,11 +1,12 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
 // objects, change_objects: object_heap.hpp. history: one that is kept over sessions, of prices.
-// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|stray|distances|shared_...
+// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|forged_object|forged_schema|forged_type_table|hidden|stray|distances|shared_...
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. rewrite: changes all its numbers, again and again. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
-// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. stray: pointers that leave the heap, one into where others lie. distances: our own containers, which have no addresses in them, and an element of each. same: opens such a heap, prints its number.
+// the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. hidden: objects of classes that
+// do not say their members. stray: pointers that leave the heap, one into where others lie. distances: our own containers, which have no addresses in them, and an element of each. same: opens such a heap, prints its number.
 // shared_idle, shared_reader, shared_guest, shared_writer: shares the heap that is there (a guest: to read only), and stays in no
 // section, a read section, a read section, a write section, until standard input ends; shared_busy: writes as busy does, to a heap that others share.
 #include "object_heap.hpp"
@@ -152,10 +153,20 @@ int run(int argc, char** argv) {
         std::puts("{}");
         return 0;
     }
+    if (end == "hidden") {
+        make_hidden(argv[1]);
+        std::puts("{}");
+        return 0;
+    }
     if (end == "forged_object") {
         std::puts("{}");
         std::fflush(stdout);
         make_forged_object(argv[1]);
+    }
+    if (end == "forged_schema" || end == "forged_type_table") {
+        std::printf("{\"place\": %ju}\n", std::uintmax_t{make_forged_schema(argv[1], end == "forged_type_table")});
+        std::fflush(stdout);
+        std::_Exit(0);
     }
     if (end == "history")
         make_history(argv[1]);

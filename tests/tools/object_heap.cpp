@@ -167,6 +167,90 @@ void make_forged_object(const char* path) {
     std::_Exit(0);
 }
 
+std::uint64_t make_forged_schema(const char* path, bool whole_table) {
+    // Of docs/format.md: the heap header, the type table, a member's offset in a schema.
+    constexpr std::size_t k_type_table = 48;
+    constexpr std::size_t k_table_head = 24;
+    constexpr std::size_t k_entry_bytes = 24;
+    constexpr std::size_t k_schema_bytes_in_entry = 20;
+    constexpr char k_offset_of_city = sizeof(rem::string) + 2; // one as it may be missing, one as no byte is 0
+    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    heap.root<app::address>("place");
+    heap.write([] {}); // stores the schema
+    auto* const base = static_cast<char*>(heap.base());
+    std::uint64_t table = 0;
+    std::memcpy(&table, base + k_type_table, sizeof table);
+    const std::uint64_t schema = table + k_table_head + k_entry_bytes; // of the only entry
+    heap.write([&] {
+        if (whole_table) {
+            const std::uint32_t too_much = 1 << 19;
+            std::memcpy(base + table + k_table_head + k_schema_bytes_in_entry, &too_much, sizeof too_much);
+            return;
+        }
+        std::uint32_t bytes = 0;
+        std::memcpy(&bytes, base + table + k_table_head + k_schema_bytes_in_entry, sizeof bytes);
+        const std::string_view encoded(base + schema, bytes);
+        const std::size_t city = encoded.find("city") + 4;
+        if (encoded.at(city) != k_offset_of_city)
+            throw std::runtime_error("the offset of address::city is not where it is expected");
+        base[schema + city] = 8 + 2;
+    });
+    return whole_table ? table : schema;
+}
+
+namespace app {
+
+class secret { // NOLINT(cppcoreguidelines-special-member-functions)
+public:
+    [[nodiscard]] int value() const { return number_ + small_; }
+
+private:
+    int number_ = 7;
+    short small_ = 1;
+};
+class alignas(32) wide_secret {
+public:
+    [[nodiscard]] int value() const { return number_; }
+
+private:
+    int number_ = 7;
+};
+template <class T>
+struct box {
+    T inside;
+};
+struct nothing {};
+struct with_secrets {
+    secret first;
+    wide_secret wide;
+    rem::vector<secret> several;
+    rem::map<int, box<secret>> boxes;
+    box<int> small;
+    secret* alone = nullptr;
+    rem::string text;
+    [[no_unique_address]] nothing empty;
+    secret grid[2][3];
+};
+
+} // namespace app
+
+template <>
+inline constexpr bool remanence::enable_persistable<app::secret> = true;
+template <>
+inline constexpr bool remanence::enable_persistable<app::wide_secret> = true;
+
+void make_hidden(const char* path) {
+    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    auto& all = heap.root<app::with_secrets>("secrets");
+    heap.write([&] {
+        all.several.resize(2);
+        all.boxes[all.first.value() + all.wide.value()] = {};
+        all.alone = heap.make<app::secret>();
+    });
+    heap.root<app::wide_secret>("wide");
+    heap.close();
+}
+
 void change_objects(const char* path) {
     rem::heap heap = rem::heap::open_existing(path);
     auto& changing = heap.root<rem::map<std::uint64_t, rem::string>>("changing");

@@ -252,6 +252,9 @@ class objects(RemTest):
         text = self.text("schema", "--cpp", "book.rem")[0]
         self.assertIn("namespace app {\nstruct address {\n    rem::string street;\n    rem::string city;\n    int zip;\n};", text)
         self.assertIn("enum class colour : unsigned char { red = 0, green = 5, blue = 6 };", text)
+        self.compile(text)
+
+    def compile(self, text):
         compiler = shutil.which("g++-12") or shutil.which("g++")
         if compiler is None:
             self.skipTest("no compiler")
@@ -259,7 +262,22 @@ class objects(RemTest):
         with open(header, "w") as file:
             file.write(text.replace("#pragma once", ""))
         done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-I", INCLUDE, header], capture_output=True)
-        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertEqual(done.returncode, 0, text + done.stderr.decode())
+
+    def test_the_printed_header_compiles_with_classes_that_do_not_say_their_members(self):
+        self.make("hidden", "hidden.rem")
+        text = self.text("schema", "--cpp", "hidden.rem")[0]
+        self.assertIn("struct secret {\n    alignas(4) unsigned char hidden[8];\n};\nstatic_assert(sizeof(secret) == 8);", text)
+        self.assertIn("    app::secret first;\n    app::wide_secret wide;\n    rem::vector<app::secret> several;\n", text)
+        self.assertIn("unsigned char small[4]; // app::box<int>\n    app::secret* alone;\n", text)
+        self.compile(
+            text
+            + """
+            static_assert(sizeof(app::with_secrets::boxes) == sizeof(rem::map<int, int>));
+            static_assert(sizeof(app::wide_secret) == 32 && alignof(app::wide_secret) == 32 && alignof(app::secret) == 4);
+            static_assert(offsetof(app::with_secrets, wide) == 32 && offsetof(app::with_secrets, several) == 64);
+            """
+        )
 
     def test_schema_shows_types_members_and_enumerators(self):
         text = self.text("schema", "book.rem")[0]

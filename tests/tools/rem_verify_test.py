@@ -212,6 +212,27 @@ class damage(RemTest):
                 os.remove(self.heap)
                 os.remove(self.log)
 
+    def test_of_the_schema_is_told_although_all_checksums_fit_and_no_root_is_lost(self):
+        for what in ("schema", "type_table"):
+            with self.subTest(what):
+                place = self.make("forged_" + what)["place"]
+                before = self.state()
+                got = self.json("verify", "--json", "book.rem", code=DAMAGE)
+                self.assertFalse(got["whole"])
+                self.assertEqual([each["offset"] for each in got["problems"]], [self.place_in_file(place)])
+                said = f"is damaged at heap offset {place}"
+                self.assertIn(said, got["problems"][0]["what"])
+                self.assertEqual(self.states(got), {"place": "whole"})
+                self.assertIn(": damaged\n", self.text("verify", "book.rem", code=DAMAGE)[0])
+                for command in ("schema", "dump"):
+                    self.assertIn(said, self.text(command, "book.rem", code=DAMAGE)[1])
+                self.rem("ls", "book.rem")
+                self.assertEqual(self.state(), before)
+                self.rem("copy", "book.rem", "copy.rem")  # the roots are whole, and verify says the same of the copy
+                self.assertFalse(self.json("verify", "--json", "copy.rem", code=DAMAGE)["whole"])
+                for name in os.listdir(self.directory):
+                    os.remove(self.path(name))
+
     def test_of_superblocks_that_are_zeros_or_do_not_agree_is_told(self):
         self.make()
         whole = self.read()

@@ -8,12 +8,16 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace schema_test {
 
@@ -42,6 +46,67 @@ private:
 };
 struct derived : account {
     int more = 0;
+};
+struct nothing {};
+struct nothing_else {};
+/// Its last 3 bytes are padding, which others may use.
+class padded {
+public:
+    padded() = default;
+    [[nodiscard]] int sum() const { return number_ + letter_; }
+
+private:
+    int number_ = 0;
+    char letter_ = 0;
+    REM_REFLECT((), number_, letter_);
+};
+class in_padding : public padded {
+public:
+    in_padding() = default;
+    [[nodiscard]] int all() const { return sum() + more_; }
+
+private:
+    char more_ = 0;
+    REM_REFLECT((padded), more_);
+};
+class two_bases : public in_padding, public nothing, public base {
+public:
+    two_bases() = default;
+    [[nodiscard]] int all_of_it() const { return all() + of_base + bits_ + last_; }
+
+private:
+    unsigned bits_ : 3 = 1;
+    char last_ = 0;
+    REM_REFLECT((in_padding, nothing, base), bits_, last_);
+};
+struct packed_in {
+    [[no_unique_address]] nothing first;
+    [[no_unique_address]] padded second;
+    char in_its_padding = 0;
+    [[no_unique_address]] nothing third;
+    [[no_unique_address]] std::optional<int> fourth;
+    char behind = 0;
+    nothing fifth;
+    unsigned bits : 5 = 0;
+    char last = 0;
+};
+class with_union {
+public:
+    with_union() : word_(0) {}
+    [[nodiscard]] long word() const { return word_; }
+
+private:
+    union {
+        long word_;
+        char bytes_[8];
+        int half_;
+    };
+    remanence::string text_;
+    REM_REFLECT((), word_, bytes_, half_, text_);
+};
+struct two_texts {
+    remanence::string first;
+    remanence::string second;
 };
 template <int N>
 struct record {
@@ -154,6 +219,25 @@ TEST(schema, of_every_shape_is_sound) {
                                                           std::array<int, 3>, std::atomic<int>, colour, old_style>>()));
 }
 
+TEST(schema, with_bases_and_members_in_padding_is_sound) {
+    static_assert(sizeof(in_padding) == sizeof(padded), "or the case is none");
+    EXPECT_TRUE(is_sound_schema(schema_of_type<in_padding>()));
+    EXPECT_TRUE(is_sound_schema(schema_of_type<two_bases>()));
+    EXPECT_TRUE(is_sound_schema(schema_of_type<packed_in>()));
+    EXPECT_TRUE(is_sound_schema(schema_of_type<std::tuple<nothing, int, nothing_else, padded, char, nothing>>()));
+    EXPECT_TRUE(is_sound_schema(schema_of_type<std::pair<nothing, nothing>>()));
+    EXPECT_TRUE(is_sound_schema(schema_of_type<std::array<nothing, 3>>()));
+}
+
+TEST(schema, with_numbers_of_a_union_is_sound) {
+    type_description schema = schema_of_type<with_union>();
+    EXPECT_TRUE(is_sound_schema(schema));
+    type_row& row = schema.rows[schema.root];
+    ASSERT_EQ(row.fields.size(), 4U);
+    row.fields[3].offset = 0; // the text
+    EXPECT_FALSE(is_sound_schema(schema));
+}
+
 TEST(schema, of_a_hundred_structs_takes_16_KiB_at_most) {
     const std::string encoded = encoded_schema_of<many<std::make_index_sequence<100>>::type>();
     RecordProperty("bytes", std::to_string(encoded.size()));
@@ -182,6 +266,40 @@ TEST(schema, with_parts_outside_their_objects_is_refused) {
     EXPECT_FALSE(is_sound_schema(text));
     text.rows[text.root].numbers.pop_back();
     EXPECT_FALSE(is_sound_schema(text));
+}
+
+TEST(schema, with_members_that_lie_in_each_other_is_refused) {
+    const auto is_sound_with = []<class T>(std::type_identity<T>, std::uint64_t offset) {
+        type_description schema = schema_of_type<T>();
+        type_row& row = schema.rows[schema.root];
+        (row.fields.empty() ? row.parts : row.fields)[1].offset = offset;
+        return is_sound_schema(schema);
+    };
+    EXPECT_TRUE(is_sound_with(std::type_identity<two_texts>(), sizeof(string)));
+    EXPECT_FALSE(is_sound_with(std::type_identity<two_texts>(), 0));
+    EXPECT_FALSE(is_sound_with(std::type_identity<two_texts>(), 8));
+    EXPECT_FALSE(is_sound_with(std::type_identity<two_texts>(), sizeof(string) - 8));
+    EXPECT_FALSE(is_sound_with(std::type_identity<point>(), 1));
+    EXPECT_FALSE(is_sound_with(std::type_identity<in_padding>(), 4)) << "the last member of the base";
+    EXPECT_TRUE(is_sound_with(std::type_identity<in_padding>(), 6)) << "its padding";
+    EXPECT_FALSE(is_sound_with(std::type_identity<std::pair<string, string>>(), 8));
+}
+
+TEST(schema, whose_containers_do_not_fit_themselves_is_refused) {
+    const auto is_sound_with = []<class T>(std::type_identity<T>, std::size_t number, std::uint64_t value) {
+        type_description schema = schema_of_type<T>();
+        schema.rows[schema.root].numbers.at(number) = value;
+        return is_sound_schema(schema);
+    };
+    EXPECT_FALSE(is_sound_with(std::type_identity<string>(), 1, 8)) << "the address is its length";
+    EXPECT_FALSE(is_sound_with(std::type_identity<vector<int>>(), 1, 8)) << "its begin is its end";
+    EXPECT_FALSE(is_sound_with(std::type_identity<vector_pi<int>>(), 1, 8));
+    EXPECT_FALSE(is_sound_with(std::type_identity<deque<int>>(), 1, 24 + 8));
+    EXPECT_FALSE(is_sound_with(std::type_identity<std::optional<int>>(), 0, 3)) << "the mark lies in the value";
+    EXPECT_FALSE(is_sound_with(std::type_identity<std::variant<int, string>>(), 0, 3));
+    EXPECT_FALSE(is_sound_with(std::type_identity<btree_set<long>>(), 3, 4)) << "a slot is smaller than an element";
+    EXPECT_FALSE(is_sound_with(std::type_identity<btree_set<long>>(), 0, 60'000)) << "slots lie in the children";
+    EXPECT_FALSE(is_sound_with(std::type_identity<hash_map<long, long>>(), 0, 8));
 }
 
 TEST(schema, whose_bytes_are_damaged_is_refused_or_is_another_sound_one) {
