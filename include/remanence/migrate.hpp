@@ -49,6 +49,22 @@ struct renamed {
     }
 };
 
+/// A class that has another name now. Both names are as errors have them.
+struct class_with_other_name {
+    std::string old_name;
+    std::string new_name;
+};
+
+/// For migration_options: `rem::renamed_class<"app::circle">::of<app::round>()`. Only where a std::variant holds the class: anywhere else, members
+/// say which object becomes which.
+template <detail::text_argument Old>
+struct renamed_class {
+    template <class T>
+    [[nodiscard]] static class_with_other_name of() {
+        return {Old.text, detail::readable_name(typeid(T).name())};
+    }
+};
+
 /// One thing in which the stored type differs from the program's.
 struct migration_change {
     std::string what;  ///< "book.pages was int, is long"
@@ -61,8 +77,8 @@ struct migration_report {
     /// found when objects are converted.
     bool is_possible = true;
     bool is_in_place = true; ///< all objects keep their addresses, and are not there twice
-    /// With dry_run: about how many bytes the heap needs until the commit beyond what it has in use, for the objects that are made anew, as if
-    /// each grew by as much as the one that grows most. 0 in place, where only what new members hold by default is added.
+    /// With dry_run: about how many bytes the heap needs until the commit beyond what it has in use, in blocks of objects that are made anew.
+    /// Without what constructors make for new members, and functions for objects that they fill. 0 in place.
     std::uint64_t peak_bytes = 0;
     std::vector<migration_change> changes;
 };
@@ -205,6 +221,7 @@ struct migration_options {
     bool dry_run = false; ///< says what would be done, and changes nothing
     std::vector<renamed_member> renamed = {};
     std::vector<migration_step> steps = {};
+    std::vector<class_with_other_name> renamed_classes = {};
 };
 
 namespace detail {
@@ -281,6 +298,11 @@ public:
     /// `renamed<"pages", "page_count">::of<book>()`
     migrations& rename(renamed_member member) {
         how_.renamed.push_back(std::move(member));
+        return *this;
+    }
+    /// `renamed_class<"app::circle">::of<app::round>()`
+    migrations& rename(class_with_other_name which) {
+        how_.renamed_classes.push_back(std::move(which));
         return *this;
     }
 

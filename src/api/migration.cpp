@@ -57,6 +57,8 @@ objects::migration_request request_for(const root_to_migrate& root, const migrat
                                        .steps = steps};
     for (const renamed_member& each : how.renamed)
         request.renamings.push_back({each.type, each.old_name, each.new_name});
+    for (const class_with_other_name& each : how.renamed_classes)
+        request.renamed_classes.push_back({each.old_name, each.new_name});
     return request;
 }
 
@@ -73,6 +75,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         steps.push_back({each.was(), each.is(), each.fill(), [&each](void* object) { each.destroy(object); }});
     const auto run = [&](bool only_says) {
         migration_report report;
+        objects::memory_need memory;
         for (const root_to_migrate& each : roots) {
             objects::migration_request request = request_for(each, how, steps);
             request.only_says = only_says;
@@ -84,10 +87,11 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
             is_readable = is_readable && done->is_readable;
             report.is_possible = report.is_possible && done->is_possible;
             report.is_in_place = report.is_in_place && (!done->is_needed || done->is_in_place);
-            report.peak_bytes += done->peak_bytes;
+            memory.add(done->memory);
             for (const objects::type_change& change : done->changes)
                 report.changes.push_back({change.what, change.is_automatic});
         }
+        report.peak_bytes = memory.peak_bytes;
         return report;
     };
     migration_report report = of.read([&] { return run(true); }); // nothing is written when there is nothing to do

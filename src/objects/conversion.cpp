@@ -170,7 +170,7 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
             builder_.put_mark(to, 255);
             return {};
         }
-        const auto becomes = rows_.alternative(was, (*held)->alternative, is);
+        const auto becomes = rows_.alternatives(from.row, to.row)[(*held)->alternative];
         REM_CHECK(becomes); // it matches
         REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
         builder_.put_mark(to, static_cast<unsigned char>(*becomes));

@@ -49,6 +49,8 @@ public:
         const auto found = chains_.empty() ? chains_.end() : chains_.find({from, to});
         return found == chains_.end() ? nullptr : &found->second;
     }
+    /// Whether functions make anything of it.
+    [[nodiscard]] bool has_chains() const { return !chains_.empty(); }
     /// Whether all that was matched has the same bytes as before: only names differ.
     [[nodiscard]] bool has_same_bytes() const { return has_same_bytes_; }
     /// What cannot be converted if objects get other addresses.
@@ -69,11 +71,14 @@ public:
     };
     /// Of members, worked out once for each pair of rows. Where pointers may lead to members, none is copied.
     [[nodiscard]] const member_plan& plan(std::uint32_t from, std::uint32_t to) const;
-    /// Which alternative of a variant one becomes.
-    [[nodiscard]] std::optional<std::size_t> alternative(const types::type_row& from, std::size_t index,
-                                                         const types::type_row& to) const;
+    /// Which alternative each one of a variant becomes: that of its name, by the name that its class has now (rename_class()), or the one that
+    /// functions make of it. Worked out once for each pair of rows.
+    [[nodiscard]] const std::vector<std::optional<std::size_t>>& alternatives(std::uint32_t from,
+                                                                              std::uint32_t to) const;
     /// Members that were renamed: of the class with this name, from the first name to the second.
     void rename(std::string type, std::string old_name, std::string new_name);
+    /// A class that was renamed, wherever alternatives of variants are named by it.
+    void rename_class(std::string old_name, std::string new_name);
 
     /// What objects become that pointers lead to; nothing: no pointer that was matched leads to such.
     [[nodiscard]] std::optional<std::uint32_t> pointee(std::uint32_t from) const {
@@ -110,8 +115,11 @@ private:
         known_; // and whether in a key; true also while it is being worked out
     std::map<std::uint32_t, std::uint32_t> pointees_;
     std::vector<type_change> changes_;
+    [[nodiscard]] std::optional<std::size_t> alternative(std::uint32_t from, std::size_t index, std::uint32_t to) const;
     std::vector<renaming> renamings_;
+    std::vector<std::pair<std::string, std::string>> renamed_classes_; // old name, new name
     mutable std::map<row_pair, std::vector<const types::type_part*>> origins_;
+    mutable std::map<row_pair, std::vector<std::optional<std::size_t>>> alternatives_;
     mutable std::map<row_pair, member_plan> plans_;
     mutable const member_plan* last_plan_ = nullptr; // the one asked for before: most often the same
     mutable row_pair last_plan_of_;

@@ -1,7 +1,6 @@
 // Containers whose elements lie where the hashes of their keys say.
+#include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
-
-#include "base/units.hpp"
 
 #include <remanence/containers/detail/hash_group.hpp>
 
@@ -9,7 +8,6 @@
 #include <bit>
 #include <cstring>
 #include <random>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -26,20 +24,9 @@ public:
     using shaped_filler::shaped_filler;
 
     result<void> begin(std::uint64_t count) {
-        const auto element = to_.element_of(is_, is_.numbers[2]);
-        const type_row& key = to_.row(is_.parts[0].type);
-        const std::size_t function = inspect::is_map(is_) ? 2 : 1;
-        // Hashes that are no noexcept functions are kept in the nodes.
-        keeps_hash_ = (key.shape == shape_kind::text || key.shape == shape_kind::text_by_link) &&
-                      to_.schema().name_of(is_.parts[function].type).starts_with("rem::hash<");
-        alignment_ = std::max(element.alignment, k_word);
-        hash_at_ = is_.numbers[1] + align_up(element.bytes, k_word);
-        bytes_ = align_up(keeps_hash_ ? hash_at_ + k_word : is_.numbers[1] + element.bytes, alignment_);
+        layout_ = hash_node_layout_of(to_, is_);
         has_several_ = has_several_of_a_key(is_);
-        std::unordered_set<int> model; // which knows how many buckets its library likes
-        if (count != 0)
-            model.rehash(count);
-        buckets_ = count == 0 ? 1 : model.bucket_count();
+        buckets_ = buckets_of_hash_chain(count);
         head_ = container_.at + is_.numbers[0];
         table_ = container_.at + 7 * k_word; // room for one
         first_of_.assign(buckets_, k_none);
@@ -60,7 +47,7 @@ public:
     }
     [[nodiscard]] bool wants_hash() const override { return true; }
     result<element_place> add(std::uint64_t hash) override {
-        auto node = to_.allocate(bytes_, alignment_);
+        auto node = to_.allocate(layout_.bytes, layout_.alignment);
         if (!node)
             return node.error();
         node_ = *node;
@@ -70,8 +57,8 @@ public:
     }
     /// The node comes into its bucket: behind its equals, or as the last.
     result<void> made() override {
-        if (keeps_hash_)
-            to_.put_word(node_ + hash_at_, hash_);
+        if (layout_.keeps_hash)
+            to_.put_word(node_ + layout_.hash_at, hash_);
         const std::size_t index = nodes_.size();
         nodes_.push_back({node_, hash_, k_none});
         std::size_t& first = first_of_[hash_ % buckets_];
@@ -121,11 +108,8 @@ private:
     };
     [[nodiscard]] object_place key_at(std::uint64_t node) const { return {is_.parts[0].type, node + is_.numbers[1]}; }
 
-    bool keeps_hash_ = false;
+    hash_node_layout layout_{};
     bool has_several_ = false;
-    std::uint64_t hash_at_ = 0;
-    std::uint64_t bytes_ = 0;
-    std::uint64_t alignment_ = k_word;
     std::uint64_t buckets_ = 1;
     std::uint64_t table_ = 0;
     std::uint64_t head_ = 0;
@@ -143,11 +127,9 @@ public:
     using shaped_filler::shaped_filler;
 
     result<void> begin(std::uint64_t count) {
-        constexpr std::uint64_t k_buckets_least = 4;
         element_bytes_ = to_.element_of(is_, is_.numbers[3]);
         is_inline_ = is_.numbers[1] != 0;
         slot_bytes_ = is_.numbers[0];
-        const std::uint64_t alignment = std::max<std::uint64_t>(is_.numbers[2], detail::k_hash_group);
         // OB1
         if (slot_bytes_ < (is_inline_ ? element_bytes_.bytes : k_word) || !std::has_single_bit(is_.numbers[2]) ||
             (is_inline_ && is_.numbers[2] != element_bytes_.alignment))
@@ -159,18 +141,14 @@ public:
         to_.put_word(container_.at + 5 * k_word, 0 - (container_.at + 5 * k_word)); // the allocator
         if (count == 0)
             return {};
-        const auto elements_max = [](std::uint64_t buckets) { return buckets / 16 * 13 + buckets % 16 * 13 / 16; };
-        buckets_ = std::max(std::bit_ceil(count), k_buckets_least);
-        if (elements_max(buckets_) < count)
-            buckets_ *= 2;
-        const std::uint64_t controls = std::max<std::uint64_t>(buckets_, detail::k_hash_group);
-        const std::uint64_t slots_at = align_up(controls, alignment);
-        const std::uint64_t slots = buckets_ - buckets_ / detail::k_hash_group - 1;
-        auto block = to_.allocate(align_up(slots_at + slots * slot_bytes_, alignment), alignment);
+        const hash_table_layout layout = hash_table_layout_of(is_, count);
+        buckets_ = layout.buckets;
+        const std::uint64_t controls = layout.controls;
+        auto block = to_.allocate(layout.bytes, layout.alignment);
         if (!block)
             return block.error();
         block_ = *block;
-        slots_ = block_ + slots_at;
+        slots_ = block_ + layout.slots_at;
         auto* const bytes = to_.at(block_);
         std::memset(bytes, detail::k_slot_empty, controls);
         if (buckets_ < detail::k_hash_group)
@@ -182,7 +160,7 @@ public:
         to_.put_link(container_.at, block_);
         to_.put_word(container_.at + k_word, buckets_);
         to_.put_word(container_.at + 2 * k_word, count);
-        to_.put_word(container_.at + 3 * k_word, elements_max(buckets_) - count);
+        to_.put_word(container_.at + 3 * k_word, elements_of_buckets(buckets_) - count);
         return {};
     }
     [[nodiscard]] bool wants_hash() const override { return true; }

@@ -1,6 +1,7 @@
 // Tells what is to be done to a root, and what cannot be done; the work itself is root_conversion.
 #include "objects/migration.hpp"
 
+#include "objects/conversion_size.hpp"
 #include "objects/place_plan.hpp"
 #include "objects/root_conversion.hpp"
 #include "objects/shared_objects.hpp"
@@ -94,6 +95,8 @@ public:
         rows.use(steps);
         for (const member_renaming& each : request_.renamings)
             rows.rename(each.type, each.old_name, each.new_name);
+        for (const class_renaming& each : request_.renamed_classes)
+            rows.rename_class(each.old_name, each.new_name);
         outcome.is_possible = rows.match(from_.root, to_.root);
         outcome.changes = rows.changes();
         object_builder builder(memory_, to_, true);
@@ -115,7 +118,7 @@ public:
         }
         if (request_.only_says) {
             if (request_.estimates && outcome.is_possible && !outcome.is_in_place)
-                REM_TRY(estimate(old_objects, object, plan->growth(), outcome.peak_bytes));
+                REM_TRY(estimate(old_objects, builder, rows, object, outcome.memory));
             return outcome;
         }
         if (!outcome.is_possible) {
@@ -192,17 +195,33 @@ private:
     }
 
     /// Of objects that are to be made anew.
-    result<void> estimate(heap_source& old_objects, std::uint64_t root, double growth, std::uint64_t& bytes) {
-        auto blocks = blocks_of_all(memory_, old_objects, {from_.root, root});
+    result<void> estimate(heap_source& old_objects, object_builder& builder, const row_matching& rows,
+                          std::uint64_t root, memory_need& memory) {
+        const object_place old{from_.root, root};
+        conversion_size size(old_objects, builder, rows);
+        REM_TRY(size.add(old, to_.root));
+        if (has_pointer(from_)) {
+            pointees_of_root pointed;
+            REM_TRY(collect_pointees(old_objects, old, pointed));
+            auto parts = pointees_in_objects(old_objects, old, pointed);
+            if (!parts)
+                return parts.error();
+            for (const named_pointee& each : pointed.all) {
+                const auto becomes = rows.pointee(each.row);
+                if (becomes && each.at != root && !parts->contains(each))
+                    REM_TRY(size.add({each.row, each.at}, *becomes));
+            }
+        }
+        auto blocks = blocks_of_all(memory_, old_objects, old);
         if (!blocks)
             return blocks.error();
         std::uint64_t old_bytes = 0;
         for (const std::uint64_t each : *blocks) {
             const auto block = memory_.block_of(memory_.base() + each);
             if (block && block->start == memory_.base() + each)
-                old_bytes += block->bytes;
+                old_bytes += memory_.bytes_of_block(block->bytes, k_word);
         }
-        bytes = static_cast<std::uint64_t>(static_cast<double>(old_bytes) * growth);
+        memory = {size.bytes(), static_cast<std::int64_t>(size.bytes()) - static_cast<std::int64_t>(old_bytes)};
         return {};
     }
 
@@ -237,7 +256,7 @@ result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration
         all.is_needed = true;
         all.is_possible = all.is_possible && done.is_possible;
         all.is_readable = all.is_readable && done.is_readable;
-        all.peak_bytes += done.peak_bytes;
+        all.memory.add(done.memory);
         std::move(done.changes.begin(), done.changes.end(), std::back_inserter(all.changes));
     };
     for (const std::string& each : others) {

@@ -7,6 +7,7 @@
 
 #include <remanence/types/detail/fingerprint.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,6 +22,10 @@ struct member_renaming {
     std::string type, old_name, new_name;
 };
 
+struct class_renaming {
+    std::string old_name, new_name;
+};
+
 struct migration_request {
     std::string_view root;
     const detail::type_fingerprint& type;
@@ -28,18 +33,31 @@ struct migration_request {
     /// there is something to do.
     std::function<std::map<std::string, std::function<void(void*)>>()> makers;
     std::vector<member_renaming> renamings = {};
+    std::vector<class_renaming> renamed_classes = {};
     std::span<const conversion_step> steps = {};
     bool only_says = false;     // changes nothing
-    bool estimates = false;     // with only_says: finds peak_bytes, which is O(objects)
+    bool estimates = false;     // with only_says: finds what memory it needs, which is O(objects)
     bool leaves_schema = false; // stays the stored one: other roots need it that are to be converted after this one
+};
+
+/// What heaps need for conversions one after the other, in bytes of blocks.
+struct memory_need {
+    std::uint64_t peak_bytes = 0;  // beyond what was in use before the first, at any time
+    std::int64_t growth_bytes = 0; // after the last
+
+    void add(const memory_need& next) {
+        const std::int64_t peak = growth_bytes + static_cast<std::int64_t>(next.peak_bytes);
+        peak_bytes = std::max(peak_bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(peak, 0)));
+        growth_bytes += next.growth_bytes;
+    }
 };
 
 struct migration_outcome {
     bool is_needed = false;  // false: the root is of this type, or is not there
     bool is_readable = true; // as this type, before it is done: only the schema is to have more enumerators
     bool is_possible = true;
-    bool is_in_place = false;     // objects keep their addresses
-    std::uint64_t peak_bytes = 0; // an estimate: of the blocks of objects that are made anew
+    bool is_in_place = false; // objects keep their addresses
+    memory_need memory;       // with `estimates`
     std::vector<type_change> changes;
 };
 

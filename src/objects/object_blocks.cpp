@@ -12,6 +12,32 @@ using types::type_row;
 
 namespace {
 
+/// Whether objects of this row may have blocks. `known`: 1 no, 2 yes. NOLINTNEXTLINE(misc-no-recursion): sound schemas end
+bool owns_blocks(const types::type_description& schema, std::uint32_t index, std::vector<char>& known) {
+    enum : char { unknown, no, yes };
+    if (known[index] != unknown)
+        return known[index] == yes;
+    known[index] = yes; // of a vector of its own class
+    const type_row& is = schema.rows[index];
+    bool owns = true;
+    const auto any_owns = [&](const std::vector<type_part>& parts) { // NOLINT(misc-no-recursion)
+        return std::any_of(parts.begin(), parts.end(),
+                           [&](const type_part& each) { return owns_blocks(schema, each.type, known); });
+    };
+    if (is.kind == type_kind::pointer)
+        owns = false;
+    else if (const auto* const members = members_of(is))
+        owns = any_owns(*members);
+    else if (is.kind == type_kind::array || is.shape == shape_kind::array || is.shape == shape_kind::optional ||
+             is.shape == shape_kind::variant || is.shape == shape_kind::same_as_part)
+        owns = any_owns(is.parts);
+    else
+        owns = inspect::is_container(is) || is.shape == shape_kind::text || is.shape == shape_kind::text_by_link ||
+               is.shape == shape_kind::serialised;
+    known[index] = owns ? yes : no;
+    return owns;
+}
+
 class block_walk {
 public:
     block_walk(heap_source& source, std::uint64_t base, std::vector<std::uint64_t>& blocks)
@@ -101,31 +127,10 @@ public:
     }
 
 private:
-    /// Whether objects of this row may have blocks; looked up once for each row. NOLINTNEXTLINE(misc-no-recursion): sound schemas end
     bool may_own(std::uint32_t index) {
-        enum : char { unknown, no, yes };
         if (owners_.empty())
-            owners_.resize(source_.schema().rows.size(), unknown);
-        if (owners_[index] != unknown)
-            return owners_[index] == yes;
-        owners_[index] = yes; // of a vector of its own class
-        const type_row& is = source_.row(index);
-        bool owns = true;
-        const auto any_owns = [&](const std::vector<type_part>& parts) { // NOLINT(misc-no-recursion)
-            return std::any_of(parts.begin(), parts.end(), [&](const type_part& each) { return may_own(each.type); });
-        };
-        if (is.kind == type_kind::pointer)
-            owns = false;
-        else if (const auto* const members = members_of(is))
-            owns = any_owns(*members);
-        else if (is.kind == type_kind::array || is.shape == shape_kind::array || is.shape == shape_kind::optional ||
-                 is.shape == shape_kind::variant || is.shape == shape_kind::same_as_part)
-            owns = any_owns(is.parts);
-        else
-            owns = inspect::is_container(is) || is.shape == shape_kind::text || is.shape == shape_kind::text_by_link ||
-                   is.shape == shape_kind::serialised;
-        owners_[index] = owns ? yes : no;
-        return owns;
+            owners_ = rows_that_own(source_.schema());
+        return owners_[index] != 0;
     }
     result<void> add_nodes(std::uint64_t node, std::uint64_t children) {
         constexpr std::uint64_t k_counts = 8;
@@ -186,6 +191,14 @@ private:
 };
 
 } // namespace
+
+std::vector<char> rows_that_own(const types::type_description& schema) {
+    std::vector<char> known(schema.rows.size());
+    std::vector<char> owners;
+    for (std::uint32_t i = 0; i != schema.rows.size(); ++i)
+        owners.push_back(owns_blocks(schema, i, known) ? 1 : 0);
+    return owners;
+}
 
 result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of,
                            std::vector<std::uint64_t>& blocks) {

@@ -180,6 +180,12 @@ bool object_builder::put_characters(object_place to, std::string_view text) {
     return true;
 }
 
+std::uint64_t object_builder::block_of_text(const type_row& is, std::uint64_t bytes) {
+    if (is.shape == shape_kind::text)
+        return bytes > k_short_text_max ? bytes + 1 : 0;
+    return bytes > k_short_link_max ? (bytes | 7U) + 1 : 0;
+}
+
 result<void> object_builder::put_text(object_place to, std::string_view text) {
     const type_row& is = row(to.row);
     const auto& n = is.numbers;
@@ -187,8 +193,8 @@ result<void> object_builder::put_text(object_place to, std::string_view text) {
         put_word(to.at, base_);
         const std::uint64_t buffer = to.at + n[1] + k_word;
         std::uint64_t place = buffer;
-        if (text.size() > k_short_text_max) {
-            auto block = allocate(text.size() + 1, 1);
+        if (const std::uint64_t bytes = block_of_text(is, text.size())) {
+            auto block = allocate(bytes, 1);
             if (!block)
                 return block.error();
             place = *block;
@@ -203,19 +209,19 @@ result<void> object_builder::put_text(object_place to, std::string_view text) {
     const std::uint64_t place = to.at + n[0];
     put_link(place - k_word, 0);
     put_word(place - k_word, 0 - (place - k_word)); // the allocator: to the heap's header
-    if (text.size() <= k_short_link_max) {
+    const std::uint64_t bytes = block_of_text(is, text.size());
+    if (bytes == 0) {
         std::memcpy(at(place), text.data(), text.size());
         at(place + k_short_link_max)[0] = static_cast<std::byte>(k_short_link_max - text.size());
         return {};
     }
-    const std::uint64_t capacity = text.size() | 7U;
-    auto block = allocate(capacity + 1, 1);
+    auto block = allocate(bytes, 1);
     if (!block)
         return block.error();
     std::memcpy(at(*block), text.data(), text.size());
     put_link(place, *block);
     put_word(place + k_word, text.size());
-    put_word(place + 2 * k_word, capacity | std::uint64_t{1} << 63);
+    put_word(place + 2 * k_word, (bytes - 1) | std::uint64_t{1} << 63);
     return {};
 }
 

@@ -77,6 +77,8 @@ public:
     result<void> put_text(object_place to, std::string_view text);
     /// False: it is too long.
     [[nodiscard]] bool put_characters(object_place to, std::string_view text);
+    /// Bytes of the block that a text of this row takes; 0: it lies in the object.
+    [[nodiscard]] static std::uint64_t block_of_text(const types::type_row& is, std::uint64_t bytes);
     /// Of an optional, or the alternative that a variant holds; 255: none.
     void put_mark(object_place to, unsigned char mark) { at(to.at + row(to.row).numbers[0])[0] = std::byte{mark}; }
     void put_bytes(std::uint64_t to, const std::byte* from, std::uint64_t count) { std::memcpy(at(to), from, count); }

@@ -1,7 +1,6 @@
 // Containers whose elements lie in the order of their keys.
+#include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
-
-#include "base/units.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -60,9 +59,7 @@ public:
     filler_of_tree(object_builder& to, object_place container) : shaped_filler(to, container), check_(to, container) {}
 
     result<void> begin(std::uint64_t count) {
-        const auto layout = to_.element_of(is_, is_.numbers[2]);
-        alignment_ = std::max(layout.alignment, k_word);
-        bytes_ = align_up(is_.numbers[1] + layout.bytes, alignment_);
+        node_ = node_layout(to_, is_);
         const std::uint64_t header = container_.at + is_.numbers[0];
         to_.put_word(container_.at, to_.base());
         to_.put_address(header + k_left, header);
@@ -72,7 +69,7 @@ public:
         return {};
     }
     result<element_place> add(std::uint64_t /*hash*/) override {
-        auto node = to_.allocate(bytes_, alignment_);
+        auto node = to_.allocate(node_.bytes, node_.alignment);
         if (!node)
             return node.error();
         nodes_.push_back(*node);
@@ -114,39 +111,26 @@ private:
     }
 
     order_check check_;
-    std::uint64_t bytes_ = 0;
-    std::uint64_t alignment_ = k_word;
+    block_layout node_{};
     std::vector<std::uint64_t> nodes_;
 };
 
-/// Our B-trees (containers/detail/btree_node.hpp). How many elements each node gets is known before the first is made, so that
-/// none moves, and all but the root are at least half full.
+/// Our B-trees (containers/detail/btree_node.hpp). How many elements each node gets is known before the first is made, so that none moves.
 class filler_of_btree final : public shaped_filler {
 public:
-    filler_of_btree(object_builder& to, object_place container) : shaped_filler(to, container), check_(to, container) {}
+    filler_of_btree(object_builder& to, object_place container)
+        : shaped_filler(to, container), check_(to, container), layout_(to, is_) {}
 
     result<void> begin(std::uint64_t count) {
-        element_ = to_.element_of(is_, is_.numbers[5]);
-        is_inline_ = is_.numbers[1] != 0;
-        capacity_ = is_.numbers[0];
-        alignment_ = std::max(k_word, is_inline_ ? element_.alignment : k_word);
-        const std::uint64_t slot = is_inline_ ? element_.bytes : k_word;
-        // OB1: what the numbers say of a node fits its parts.
-        if (capacity_ < 2 || capacity_ > k_capacity_max || is_.numbers[3] < slot || is_.numbers[2] % alignment_ != 0 ||
-            is_.numbers[3] > k_slot_bytes_max || is_.numbers[2] > k_slot_bytes_max || is_.numbers[4] % k_word != 0 ||
-            is_.numbers[4] < is_.numbers[2] + capacity_ * is_.numbers[3] ||
-            is_.numbers[4] > 2 * k_capacity_max * k_slot_bytes_max ||
-            (is_inline_ && is_.numbers[3] % element_.alignment != 0))
+        if (!layout_.is_sound()) // OB1
             return fail(errc::invalid_argument,
                         "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
-        elements_max_ = {capacity_}; // of a tree of each height
-        while (elements_max_.back() < count)
-            elements_max_.push_back(capacity_ + (capacity_ + 1) * elements_max_.back());
+        const std::size_t height = layout_.height_for(count);
         to_.put_word(container_.at + 4 * k_word, 0 - (container_.at + 4 * k_word)); // the allocator
         to_.put_word(container_.at + 3 * k_word, count);
         if (count == 0)
             return {};
-        auto root = open(elements_max_.size() - 1, count, 0);
+        auto root = open(height, count, 0);
         if (!root)
             return root.error();
         to_.put_link(container_.at, *root);
@@ -159,8 +143,8 @@ public:
         level& last = open_.back();
         std::uint64_t place = last.node + is_.numbers[2] + last.made * is_.numbers[3];
         ++last.made;
-        if (!is_inline_) {
-            auto block = to_.allocate(element_.bytes, element_.alignment);
+        if (!layout_.is_inline()) {
+            auto block = to_.allocate(layout_.element().bytes, layout_.element().alignment);
             if (!block)
                 return block.error();
             to_.put_link(place, *block);
@@ -175,9 +159,6 @@ public:
     result<void> made() override { return check_.made(); }
 
 private:
-    static constexpr std::uint64_t k_capacity_max = 65535;
-    static constexpr std::uint64_t k_slot_bytes_max = std::uint64_t{1} << 20;
-
     struct level {
         std::uint64_t node;
         std::size_t height;
@@ -192,11 +173,7 @@ private:
         for (;;) {
             level made{};
             made.height = height;
-            made.count = count;
-            if (height != 0) { // as few as suffice
-                const std::uint64_t below = elements_max_[height - 1];
-                made.count = std::max<std::uint64_t>((count - below + below) / (below + 1), 1);
-            }
+            made.count = layout_.own_elements(height, count);
             made.below = count - made.count;
             auto node = new_node(made, parent);
             if (!node)
@@ -225,16 +202,12 @@ private:
         put_child(parent.node, parent.made, *child);
         return {};
     }
-    /// How many elements a child gets.
     static std::uint64_t share(const level& of, std::uint64_t child) {
-        const std::uint64_t children = of.count + 1;
-        return of.below / children + (child < of.below % children ? 1 : 0);
+        return btree_layout::share(of.count, of.below, child);
     }
     result<std::uint64_t> new_node(const level& of, std::uint64_t parent) {
-        const auto& n = is_.numbers;
-        const std::uint64_t capacity = of.height == 0 && parent == 0 ? of.count : capacity_;
-        const std::uint64_t bytes = of.height == 0 ? n[2] + capacity * n[3] : n[4] + (capacity_ + 1) * k_word;
-        auto node = to_.allocate(align_up(bytes, alignment_), alignment_);
+        const block_layout layout = layout_.node(of.height, of.count, parent == 0);
+        auto node = to_.allocate(layout.bytes, layout.alignment);
         if (!node)
             return node;
         to_.put_link(*node, parent);
@@ -243,7 +216,7 @@ private:
             std::memcpy(to_.at(*node + at), &small, sizeof small);
         };
         half(8, of.count);
-        half(10, capacity);
+        half(10, layout_.capacity(of.height, of.count, parent == 0));
         half(12, of.height);
         return node;
     }
@@ -252,11 +225,7 @@ private:
     }
 
     order_check check_;
-    object_builder::layout element_{};
-    bool is_inline_ = true;
-    std::uint64_t capacity_ = 0;
-    std::uint64_t alignment_ = k_word;
-    std::vector<std::uint64_t> elements_max_;
+    btree_layout layout_;
     std::vector<level> open_; // from the root to the leaf that is being filled
 };
 

@@ -27,22 +27,6 @@ bool is_number(const type_row& row) {
     }
 }
 
-/// What an element of such a container takes beside its own bytes, about.
-double node_bytes(shape_kind shape) {
-    switch (shape) {
-    case shape_kind::chain:
-    case shape_kind::btree:
-        return 8;
-    case shape_kind::ring:
-    case shape_kind::hash_chain:
-        return 16;
-    case shape_kind::tree:
-        return 32;
-    default:
-        return 1;
-    }
-}
-
 } // namespace
 
 place_plan::place_plan(const row_matching& rows, heap_source& old_objects, object_builder& builder)
@@ -149,7 +133,7 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
         break;
     case shape_kind::variant:
         for (std::size_t i = 0; was.shape == is.shape && i != was.parts.size(); ++i) {
-            const auto becomes = rows_.alternative(was, i, is);
+            const auto becomes = rows_.alternatives(from, to)[i];
             is_possible_ = is_possible_ && becomes == i;
             if (becomes)
                 plan.within.emplace_back(was.parts[i].type, is.parts[*becomes].type);
@@ -177,15 +161,6 @@ void place_plan::look_at_container(row_pair pair, pair_plan& plan) {
     (is_keyed ? plan.keys : plan.elements).emplace_back(was.parts[0].type, is.parts[0].type);
     if (inspect::is_map(was) && inspect::is_map(is))
         plan.elements.emplace_back(was.parts[1].type, is.parts[1].type);
-    double old_bytes = node_bytes(was.shape);
-    double new_bytes = node_bytes(is.shape);
-    for (const auto* const all : {&plan.keys, &plan.elements}) {
-        for (const auto& [from, to] : *all) {
-            old_bytes += static_cast<double>(old_objects_.reader().size_of(from));
-            new_bytes += static_cast<double>(builder_.size_of(to));
-        }
-    }
-    growth_ = std::max(growth_, new_bytes / old_bytes);
 }
 
 void place_plan::look_at_members(row_pair pair, pair_plan& plan) {
@@ -193,8 +168,6 @@ void place_plan::look_at_members(row_pair pair, pair_plan& plan) {
     const type_row& was = old_objects_.row(from);
     const type_row& is = builder_.row(to);
     largest_ = std::max(largest_, was.size);
-    if (was.size != 0)
-        growth_ = std::max(growth_, static_cast<double>(is.size) / static_cast<double>(was.size));
     const auto& origins = rows_.origins(from, to);
     std::size_t index = 0;
     for (const type_part& each : *members_of(is)) {

@@ -35,8 +35,6 @@ public:
     [[nodiscard]] bool has_pointers() const { return has_pointers_; }
     /// Bytes of the largest object with members.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
-    /// By how much objects that are made anew take more bytes, at most; at least 1.
-    [[nodiscard]] double growth() const { return growth_; }
 
 private:
     using row_pair = std::pair<std::uint32_t, std::uint32_t>;
@@ -68,7 +66,6 @@ private:
     bool is_possible_ = true;
     bool has_pointers_ = false;
     std::uint64_t largest_ = 0;
-    double growth_ = 1;
 };
 
 } // namespace remanence::objects

@@ -69,12 +69,31 @@ category category_of(const type_row& row) {
     }
 }
 
+/// A type's name with that of a class in it replaced, as in "rem::vector<app::circle>".
+std::string with_name_replaced(std::string type, const std::string& old_name, const std::string& new_name) {
+    const auto goes_on = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+    };
+    for (std::size_t at = 0; !old_name.empty() && (at = type.find(old_name, at)) != std::string::npos;) {
+        const std::size_t end = at + old_name.size();
+        const bool is_whole = (at == 0 || !goes_on(type[at - 1])) && (end == type.size() || !goes_on(type[end]));
+        if (is_whole)
+            type.replace(at, old_name.size(), new_name);
+        at += is_whole ? new_name.size() : 1;
+    }
+    return type;
+}
+
 bool is_of_chrono(const type_row& row) { return row.name.starts_with("std::chrono::"); }
 
 } // namespace
 
 void row_matching::rename(std::string type, std::string old_name, std::string new_name) {
     renamings_.push_back({std::move(type), std::move(old_name), std::move(new_name)});
+}
+
+void row_matching::rename_class(std::string old_name, std::string new_name) {
+    renamed_classes_.emplace_back(std::move(old_name), std::move(new_name));
 }
 
 void row_matching::note(std::string what, bool is_automatic) {
@@ -119,16 +138,45 @@ const std::vector<const type_part*>& row_matching::origins(std::uint32_t from, s
     return known->second;
 }
 
-std::optional<std::size_t> row_matching::alternative(const type_row& from, std::size_t index,
-                                                     const type_row& to) const {
-    const std::string name = from_.name_of(from.parts[index].type);
-    auto before = std::count_if(from.parts.begin(), from.parts.begin() + static_cast<std::ptrdiff_t>(index),
-                                [&](const type_part& part) { return from_.name_of(part.type) == name; });
-    for (std::size_t i = 0; i != to.parts.size(); ++i) {
-        if (to_.name_of(to.parts[i].type) == name && before-- == 0) // the same one of those of this name
-            return i;
+std::optional<std::size_t> row_matching::alternative(std::uint32_t from, std::size_t index, std::uint32_t to) const {
+    const std::vector<type_part>& old_parts = from_.rows[from].parts;
+    const std::vector<type_part>& new_parts = to_.rows[to].parts;
+    const std::uint32_t part = old_parts[index].type;
+    const auto named = [&](const std::string& name, std::ptrdiff_t before) -> std::optional<std::size_t> {
+        for (std::size_t i = 0; i != new_parts.size(); ++i) {
+            if (to_.name_of(new_parts[i].type) == name && before-- == 0)
+                return i;
+        }
+        return {};
+    };
+    const std::string name = from_.name_of(part);
+    const auto before = std::count_if(old_parts.begin(), old_parts.begin() + static_cast<std::ptrdiff_t>(index),
+                                      [&](const type_part& each) { return from_.name_of(each.type) == name; });
+    if (const auto found = named(name, before)) // the same one of those of this name
+        return found;
+    std::string present = name;
+    for (const auto& [old_name, new_name] : renamed_classes_)
+        present = with_name_replaced(std::move(present), old_name, new_name);
+    if (present != name) {
+        if (const auto found = named(present, before))
+            return found;
     }
-    return {};
+    std::optional<std::size_t> made;
+    for (std::size_t i = 0; steps_ != nullptr && i != new_parts.size(); ++i) {
+        if (steps_->find(from_, part, to_, new_parts[i].type).chain.empty())
+            continue;
+        if (made)
+            return {}; // nobody says which
+        made = i;
+    }
+    return made;
+}
+
+const std::vector<std::optional<std::size_t>>& row_matching::alternatives(std::uint32_t from, std::uint32_t to) const {
+    const auto [known, is_new] = alternatives_.try_emplace({from, to});
+    for (std::size_t i = 0; is_new && i != from_.rows[from].parts.size(); ++i)
+        known->second.push_back(alternative(from, i, to));
+    return known->second;
 }
 
 bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion): each pair once
@@ -309,10 +357,12 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
             return refuse(from, to, "");
         bool matches = true;
         for (std::size_t i = 0; i != was.parts.size(); ++i) {
-            const auto becomes = alternative(was, i, is);
+            const auto becomes = alternatives(from, to)[i];
             has_same_bytes_ = has_same_bytes_ && becomes == i;
             if (!becomes)
-                matches = refuse(from, to, ", which does not hold a " + from_.name_of(was.parts[i].type));
+                matches = refuse(from, to,
+                                 ", which does not hold a " + from_.name_of(was.parts[i].type) +
+                                     " (of a class that has another name now, rem::renamed_class says so)");
             else
                 matches = match(was.parts[i].type, is.parts[*becomes].type) && matches;
         }

@@ -1,9 +1,7 @@
 // Containers whose elements have an order and no keys.
+#include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
 
-#include "base/units.hpp"
-
-#include <algorithm>
 #include <vector>
 
 namespace remanence::objects {
@@ -58,12 +56,10 @@ public:
     using shaped_filler::shaped_filler;
 
     result<void> begin(std::uint64_t count) {
-        constexpr std::uint64_t k_map_least = 8;
         const auto layout = to_.element_of(is_, 0);
         bytes_ = layout.bytes;
         in_block_ = is_.numbers[2];
-        const std::uint64_t blocks = count / in_block_ + 1;
-        const std::uint64_t words = std::max(k_map_least, blocks + 2);
+        const auto [blocks, words] = deque_layout_of(is_, count);
         auto map = to_.allocate(words * k_word, k_word);
         if (!map)
             return map.error();
@@ -107,9 +103,7 @@ public:
     using shaped_filler::shaped_filler;
 
     result<void> begin(std::uint64_t count) {
-        const auto layout = to_.element_of(is_, 0);
-        alignment_ = std::max(layout.alignment, k_word);
-        bytes_ = align_up(is_.numbers[1] + layout.bytes, alignment_);
+        node_ = node_layout(to_, is_);
         last_ = container_.at + is_.numbers[0];
         to_.put_word(container_.at, to_.base());
         if (is_.shape == shape_kind::ring) {
@@ -120,7 +114,7 @@ public:
         return {};
     }
     result<element_place> add(std::uint64_t /*hash*/) override {
-        auto node = to_.allocate(bytes_, alignment_);
+        auto node = to_.allocate(node_.bytes, node_.alignment);
         if (!node)
             return node.error();
         to_.put_address(last_, *node);
@@ -135,8 +129,7 @@ public:
     }
 
 private:
-    std::uint64_t bytes_ = 0;
-    std::uint64_t alignment_ = k_word;
+    block_layout node_{};
     std::uint64_t last_ = 0;
 };
 

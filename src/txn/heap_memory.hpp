@@ -96,6 +96,10 @@ public:
     /// Makes a block of whole pages longer or shorter where it is, with the pages behind it: block_of() tells by how much. False,
     /// and nothing was done, when no such block begins there, or it cannot be. O(log free runs).
     [[nodiscard]] bool resize(void* block, std::uint64_t bytes);
+    /// How many bytes of allocated_bytes() a block for so many takes.
+    [[nodiscard]] std::uint64_t bytes_of_block(std::uint64_t bytes, std::uint64_t alignment) const {
+        return alloc::block_allocator::block_bytes(placed(bytes), alignment);
+    }
     /// Without its guard.
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
     /// heap_options::guarded_blocks

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 // Releases of a program, one after the other.
 namespace release_1 {
@@ -308,6 +310,62 @@ TEST_F(migration, changes_members_of_members) {
                                                                   [](auto& now) { return now.second.x == 2; });
     change<std::variant<int, inner_old>, std::variant<inner_old, double, int>>(
         heap_, 3, [](auto& now) { return std::get<int>(now) == 3; });
+}
+
+/// A class of another name in a variant: only if the program says so.
+template <class Old, class New>
+void expect_renamed_in_variant(heap& in, const Old& was, const std::vector<class_with_other_name>& renamed,
+                               const std::function<bool(const New&)>& is_right) {
+    const std::string name = "variant" + std::to_string(in.roots().size());
+    in.write([&] { in.root<Old>(name) = was; });
+    const auto says = [&](std::vector<class_with_other_name> names) {
+        migration_options how;
+        how.dry_run = true;
+        how.renamed_classes = std::move(names);
+        return migrate<New>(in, name, how);
+    };
+    const migration_report not_said = says({});
+    EXPECT_FALSE(not_said.is_possible);
+    EXPECT_NE(not_said.changes.front().what.find("rem::renamed_class"), std::string::npos);
+    EXPECT_FALSE(says({renamed_class<"changes::another">::of<inner_new>()}).is_possible);
+    EXPECT_TRUE(says(renamed).is_possible);
+    migrations how;
+    how.to<New>(name);
+    for (const class_with_other_name& each : renamed)
+        how.rename(each);
+    (void)how(in);
+    EXPECT_TRUE(is_right(in.root<New>(name)));
+    EXPECT_TRUE(in.verify().clean());
+}
+
+TEST_F(migration, follows_a_renamed_class_in_a_variant) {
+    using a_variant = std::variant<int, inner_old>;
+    const std::vector<class_with_other_name> renamed{renamed_class<"changes::inner_old">::of<inner_new>()};
+    expect_renamed_in_variant<a_variant, std::variant<inner_new, double, int>>(
+        heap_, inner_old{4, "a text that is too long for the object itself"}, renamed, [](const auto& now) {
+            const auto* const held = std::get_if<inner_new>(&now);
+            return held != nullptr && held->x == 4 && held->text.size() == 45 && held->is_new;
+        });
+    expect_renamed_in_variant<a_variant, std::variant<int, inner_new>>(
+        heap_, 3, renamed, [](const auto& now) { return std::get<int>(now) == 3; });
+    expect_renamed_in_variant<std::variant<int, vector<inner_old>>, std::variant<vector<inner_new>, int>>(
+        heap_, vector<inner_old>{{1, "a"}, {2, "b"}}, renamed,
+        [](const auto& now) { return std::get<vector<inner_new>>(now).at(1).x == 2; });
+    // Of two releases: what is stored has the name of the first.
+    const std::vector<class_with_other_name> twice{renamed_class<"changes::between">::of<inner_new>(),
+                                                   renamed_class<"changes::inner_old">::of<inner_new>()};
+    expect_renamed_in_variant<a_variant, std::variant<int, inner_new>>(
+        heap_, inner_old{4, "four"}, twice, [](const auto& now) { return std::get<inner_new>(now).text == "four"; });
+}
+
+TEST_F(migration, follows_in_a_variant_a_class_that_a_function_makes_another_one) {
+    heap_.write([&] { heap_.root<std::variant<int, inner_old>>("root") = inner_old{4, "four"}; });
+    (void)migrations().to<std::variant<inner_new, int>>("root").migrate<inner_old, inner_new>(
+        [](const inner_old& was, inner_new& now) { now.x = was.x * 10; })(heap_);
+    const auto& now = std::get<inner_new>(heap_.root<std::variant<inner_new, int>>("root"));
+    EXPECT_EQ(now.x, 40);
+    EXPECT_EQ(now.text, "four");
+    EXPECT_TRUE(heap_.verify().clean());
 }
 
 TEST_F(migration, turns_one_kind_of_container_into_another) {

@@ -1,0 +1,233 @@
+#include "objects/conversion_size.hpp"
+
+#include "objects/object_blocks.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+/// Of a subtree of a B-tree, node by node.
+// NOLINTNEXTLINE(misc-no-recursion): by height
+void for_each_node(const btree_layout& tree, std::size_t height, std::uint64_t count, std::uint64_t times, bool is_root,
+                   const std::function<void(const block_layout&, std::uint64_t)>& visit) {
+    const std::uint64_t own = tree.own_elements(height, count);
+    visit(tree.node(height, own, is_root), times);
+    if (height == 0)
+        return;
+    const std::uint64_t children = own + 1;
+    const std::uint64_t below = count - own;
+    const std::uint64_t larger = below % children; // these have one element more
+    if (larger != 0)
+        for_each_node(tree, height - 1, below / children + 1, times * larger, false, visit);
+    for_each_node(tree, height - 1, below / children, times * (children - larger), false, visit);
+}
+
+} // namespace
+
+// NOLINTBEGIN(misc-no-recursion): bounded
+
+result<void> conversion_size::add(object_place from, std::uint32_t to) {
+    add_block({std::max<std::uint64_t>(builder_.size_of(to), 1), alignment_of(builder_.schema(), to)});
+    return visit(from, to, 0);
+}
+
+result<void> conversion_size::visit(object_place from, std::uint32_t to, unsigned depth) {
+    if (depth == conversion::k_depth_max)
+        return source_.damaged(from, "objects lie more than " + std::to_string(conversion::k_depth_max) +
+                                         " levels deep in each other");
+    const type_row& was = source_.row(from.row);
+    const type_row& is = builder_.row(to);
+    if (const step_chain* const chain = rows_.chain(from.row, to))
+        return visit_steps(*chain, from, to, depth);
+    if (!may_own(to) && !rows_.has_chains())
+        return {};
+    if (was.shape == shape_kind::same_as_part)
+        return visit({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
+    if (is.shape == shape_kind::same_as_part)
+        return visit(from, is.parts[is.numbers[0]].type, depth + 1);
+    if (is.shape == shape_kind::optional && was.shape != shape_kind::optional)
+        return visit(from, is.parts[0].type, depth + 1);
+    if (members_of(is) != nullptr)
+        return visit_members(from, to, depth);
+    switch (is.shape) {
+    case shape_kind::text:
+    case shape_kind::text_by_link:
+    case shape_kind::serialised: {
+        auto text = source_.text(from);
+        if (!text)
+            return text.error();
+        add_text(is, text->size());
+        return {};
+    }
+    case shape_kind::optional:
+    case shape_kind::variant: {
+        auto held = source_.held(from);
+        if (!held)
+            return held.error();
+        if (!*held)
+            return {};
+        const std::size_t index =
+            is.shape == shape_kind::variant ? *rows_.alternatives(from.row, to)[(*held)->alternative] : 0;
+        return visit(**held, is.parts[index].type, depth + 1);
+    }
+    default:
+        break;
+    }
+    const bool is_array = is.kind == type_kind::array || is.shape == shape_kind::array;
+    if (inspect::is_container(is) || (is_array && !is_character_array(builder_.schema(), to)))
+        return visit_elements(from, to, depth);
+    return {};
+}
+
+result<void> conversion_size::visit_members(object_place from, std::uint32_t to, unsigned depth) {
+    const auto& origins = rows_.origins(from.row, to);
+    std::size_t index = 0;
+    for (const type_part& each : *members_of(builder_.row(to))) {
+        const type_part* const origin = origins[index++];
+        if (!each.offset)
+            continue;
+        if (origin != nullptr)
+            REM_TRY(visit({origin->type, from.at + *origin->offset}, each.type, depth + 1));
+        else
+            add_default(each.type, depth + 1);
+    }
+    return {};
+}
+
+result<void> conversion_size::visit_elements(object_place from, std::uint32_t to, unsigned depth) {
+    const type_row& is = builder_.row(to);
+    auto count = source_.count(from);
+    if (!count)
+        return count.error();
+    if (inspect::is_container(is))
+        add_container(to, *count);
+    const bool is_map = inspect::is_map(is);
+    const std::uint32_t first = is.parts[0].type;
+    const std::uint32_t second = is_map ? is.parts[1].type : first;
+    if (!may_own(first) && !may_own(second) && !rows_.has_chains())
+        return {};
+    return source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
+        if (each.has_key)
+            REM_TRY(visit(each.key, first, depth + 1));
+        REM_TRY(visit(each.value, second, depth + 1));
+        return true;
+    });
+}
+
+/// Objects between functions are about as large as the stored one, and so is what functions fill.
+result<void> conversion_size::visit_steps(const step_chain& chain, object_place from, std::uint32_t to,
+                                          unsigned depth) {
+    if (chain.size() == 1) {
+        const bool has_members =
+            members_of(source_.row(from.row)) != nullptr && members_of(builder_.row(to)) != nullptr;
+        return has_members ? visit_members(from, to, depth) : result<void>();
+    }
+    for (std::size_t i = 0; i + 1 != chain.size(); ++i) {
+        const types::type_row& made = chain[i]->is.rows[chain[i]->is.root];
+        add_block({std::max<std::uint64_t>(made.size, 1), std::max<std::uint64_t>(made.alignment, 1)});
+    }
+    std::vector<std::uint64_t> blocks;
+    REM_TRY(add_blocks_of(source_, builder_.base(), from, blocks));
+    for (const std::uint64_t each : blocks) {
+        if (const auto block = builder_.memory().block_of(builder_.memory().base() + each))
+            bytes_ += chain.size() * block->bytes;
+    }
+    return {};
+}
+
+/// As its constructor leaves it, if that makes nothing of its own.
+void conversion_size::add_default(std::uint32_t to, unsigned depth) {
+    const type_row& is = builder_.row(to);
+    if (depth == conversion::k_depth_max || !may_own(to))
+        return;
+    if (const auto* const members = members_of(is)) {
+        for (const type_part& each : *members)
+            add_default(each.type, depth + 1);
+        return;
+    }
+    if (is.shape == shape_kind::same_as_part)
+        return add_default(is.parts[is.numbers[0]].type, depth + 1);
+    if (is.shape == shape_kind::variant)
+        return add_default(is.parts[0].type, depth + 1);
+    if (inspect::is_container(is))
+        return add_container(to, 0);
+    if (is.kind != type_kind::array && is.shape != shape_kind::array)
+        return;
+    for (std::uint64_t i = 0; i != extent_of(is); ++i)
+        add_default(is.parts[0].type, depth + 1);
+}
+
+// NOLINTEND(misc-no-recursion)
+
+void conversion_size::add_text(const type_row& is, std::uint64_t bytes) {
+    if (const std::uint64_t block = object_builder::block_of_text(is, bytes))
+        add_block({block, 1});
+}
+
+/// But for what elements have.
+void conversion_size::add_container(std::uint32_t to, std::uint64_t count) {
+    const type_row& is = builder_.row(to);
+    switch (is.shape) {
+    case shape_kind::contiguous:
+    case shape_kind::linked_block: {
+        const block_layout element = builder_.element_of(is, 0);
+        if (count != 0)
+            add_block({count * element.bytes, element.alignment});
+        break;
+    }
+    case shape_kind::deque: {
+        const block_layout element = builder_.element_of(is, 0);
+        const auto [blocks, words] = deque_layout_of(is, count);
+        add_block({words * k_word, k_word});
+        add_block({is.numbers[2] * element.bytes, element.alignment}, blocks);
+        break;
+    }
+    case shape_kind::ring:
+    case shape_kind::chain:
+    case shape_kind::tree:
+        add_block(node_layout(builder_, is), count);
+        break;
+    case shape_kind::hash_chain: {
+        add_block(hash_node_layout_of(builder_, is), count);
+        if (const std::uint64_t buckets = buckets_of_hash_chain(count); buckets != 1)
+            add_block({buckets * k_word, k_word});
+        break;
+    }
+    case shape_kind::btree: {
+        btree_layout tree(builder_, is);
+        if (count == 0 || !tree.is_sound())
+            break;
+        if (!tree.is_inline())
+            add_block(tree.element(), count);
+        for_each_node(tree, tree.height_for(count), count, 1, true,
+                      [&](const block_layout& node, std::uint64_t times) { add_block(node, times); });
+        break;
+    }
+    case shape_kind::hash_table:
+        if (count == 0)
+            break;
+        if (is.numbers[1] == 0)
+            add_block(builder_.element_of(is, is.numbers[3]), count);
+        add_block(hash_table_layout_of(is, count));
+        break;
+    default:
+        break;
+    }
+}
+
+bool conversion_size::may_own(std::uint32_t to) {
+    if (owners_.empty())
+        owners_ = rows_that_own(builder_.schema());
+    return owners_[to] != 0;
+}
+
+} // namespace remanence::objects

@@ -1,0 +1,43 @@
+// How many bytes of blocks a conversion allocates, found out before: it goes through the old objects as the conversion will.
+#pragma once
+
+#include "objects/container_layout.hpp"
+#include "objects/conversion.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace remanence::objects {
+
+class conversion_size {
+public:
+    /// All must outlive it. What is looked at must match.
+    conversion_size(heap_source& source, object_builder& builder, const row_matching& rows)
+        : source_(source), builder_(builder), rows_(rows) {}
+
+    /// An object that gets a block of its own. What new members hold by default is known of containers only, and what functions of the program
+    /// allocate is not known. errc::corrupt. O(objects).
+    result<void> add(object_place from, std::uint32_t to);
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+private:
+    result<void> visit(object_place from, std::uint32_t to, unsigned depth);
+    result<void> visit_members(object_place from, std::uint32_t to, unsigned depth);
+    result<void> visit_elements(object_place from, std::uint32_t to, unsigned depth);
+    result<void> visit_steps(const step_chain& chain, object_place from, std::uint32_t to, unsigned depth);
+    void add_default(std::uint32_t to, unsigned depth);
+    void add_container(std::uint32_t to, std::uint64_t count);
+    void add_text(const types::type_row& is, std::uint64_t bytes);
+    [[nodiscard]] bool may_own(std::uint32_t to);
+    void add_block(const block_layout& of, std::uint64_t times = 1) {
+        bytes_ += times * builder_.memory().bytes_of_block(of.bytes, of.alignment);
+    }
+
+    heap_source& source_;
+    object_builder& builder_;
+    const row_matching& rows_;
+    std::uint64_t bytes_ = 0;
+    std::vector<char> owners_; // by row: whether objects of it may have blocks
+};
+
+} // namespace remanence::objects
