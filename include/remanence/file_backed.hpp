@@ -26,14 +26,15 @@ struct file_backed_options {
     /// close() and the destructor commit what is not committed; else they discard it, as a heap does unless it is told
     /// otherwise. A file opened read-only has nothing. When the destructor discards all the same, heap::~heap() tells.
     bool commit_at_close = true;
-    /// All else. Its own commit_at_close does not count, and `reserve_bytes` is 1 GiB unless it is set, so that thousands of
+    /// All else. `migrate` finds the container as the root "container". Its own commit_at_close does not count, and `reserve_bytes` is 1 GiB unless it is set, so that thousands of
     /// files find room.
     heap_options heap = {};
     /// A file of the portable or the binary form is read whole when it is opened, and lives in a heap beside it, which has its name
     /// with "-open" behind it and is removed at the end; a crash leaves that one to the next call. Each commit writes a new file, durably,
     /// which takes the place of the old one: O(container). With these two forms, whatever form a file has is found out, and the next
-    /// commit writes it as it is asked for; the form `memory` takes no others (errc::not_a_heap). They cannot be read only, and heap.migrate
-    /// does nothing with them.
+    /// commit writes it as it is asked for; the form `memory` takes no others (errc::not_a_heap). They cannot be read only. With
+    /// heap.migrate the container is made as it was stored, and then converted, where errc::not_supported means that it has an order or a hash
+    /// of the program's.
     file_form form = file_form::memory;
 };
 

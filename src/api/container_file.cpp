@@ -71,6 +71,7 @@ private:
     fs::path file_;
     fs::path heap_file_;
     file_form form_;
+    std::function<void(heap&)> migrate_; // empty: what changes by itself is converted as it is read
     bool commits_at_end_;
     int exceptions_; // that were under way when it was opened
 };
@@ -80,6 +81,7 @@ text_file_of_container::text_file_of_container(const fs::path& file, const file_
       file_(real_path(file)),
       heap_file_(file_.string() + "-open"),
       form_(options.form),
+      migrate_(options.heap.migrate),
       commits_at_end_(options.commit_at_close),
       exceptions_(std::uncaught_exceptions()) {
     if (options.heap.read_only)
@@ -101,6 +103,7 @@ void text_file_of_container::remove_heap() const {
 heap text_file_of_container::make_heap(heap_options how) const {
     how.commit_at_close = false;
     how.log_directory.reset();
+    how.migrate = {};               // there is nothing in it yet
     how.commits = durability::none; // a crash loses it, as it would be lost without
     std::error_code unknown;
     if (fs::exists(heap_file_, unknown)) {
@@ -143,7 +146,12 @@ void text_file_of_container::read(heap& into, const std::function<std::size_t(ch
                                   const type_fingerprint& type) const {
     const type_fingerprint* const types[] = {&type};
     try {
-        load_roots(into, from, types, 1);
+        if (migrate_) { // what is stored is made, as it was, and becomes the program's
+            load_roots(into, from, nullptr, 0);
+            migrate_(into);
+        } else {
+            load_roots(into, from, types, 1);
+        }
         require_one_container(into);
         for (const root_info& stored : into.roots()) {
             if (stored.type != type.name)

@@ -1,6 +1,7 @@
 // Containers whose file has the portable or the binary form.
 #include "support/temp_dir.hpp"
 
+#include <remanence/migrate.hpp>
 #include <remanence/remanence.hpp>
 #include <remanence/streams.hpp>
 
@@ -36,6 +37,12 @@ struct place {
     friend bool operator==(const place&, const place&) = default;
 };
 using places = rem::map<rem::string, place>;
+struct old_place {
+    rem::string city;
+    float longitude = 0;
+    std::int64_t thousands = 0;
+};
+using old_places = rem::btree_map<rem::string, old_place>;
 using file = rem::file_backed<places>;
 
 const place k_ulm{rem::string("Ulm \xc3\xbc\"\\\n, a text that is longer than a short one"), 9.99, -126'000, false};
@@ -258,6 +265,41 @@ std::string said_by(F&& f) {
         return why.what();
     }
     return "nothing";
+}
+
+TEST_P(container_file, is_migrated_with_new_members_and_by_functions) {
+    {
+        rem::file_backed<old_places> made(file_, options());
+        made->emplace("ulm", old_place{"Ulm, a text that is longer than a short one", 9.5F, 126});
+        made.close();
+    }
+    const std::string before = text();
+    EXPECT_EQ(error_of([&] { file(file_, options()); }), rem::errc::type_mismatch);
+    rem::file_backed_options how = options();
+    how.heap.migrate =
+        rem::migrations().to<places>("container").migrate<old_place, place>([](const old_place&, place&) {
+            throw std::runtime_error("half way");
+        });
+    EXPECT_THROW(file(file_, how), std::runtime_error);
+    how.heap.migrate = rem::migrations().to<places>("another");
+    EXPECT_EQ(error_of([&] { file(file_, how); }), rem::errc::type_mismatch);
+    EXPECT_EQ(text(), before);
+    EXPECT_TRUE(is_alone());
+    how.heap.migrate =
+        rem::migrations().to<places>("container").migrate<old_place, place>([](const old_place& was, place& now) {
+            now.people = was.thousands * 1000;
+            now.is_capital = true;
+        });
+    for (const bool is_first : {true, false}) { // the file has the new type the second time
+        file opened(file_, how);
+        ASSERT_EQ(opened->size(), 1U);
+        EXPECT_EQ(opened->at("ulm"), (place{"Ulm, a text that is longer than a short one", 9.5, 126'000, true}));
+        EXPECT_TRUE(opened.get_heap().verify().clean());
+        EXPECT_EQ(text() == before, is_first);
+        opened.close();
+    }
+    EXPECT_TRUE(is_alone());
+    EXPECT_EQ(file(file_, options())->at("ulm").people, 126'000);
 }
 
 TEST_P(container_file, messages_name_the_file_and_not_the_heap_beside_it) {
