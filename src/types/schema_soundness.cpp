@@ -219,6 +219,36 @@ private:
         return ends;
     }
 
+    /// Where the words end that a container, or a text, is known to have. Precondition: its shape is sound.
+    static std::uint64_t end_of_words(const type_row& row) {
+        constexpr std::uint64_t k_word = sizeof(std::uint64_t);
+        const auto& n = row.numbers;
+        switch (row.shape) {
+        case shape_kind::text:
+        case shape_kind::contiguous:
+        case shape_kind::linked_block:
+            return std::max(n[0], n[1]) + k_word;
+        case shape_kind::text_by_link:
+        case shape_kind::serialised:
+            return n[0] + 3 * k_word;
+        case shape_kind::deque:
+            return std::max(n[0], n[1]) + 4 * k_word;
+        case shape_kind::ring:
+        case shape_kind::hash_chain:
+            return n[0] + 2 * k_word;
+        case shape_kind::chain:
+            return n[0] + k_word;
+        case shape_kind::tree:
+            return n[0] + 5 * k_word;
+        case shape_kind::btree:
+            return 4 * k_word;
+        case shape_kind::hash_table:
+            return 3 * k_word;
+        default:
+            return 0;
+        }
+    }
+
     /// How many bytes at the beginning of an object are its own for certain. What follows may lie in the padding at its end: that of a base, or
     /// of a member that is [[no_unique_address]], has room for other members; and an empty class takes nothing. A class that is not larger than
     /// its alignment and hides its members may be empty.
@@ -264,8 +294,8 @@ private:
             case shape_kind::variant: // the mark comes last
                 taken = std::max(taken, n[0] + 1);
                 break;
-            default: // an address or more
-                taken = std::max(taken, std::min<std::uint64_t>(row.size, sizeof(std::uint64_t)));
+            default:
+                taken = std::max(taken, end_of_words(row));
                 break;
             }
         }
@@ -290,6 +320,16 @@ private:
         }
     }
 
+    /// Pointers and containers lie where the compiler puts them. 1 for anything else, and where it is not known.
+    [[nodiscard]] std::uint64_t alignment_to_keep(std::uint32_t index) const {
+        while (rows_[index].kind == type_kind::array)
+            index = rows_[index].parts.front().type;
+        const type_row& row = rows_[index];
+        if (row.kind == type_kind::pointer)
+            return sizeof(std::uint64_t);
+        return has_numbers_only(index) ? 1 : std::max<std::uint64_t>(row.alignment, 1);
+    }
+
     /// Whether no member lies in another one. A class that says its members may name those of a union, if these are numbers.
     bool has_parts_apart(const type_row& row) {
         return (row.kind != type_kind::members || lie_apart(row.parts, false)) && lie_apart(row.fields, true);
@@ -297,7 +337,11 @@ private:
     bool lie_apart(const std::vector<type_part>& parts, bool may_have_unions) {
         std::vector<std::pair<std::uint64_t, std::uint32_t>> places; // offset, row
         for (const type_part& part : parts) {
-            if (part.offset && taken_by(part.type) != 0)
+            if (!part.offset)
+                continue;
+            if (*part.offset % alignment_to_keep(part.type) != 0)
+                return false;
+            if (taken_by(part.type) != 0)
                 places.emplace_back(*part.offset, part.type);
         }
         std::sort(places.begin(), places.end());

@@ -108,6 +108,15 @@ struct two_texts {
     remanence::string first;
     remanence::string second;
 };
+struct two_links {
+    remanence::string_pi first;
+    remanence::string_pi second;
+};
+struct in_room {
+    long first[4];
+    remanence::string_pi second;
+    unsigned bits : 3 = 0; // which have no place, and so leave room
+};
 template <int N>
 struct record {
     int id;
@@ -279,6 +288,10 @@ TEST(schema, with_members_that_lie_in_each_other_is_refused) {
     EXPECT_FALSE(is_sound_with(std::type_identity<two_texts>(), 0));
     EXPECT_FALSE(is_sound_with(std::type_identity<two_texts>(), 8));
     EXPECT_FALSE(is_sound_with(std::type_identity<two_texts>(), sizeof(string) - 8));
+    EXPECT_FALSE(is_sound_with(std::type_identity<two_links>(), sizeof(string_pi) - 1));
+    EXPECT_FALSE(is_sound_with(std::type_identity<in_room>(), 33)) << "no compiler puts it there";
+    EXPECT_TRUE(is_sound_with(std::type_identity<in_room>(), 40));
+    EXPECT_FALSE(is_sound_with(std::type_identity<node>(), 4)) << "likewise";
     EXPECT_FALSE(is_sound_with(std::type_identity<point>(), 1));
     EXPECT_FALSE(is_sound_with(std::type_identity<in_padding>(), 4)) << "the last member of the base";
     EXPECT_TRUE(is_sound_with(std::type_identity<in_padding>(), 6)) << "its padding";
