@@ -3,6 +3,7 @@
 
 #include <remanence/detail/abi.hpp>
 #include <remanence/heap.hpp>
+#include <remanence/types/detail/key_functions.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 
 #include <cstdint>
@@ -61,7 +62,7 @@ public:
     /// Where the container lives while it is open: a new heap. errc::in_use: the container is open already.
     [[nodiscard]] virtual heap make_heap(heap_options how) const = 0;
     /// Makes the container from the file, whatever form it has; false: there is no file. What load() throws.
-    virtual bool load(heap& into, const type_fingerprint& type) const = 0;
+    virtual bool load(heap& into, const type_to_load& type) const = 0;
     /// Replaces the file, durably. Does nothing within a write section of the calling thread, whose end does it.
     virtual void save(const heap& from) const = 0;
     /// Commits and saves, if that is to be done at the end.
@@ -213,7 +214,7 @@ private:
     }
     // What the file has, in another form than memory's, or an empty container.
     Container* read() {
-        const bool is_there = form_->load(file_, detail::fingerprint_of<Container>());
+        const bool is_there = form_->load(file_, detail::type_to_load_of<Container>());
         detail::require_one_container(file_);
         Container& made = file_.template root<Container>(detail::k_container_root);
         file_.commit();

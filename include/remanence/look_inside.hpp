@@ -33,7 +33,8 @@ enum class schema_form {
 
 /// Hands the portable form of the root of that name, or of all roots if it is empty, to `sink` in pieces of whole lines
 /// (docs/reference/dump.md); it may throw. What went out cannot be taken back: it is whole only if it ends with the line that
-/// says so. errc::not_found: no such root. O(objects); memory also for each pointer, of which there may be many.
+/// says so. errc::not_found: no such root; errc::not_supported, before anything is written, for pointers that may lead to several
+/// objects, and for what lies too deep. O(objects); memory also for each pointer, of which there may be many.
 void dump(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,
           const progress_callback& on_progress = {});
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <remanence/heap.hpp>
+#include <remanence/types/detail/class_walk.hpp>
 #include <remanence/types/reflect.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -95,72 +95,20 @@ class class_makers {
 public:
     template <class T>
     void add() {
-        using type = std::remove_cv_t<T>;
-        if constexpr (std::is_array_v<type>) {
-            add<std::remove_extent_t<type>>();
-        } else if constexpr (std::is_pointer_v<type>) {
-            if constexpr (complete<std::remove_pointer_t<type>>)
-                add<std::remove_pointer_t<type>>();
-        } else if constexpr (std::is_class_v<type>) {
-            if constexpr (complete<type>)
-                add_class<type>();
-        }
+        class_walk<class_makers>(*this).template add<T>();
     }
     [[nodiscard]] const std::vector<class_maker>& all() const { return all_; }
 
-    /// For reflect_access::visit().
-    template <class M>
-    constexpr void take(std::string_view /*name*/) {
-        add<M>();
-    }
-
-private:
+    /// For class_walk.
     template <class T>
-    struct arguments {
-        static void add(class_makers& to) {
-            if constexpr (requires { typename T::mapped_type; })
-                to.add<typename T::mapped_type>();
-            if constexpr (requires { typename T::key_type; })
-                to.add<typename T::key_type>();
-            if constexpr (requires { typename T::value_type; }) {
-                if constexpr (!std::is_same_v<typename T::value_type, T>)
-                    to.add<typename T::value_type>();
-            }
-        }
-    };
-    template <template <class...> class Template, class... Args>
-    struct arguments<Template<Args...>> {
-        static void add(class_makers& to) { (to.add<Args>(), ...); }
-    };
-    template <class Members>
-    struct members;
-    template <class... Ms>
-    struct members<type_list<Ms...>> {
-        static void add(class_makers& to) { (to.add<Ms>(), ...); }
-    };
-
-    template <class T>
-    void add_class() {
-        const auto is_same = [](const class_maker& each) { return *each.type == typeid(T); };
-        if (std::any_of(all_.begin(), all_.end(), is_same))
-            return;
+    void take_class() {
         class_maker made{&typeid(T), nullptr};
         if constexpr (std::is_default_constructible_v<T>)
             made.make = [](void* at) { ::new (at) T(); };
         all_.push_back(made);
-        if constexpr (reflect_access::is_reflected<T>())
-            reflect_access::visit<T>(*this);
-        else if constexpr (std::is_aggregate_v<T> && !is_std_array_v<T> && !std::is_empty_v<T>)
-            add_members<T>();
-        else
-            arguments<T>::add(*this);
-    }
-    template <class T>
-    void add_members() {
-        if constexpr (aggregate_shape_v<T>.obstacle == aggregate_obstacle::none)
-            members<member_types<T>>::add(*this);
     }
 
+private:
     std::vector<class_maker> all_;
 };
 
@@ -174,7 +122,7 @@ public:
         static_assert(!std::is_same_v<Old, New>, "Old and New are the same type.");
         static_assert(std::is_default_constructible_v<New>,
                       "New needs a default constructor: the function fills an object that is there.");
-        static_assert(std::is_invocable_v<const F&, const Old&, New&>,
+        static_assert(std::is_invocable_v<F&, const Old&, New&>,
                       "The function takes a const Old&, and the New& that it fills.");
         detail::require_persistable<Old>();
         detail::require_persistable<New>();
@@ -182,7 +130,7 @@ public:
         step.was_ = &detail::fingerprint_of<Old>();
         step.is_ = &detail::fingerprint_of<New>();
         step.makers_.add<New>();
-        step.fill_ = [function = std::move(function)](const void* was, void* is) {
+        step.fill_ = [function = std::move(function)](const void* was, void* is) mutable {
             function(*static_cast<const Old*>(was), *static_cast<New*>(is));
         };
         step.destroy_ = [](void* object) { static_cast<New*>(object)->~New(); };
@@ -211,7 +159,7 @@ private:
 /// Steps chain: of migrate<A, B> and migrate<B, C> both are called where an A becomes a C. The B is made and destroyed, and its pointers are null:
 /// members of C with pointers follow from those of A with the same names. Where steps lead to a type and what is stored is none of
 /// their Olds, the root is refused, and not converted by automatic changes. Keys are not filled by functions. The function may throw, and must
-/// not commit, or use the root.
+/// not commit, or use the root. It is copied with the step: what a mutable lambda keeps is each copy's own.
 template <class Old, class New, class F>
 [[nodiscard]] migration_step migrate(F function) {
     return migration_step::of<Old, New>(std::move(function));

@@ -602,7 +602,8 @@ rem_status rem_diff(rem_heap* heap, uint64_t before, uint64_t after,
 /*
  * Hands the objects of a root of a C++ program, or of all (NULL), to put() in pieces of whole lines, as docs/reference/dump.md has them; it
  * returns false to stop, which is REM_IO. Memory as it is, in a read section. Roots of C programs, whose types nobody knows, are told
- * without their objects. REM_NOT_FOUND: no such root. REM_CORRUPT: an object is not as its schema says.
+ * without their objects. REM_NOT_FOUND: no such root. REM_NOT_SUPPORTED, before anything is put: a pointer may lead to several objects, or to a
+ * part of one that no schema knows; or objects lie too deep in each other. REM_CORRUPT: an object is not as its schema says.
  */
 rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context, const char* text, size_t bytes),
                     void* context);

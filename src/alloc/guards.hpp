@@ -36,4 +36,11 @@ inline void put_guard(void* block, std::size_t block_bytes, std::size_t record_b
     return is_whole ? std::optional(asked) : std::nullopt;
 }
 
+/// What the program may use of a block with a guard in a heap with a file; where the guard was written over, as much as it can be at most.
+[[nodiscard]] inline std::uint64_t bytes_without_guard(const void* block, std::size_t block_bytes) {
+    constexpr std::size_t k_least = k_guard_bytes_min + k_guard_record_bytes;
+    return guarded_bytes(block, block_bytes, k_guard_record_bytes)
+        .value_or(block_bytes - std::min(block_bytes, k_least));
+}
+
 } // namespace remanence::alloc

@@ -56,7 +56,7 @@ public:
     text_file_of_container(const fs::path& file, const file_backed_options& options);
     ~text_file_of_container() override;
     [[nodiscard]] heap make_heap(heap_options how) const override;
-    bool load(heap& into, const type_fingerprint& type) const override;
+    bool load(heap& into, const type_to_load& type) const override;
     void save(const heap& from) const override;
     void save_before_close(heap& from) const override;
     void save_at_end(heap& from) const noexcept override;
@@ -64,8 +64,7 @@ public:
 
 private:
     void remove_heap() const;
-    void read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from,
-              const type_fingerprint& type) const;
+    void read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from, const type_to_load& type) const;
 
     fs::path given_;
     fs::path file_;
@@ -120,7 +119,7 @@ heap text_file_of_container::make_heap(heap_options how) const {
     return heap::create(heap_file_, how);
 }
 
-bool text_file_of_container::load(heap& into, const type_fingerprint& type) const {
+bool text_file_of_container::load(heap& into, const type_to_load& type) const {
     auto file = os::posix_file_system().open(file_.string(), os::access::read_only);
     if (!file && file.why().code == errc::not_found)
         return false;
@@ -143,20 +142,19 @@ bool text_file_of_container::load(heap& into, const type_fingerprint& type) cons
 
 /// Messages name the file that the program knows, and not the heap beside it.
 void text_file_of_container::read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from,
-                                  const type_fingerprint& type) const {
-    const type_fingerprint* const types[] = {&type};
+                                  const type_to_load& type) const {
     try {
         if (migrate_) { // what is stored is made, as it was, and becomes the program's
-            load_roots(into, from, nullptr, 0);
+            load_roots(into, from, {});
             migrate_(into);
         } else {
-            load_roots(into, from, types, 1);
+            load_roots(into, from, {type});
         }
         require_one_container(into);
         for (const root_info& stored : into.roots()) {
-            if (stored.type != type.name)
+            if (stored.type != type.type->name)
                 raise(errc::type_mismatch,
-                      file_.string() + " holds a " + stored.type + ", not a " + type.name +
+                      file_.string() + " holds a " + stored.type + ", not a " + type.type->name +
                           ". Open it as what it holds, or choose another file.",
                       file_.string());
         }

@@ -69,6 +69,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
     check_named_once(of, roots);
     heap_impl& impl = impl_of(of);
     bool is_readable = true; // all that is there, as the program's types
+    std::string first;       // root that is another one
     std::vector<objects::conversion_step> steps;
     steps.reserve(how.steps.size());
     for (const migration_step& each : how.steps)
@@ -83,6 +84,8 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
             auto done = objects::migrate_root(impl.memory(), request);
             if (!done)
                 raise(done.why());
+            if (done->is_needed && first.empty())
+                first = each.name;
             report.is_needed = report.is_needed || done->is_needed;
             is_readable = is_readable && done->is_readable;
             report.is_possible = report.is_possible && done->is_possible;
@@ -100,7 +103,11 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
     if (impl.options.read_only) {
         if (is_readable)
             return report;
-        impl.origin.raise_read_only();
+        raise(errc::read_only,
+              "the root \"" + first + "\" of " + of.path().string() +
+                  " is of an older type and cannot be migrated, since the heap is open read-only. Open it for writing "
+                  "once, with the same heap_options::migrate; or read it with the release that wrote it.",
+              of.path().string());
     }
     if (const auto elsewhere = impl.engine().why_elsewhere())
         raise(errc::base_taken, "cannot migrate a root of " + of.path().string() +

@@ -63,7 +63,7 @@ std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from) {
 }
 
 std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read,
-                       const type_fingerprint* const* types, std::size_t count) {
+                       const std::vector<type_to_load>& types) {
     heap_impl& impl = impl_of(into);
     if (impl.options.read_only)
         impl.origin.raise_read_only();
@@ -72,7 +72,7 @@ std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::s
                                     ": the heap is mapped elsewhere, since opening it at its own addresses failed: " +
                                     elsewhere->message);
     return into.write([&] {
-        auto loaded = objects::load_dump(impl.memory(), read, {types, count});
+        auto loaded = objects::load_dump(impl.memory(), read, types);
         if (!loaded)
             raise(loaded.why());
         return *loaded;

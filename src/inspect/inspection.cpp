@@ -1,6 +1,8 @@
 #include "inspect/inspection.hpp"
 
+#include "alloc/guards.hpp"
 #include "alloc/sections.hpp"
+#include "alloc/slab_layout.hpp"
 #include "base/range.hpp"
 #include "recover/salvage.hpp"
 #include "share/presence.hpp"
@@ -259,6 +261,30 @@ std::optional<heap_range> inspection::block_of(std::uint64_t offset) const {
     if (!found)
         return {};
     return heap_range{static_cast<std::uint64_t>(static_cast<std::byte*>(found->start) - place_->base()), found->bytes};
+}
+
+result<std::optional<heap_range>> inspection::block_around(std::uint64_t offset) {
+    if (!allocator_ && store_->image().bytes() != 0) {
+        inspected_parts parts;
+        REM_TRY(check_allocator(parts));
+        if (!allocator_)
+            return unexpected(problems().front());
+    }
+    auto found = block_of(offset);
+    if (found && (super_.features_ro_compat & format::k_feature_guarded_blocks) != 0) {
+        auto bytes = at(found->offset, found->bytes);
+        if (!bytes)
+            return bytes.error();
+        found->bytes = alloc::bytes_without_guard(*bytes, found->bytes);
+    }
+    return found;
+}
+
+std::uint64_t inspection::block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const {
+    if ((super_.features_ro_compat & format::k_feature_guarded_blocks) != 0)
+        return std::max<std::uint64_t>(bytes, 1);
+    const bool on_lines = (super_.features_ro_compat & format::k_feature_aligned_blocks) != 0;
+    return alloc::block_allocator::block_bytes(on_lines ? alloc::bytes_on_lines(bytes) : bytes, alignment);
 }
 
 std::vector<heap_range> inspection::blocks() const {

@@ -130,6 +130,9 @@ public:
 
     [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override;
     result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) override;
+    /// Reads the allocator's structures first, if nobody has. Damage of them goes to problems(), too.
+    result<std::optional<heap_range>> block_around(std::uint64_t offset) override;
+    [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const override;
 
 private:
     explicit inspection(os::file_system& files) : files_(files) {}

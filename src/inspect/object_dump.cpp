@@ -1,158 +1,33 @@
 // The portable form (docs/reference/dump.md): the schema, then the objects line by line.
 //
 // A pointer is told by the way to what it points at. So where there are pointers, the heap is gone through three times: to
-// learn what is pointed at, to learn which of it lies in roots, and to write. What lies in no root is an object of its own; of
-// two that lie in each other the larger one is.
+// learn what is pointed at, to learn which of it lies in roots, and to write; objects that lie in no root once more. What lies in no root is an object of its own; of
+// two that lie in each other the larger one is. Its block must be that of one such object, or the dump would not have the others.
+#include "inspect/dumped_row.hpp"
 #include "inspect/heap_schema.hpp"
+#include "inspect/lone_objects.hpp"
+#include "inspect/object_parts.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/object_text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace remanence::inspect {
 
 using types::type_description;
 using types::type_kind;
-using types::type_part;
 using types::type_row;
 
 namespace {
 
 constexpr std::size_t k_piece_bytes = std::size_t{64} * 1024;
-
-std::string_view word_of(type_kind kind) {
-    switch (kind) {
-    case type_kind::pointer:
-        return "pointer";
-    case type_kind::array:
-        return "array";
-    case type_kind::members:
-        return "members";
-    case type_kind::object:
-        return "object";
-    case type_kind::serialised:
-        return "serialised";
-    case type_kind::plain:
-    case type_kind::reference:
-        break;
-    }
-    return "plain";
-}
-
-std::string_view word_of(detail::shape_kind shape) {
-    using detail::shape_kind;
-    switch (shape) {
-    case shape_kind::none:
-        return "";
-    case shape_kind::signed_number:
-        return "signed";
-    case shape_kind::unsigned_number:
-        return "unsigned";
-    case shape_kind::floating:
-        return "floating";
-    case shape_kind::boolean:
-        return "boolean";
-    case shape_kind::character:
-        return "character";
-    case shape_kind::enumeration:
-        return "enumeration";
-    case shape_kind::members:
-        return "members";
-    case shape_kind::same_as_part:
-        return "same";
-    case shape_kind::array:
-        return "array";
-    case shape_kind::optional:
-        return "optional";
-    case shape_kind::variant:
-        return "variant";
-    case shape_kind::text:
-    case shape_kind::text_by_link:
-        return "text";
-    case shape_kind::contiguous:
-    case shape_kind::linked_block:
-    case shape_kind::deque:
-    case shape_kind::ring:
-    case shape_kind::chain:
-        return "sequence";
-    case shape_kind::tree:
-    case shape_kind::btree:
-    case shape_kind::hash_chain:
-    case shape_kind::hash_table:
-        return "keyed";
-    case shape_kind::serialised:
-        return "serialised";
-    }
-    return "";
-}
-
-void put_parts(std::string& out, std::string_view key, const std::vector<type_part>& parts, bool named) {
-    if (parts.empty())
-        return;
-    out += ",\"";
-    out += key;
-    out += "\":[";
-    for (std::size_t i = 0; i != parts.size(); ++i) {
-        if (i != 0)
-            out += ',';
-        if (!named) {
-            out += std::to_string(parts[i].type);
-            continue;
-        }
-        out += "{\"name\":";
-        put_json_bytes(out, parts[i].name);
-        out += ",\"type\":" + std::to_string(parts[i].type);
-        if (parts[i].offset)
-            out += ",\"offset\":" + std::to_string(*parts[i].offset);
-        out += '}';
-    }
-    out += ']';
-}
-
-void put_row(std::string& out, const type_description& schema, std::uint32_t index) {
-    const type_row& row = schema.rows[index];
-    out += "{\"kind\":\"";
-    out += word_of(row.kind);
-    out += "\",\"name\":";
-    put_json_bytes(out, schema.name_of(index));
-    if (row.size != 0)
-        out += ",\"size\":" + std::to_string(row.size) + ",\"alignment\":" + std::to_string(row.alignment);
-    if (row.number != 0)
-        out += ",\"layout_number\":" + std::to_string(row.number);
-    if (row.kind == type_kind::array)
-        out += ",\"extent\":" + std::to_string(row.extent);
-    if (const std::string_view shape = word_of(row.shape); !shape.empty()) {
-        out += ",\"shape\":\"";
-        out += shape;
-        out += '"';
-    }
-    if (row.shape == detail::shape_kind::array)
-        out += ",\"extent\":" + std::to_string(row.numbers[0]);
-    if (row.shape == detail::shape_kind::same_as_part)
-        out += ",\"part\":" + std::to_string(row.numbers[0]);
-    if (!row.labels.empty()) {
-        out += ",\"enumerators\":{";
-        for (std::size_t i = 0; i != row.labels.size(); ++i) {
-            if (i != 0)
-                out += ',';
-            put_json_text(out, row.labels[i]);
-            out += ':' + std::to_string(static_cast<std::int64_t>(row.numbers[i]));
-        }
-        out += '}';
-    }
-    const bool is_struct = row.shape == detail::shape_kind::members;
-    if (row.kind == type_kind::members && !is_struct)
-        put_parts(out, "members", row.parts, true);
-    else
-        put_parts(out, "parts", row.parts, false);
-    put_parts(out, "members", row.fields, true);
-    out += '}';
-}
 
 /// Something that is pointed at. A type has one number in all schemas.
 struct target_key {
@@ -168,13 +43,15 @@ struct target {
     const type_description* schema;
     std::uint32_t row;
     std::uint64_t at;
+    std::uint64_t pointer; // where the first pointer is that leads to it
 };
 
 class dump_writer final : public object_walk::listener {
 public:
-    dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots,
+    /// `others`: roots that are not to be written.
+    dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots, std::vector<root_with_schema> others,
                 const std::function<void(std::string_view)>& sink)
-        : heap_(heap), roots_(std::move(roots)), sink_(sink) {}
+        : heap_(heap), roots_(std::move(roots)), others_(std::move(others)), sink_(sink) {}
 
     result<std::uint64_t> run() {
         REM_TRY(find_targets());
@@ -187,7 +64,7 @@ public:
     }
 
 private:
-    enum class purpose { collecting, locating, writing };
+    enum class purpose { collecting, locating, owning, writing };
 
     static bool has_pointers(const type_description& schema) {
         return std::any_of(schema.rows.begin(), schema.rows.end(),
@@ -219,11 +96,16 @@ private:
         return {numbers[row], at};
     }
 
-    [[nodiscard]] bool follows() const override { return purpose_ == purpose::locating; }
+    [[nodiscard]] bool follows() const override { return purpose_ == purpose::locating || purpose_ == purpose::owning; }
     void meet(object_place object, const std::vector<path_step>& path) override {
         const auto found = targets_.find(key_of(*schema_, object.row, object.at));
         if (found == targets_.end() || !found->second.empty())
             return;
+        if (purpose_ == purpose::owning) {
+            if (!path.empty())
+                owned_.insert(found->first);
+            return;
+        }
         std::string way = "[" + owner_;
         for (const path_step& step : path) {
             way += ',';
@@ -239,7 +121,7 @@ private:
         const target_key key = key_of(*schema_, row, to);
         if (purpose_ == purpose::collecting) {
             if (targets_.try_emplace(key).second)
-                pending_.push_back({schema_, row, to});
+                pending_.push_back({schema_, row, to, pointer.at});
             return;
         }
         const auto found = targets_.find(key);
@@ -273,17 +155,40 @@ private:
     }
 
     result<void> find_targets() {
+        std::size_t looked_at = 0;
+        do {
+            REM_TRY(collect(looked_at));
+            looked_at = pending_.size();
+            REM_TRY(locate_in_roots());
+            REM_TRY(look_into_other_roots());
+        } while (looked_at != pending_.size()); // which led to more
+        REM_TRY(number_objects());
+        purpose_ = purpose::writing;
+        return {};
+    }
+
+    /// What whole objects point at, from this one of pending_ on. Parts are looked at with their owners.
+    result<void> collect(std::size_t from) {
         purpose_ = purpose::collecting;
         for (const root_with_schema& root : roots_) {
-            if (!root.schema || !has_pointers(*root.schema))
+            if (from != 0 || !root.schema || !has_pointers(*root.schema))
                 continue;
             schema_ = root.schema.get();
             REM_TRY(look({root.schema->root, root.object}));
         }
-        for (std::size_t i = 0; i != pending_.size(); ++i) { // grows
-            schema_ = pending_[i].schema;
-            REM_TRY(look({pending_[i].row, pending_[i].at}));
+        for (std::size_t i = from; i != pending_.size(); ++i) { // grows
+            const target each = pending_[i];
+            auto is_whole = is_whole_object(each);
+            if (!is_whole)
+                return is_whole.error();
+            schema_ = each.schema;
+            if (*is_whole)
+                REM_TRY(look({each.row, each.at}));
         }
+        return {};
+    }
+
+    result<void> locate_in_roots() {
         purpose_ = purpose::locating;
         for (const root_with_schema& root : roots_) {
             if (!root.schema || targets_.empty())
@@ -293,21 +198,141 @@ private:
             put_json_bytes(owner_, root.name);
             REM_TRY(look({root.schema->root, root.object}));
         }
+        return {};
+    }
+
+    /// Parts of roots that are not written become objects of their own.
+    result<void> look_into_other_roots() {
+        purpose_ = purpose::collecting;
+        const std::size_t end = others_.empty() ? 0 : pending_.size();
+        for (std::size_t i = 0; i != end; ++i) {
+            const target each = pending_[i];
+            if (is_located(each))
+                continue;
+            auto is_whole = is_whole_object(each);
+            if (!is_whole)
+                return is_whole.error();
+            auto is_part = *is_whole ? result<bool>(false) : lies_in_other_root(each);
+            if (!is_part)
+                return is_part.error();
+            if (!*is_part)
+                continue;
+            parts_of_others_.insert(key_of(*each.schema, each.row, each.at));
+            schema_ = each.schema;
+            REM_TRY(look({each.row, each.at}));
+        }
+        return {};
+    }
+
+    /// Whole objects that lie in no root, nor in each other. That all else is known, so that nothing is lost which pointers lead to.
+    result<void> number_objects() {
         std::sort(pending_.begin(), pending_.end(), [&](const target& a, const target& b) {
             const std::uint64_t size_of_a = reading_of(*a.schema).reader.size_of(a.row);
             const std::uint64_t size_of_b = reading_of(*b.schema).reader.size_of(b.row);
             return size_of_a != size_of_b ? size_of_a > size_of_b : a.at < b.at;
         });
+        std::vector<target> whole;
+        purpose_ = purpose::owning;
         for (const target& each : pending_) {
-            if (!targets_[key_of(*each.schema, each.row, each.at)].empty())
+            auto is_whole = is_located(each) ? result<bool>(false) : is_whole_object(each);
+            if (!is_whole)
+                return is_whole.error();
+            if (!*is_whole)
+                continue;
+            whole.push_back(each);
+            schema_ = each.schema;
+            REM_TRY(look({each.row, each.at}));
+        }
+        purpose_ = purpose::locating;
+        for (const target& each : whole) {
+            if (owned_.contains(key_of(*each.schema, each.row, each.at)))
                 continue;
             owner_ = std::to_string(objects_.size());
             objects_.push_back(each);
             schema_ = each.schema;
             REM_TRY(look({each.row, each.at}));
         }
-        purpose_ = purpose::writing;
+        for (const target& each : pending_) {
+            if (is_located(each))
+                continue;
+            if (!is_for_search_)
+                return refused(each);
+            objects_.push_back(each);
+        }
         return {};
+    }
+
+    [[nodiscard]] bool is_located(const target& which) {
+        return !targets_[key_of(*which.schema, which.row, which.at)].empty();
+    }
+    /// Whether it is known as one object by itself. A part of another object that is gone through may be none.
+    result<bool> is_whole_object(const target& which) {
+        object_reader& reader = reading_of(*which.schema).reader;
+        if (reader.size_of(which.row) == 0 || // told as hidden
+            parts_of_others_.contains(key_of(*which.schema, which.row, which.at)))
+            return true;
+        return lone_objects(reader).is_alone({which.row, which.at});
+    }
+    /// What lies behind a lone object in its block, up to the last byte that is not 0.
+    result<std::string> behind(const target& which) {
+        object_reader& reader = reading_of(*which.schema).reader;
+        lone_objects lone(reader);
+        const object_place place{which.row, which.at};
+        auto is_alone = reader.size_of(which.row) == 0 ? result<bool>(false) : lone.is_alone(place);
+        if (!is_alone)
+            return is_alone.error();
+        if (!*is_alone)
+            return std::string();
+        auto bytes = lone.room_behind(place);
+        if (!bytes)
+            return bytes.error();
+        std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+        text.resize(text.find_last_not_of('\0') + 1); // npos + 1 is 0
+        return text;
+    }
+    /// Whether it is a part of a root that is not written, or of an object that this leads to.
+    result<bool> lies_in_other_root(const target& which) {
+        if (!with_others_) {
+            auto all = roots_;
+            all.insert(all.end(), others_.begin(), others_.end());
+            with_others_ = std::make_unique<dump_writer>(heap_, std::move(all), std::vector<root_with_schema>(), sink_);
+            with_others_->is_for_search_ = true;
+            REM_TRY(with_others_->find_targets());
+        }
+        const target_key key = with_others_->key_of(*which.schema, which.row, which.at);
+        return std::none_of(with_others_->objects_.begin(), with_others_->objects_.end(), [&](const target& each) {
+            return with_others_->key_of(*each.schema, each.row, each.at) == key;
+        });
+    }
+    [[nodiscard]] unexpected refused(const target& which) {
+        auto name = name_of_pointer(which.pointer);
+        if (!name)
+            return name.error();
+        return fail(errc::not_supported,
+                    heap_.path + " cannot be dumped: " + *name + " leads to a " + which.schema->name_of(which.row) +
+                        ' ' + std::string(k_not_one_object) +
+                        ", so the dump might lack the others. Keep such objects in a container, or set the pointer to "
+                        "null. Nothing was written.",
+                    heap_.path);
+    }
+    /// By its way from a root, or from the type of the object that has it.
+    result<std::string> name_of_pointer(std::uint64_t pointer) {
+        auto names = names_of_places(heap_, {pointer});
+        if (!names)
+            return names.error();
+        if (const auto found = names->find(pointer); found != names->end())
+            return found->second;
+        std::string name = "a pointer";
+        for (const target& each : pending_) {
+            object_reader& reader = reading_of(*each.schema).reader;
+            REM_TRY(for_each_part(reader, each.schema->name_of(each.row), {each.row, each.at},
+                                  [&](const std::string& path, object_place of, bool) -> result<void> {
+                                      if (of.at <= pointer && pointer < of.at + reader.size_of(of.row))
+                                          name = path; // parts come after what has them
+                                      return {};
+                                  }));
+        }
+        return name;
     }
 
     void end_line() {
@@ -329,7 +354,7 @@ private:
             for (std::uint32_t i = 0; i != root.schema->rows.size(); ++i) {
                 if (i != 0)
                     out_ += ',';
-                put_row(out_, *root.schema, i);
+                put_dumped_row(out_, *root.schema, i);
             }
             out_ += "],\"fingerprint\":\"";
             std::array<char, 16> hash{};
@@ -399,6 +424,14 @@ private:
             schema_ = each.schema;
             out_ += "{\"object\":" + std::to_string(i) + ",\"schema\":" + std::to_string(schemas_[schema_]) +
                     ",\"type\":" + std::to_string(each.row);
+            auto bytes = behind(each);
+            if (!bytes)
+                return bytes.error();
+            if (!bytes->empty()) {
+                out_ += ",\"behind\":\"";
+                put_hex(out_, *bytes);
+                out_ += '"';
+            }
             REM_TRY(put_object({each.row, each.at}));
         }
         return {};
@@ -406,6 +439,9 @@ private:
 
     const heap_to_read& heap_;
     std::vector<root_with_schema> roots_;
+    std::vector<root_with_schema> others_;
+    std::unique_ptr<dump_writer> with_others_; // of all roots, to find what lies in them
+    bool is_for_search_ = false;               // this is such a one: it writes nothing, and refuses nothing
     const std::function<void(std::string_view)>& sink_;
     std::map<const type_description*, std::unique_ptr<reading>> readings_;
     std::map<const type_description*, std::size_t> schemas_; // numbers
@@ -413,6 +449,8 @@ private:
     purpose purpose_ = purpose::writing;
     std::string owner_; // JSON: the name of a root, or the number of an object
     std::unordered_map<target_key, std::string, target_hash> targets_; // the way to each; empty: not known yet
+    std::unordered_set<target_key, target_hash> owned_;                // parts of objects that lie in no root
+    std::unordered_set<target_key, target_hash> parts_of_others_;
     std::vector<target> pending_;
     std::vector<target> objects_;                                            // that lie in no root
     std::map<std::string, std::uint32_t> types_;                             // numbers, from 1
@@ -428,13 +466,16 @@ result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& 
     auto roots = roots_with_schema(heap);
     if (!roots)
         return roots.error();
+    std::vector<root_with_schema> others;
     if (!only.empty()) {
-        std::erase_if(*roots, [&](const root_with_schema& each) { return each.name != only; });
+        const auto is_other = [&](const root_with_schema& each) { return each.name != only; };
+        std::copy_if(roots->begin(), roots->end(), std::back_inserter(others), is_other);
+        std::erase_if(*roots, is_other);
         if (roots->empty())
             return fail(errc::not_found, heap.path + " has no root \"" + only + "\"; \"rem ls\" lists them.",
                         heap.path);
     }
-    return dump_writer(heap, std::move(*roots), sink).run();
+    return dump_writer(heap, std::move(*roots), std::move(others), sink).run();
 }
 
 } // namespace remanence::inspect

@@ -33,9 +33,8 @@ public:
 
     // NOLINTNEXTLINE(misc-no-recursion): bounded
     result<void> add(const std::string& path, object_place of, unsigned depth) {
-        if (depth == object_walk::k_depth_max)
-            return fail(errc::corrupt, "an object at heap offset " + std::to_string(of.at) +
-                                           " lies too deep in others: it cannot be compared.");
+        if (depth == k_depth_max)
+            return reader_.too_deep(of);
         const type_row& row = reader_.row(of.row);
         const bool has_parts =
             row.shape == shape_kind::members || row.kind == type_kind::members || has_elements(row, of.row);
@@ -162,9 +161,9 @@ result<std::map<std::uint64_t, std::string>> names_of_places(const heap_to_read&
                 names[*each] = path; // parts come after what has them
             return {};
         };
-        // What a wrong address leads to cannot be read: what was named before stays.
+        // What a wrong address leads to cannot be read, nor what lies too deep: what was named before stays.
         if (auto done = for_each_part(reader, root.name, {root.schema->root, root.object}, name);
-            !done && !is_damage(done.why().code))
+            !done && !is_damage(done.why().code) && done.why().code != errc::not_supported)
             return done.error();
     }
     return names;

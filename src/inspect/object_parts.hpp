@@ -16,7 +16,7 @@ namespace remanence::inspect {
 
 /// Structs and containers are visited before their parts.
 using visit_part = std::function<result<void>(const std::string& path, object_place of, bool has_parts)>;
-/// Pointers are not followed. errc::corrupt, and what `visit` fails with. O(object).
+/// Pointers are not followed. errc::corrupt; errc::not_supported for what lies too deep; what `visit` fails with. O(object).
 result<void> for_each_part(object_reader& reader, const std::string& path, object_place of, const visit_part& visit);
 
 /// What lies at these heap offsets, by the smallest part of a root that has it; places that lie in none are left out, and so is what cannot

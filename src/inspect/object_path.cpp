@@ -70,12 +70,14 @@ struct pointers_by_place : object_walk::listener {
 
 class path_follower {
 public:
-    path_follower(object_reader& reader, object_place root) : reader_(reader), at_({root}) {}
+    path_follower(object_reader& reader, object_place root, std::string name)
+        : reader_(reader), at_({root}), shown_(std::move(name)) {}
 
     result<void> follow(const way_step& next) {
-        auto inner = look_through(at_.front());
+        auto inner = look_through(at_.front(), next);
         if (!inner)
             return inner.error();
+        shown_ = next.shown;
         if (at_.size() != 1) { // several elements of one key
             auto index = number(next);
             if (!index || *index >= at_.size())
@@ -111,7 +113,7 @@ private:
         return of.is_member || read.ec != std::errc() || read.ptr != end ? std::nullopt : std::optional(value);
     }
     /// Pointers, optionals and variants are not named on the way.
-    result<object_place> look_through(object_place at) {
+    result<object_place> look_through(object_place at, const way_step& wanted) {
         constexpr int k_times = 64;
         for (int i = 0; i != k_times; ++i) {
             const type_row& row = reader_.row(at.row);
@@ -120,14 +122,14 @@ private:
                 if (!to)
                     return to.error();
                 if (*to == 0)
-                    return fail(errc::not_found, "the pointer on the way is null.");
+                    return fail(errc::not_found, "there is no " + wanted.shown + ": the pointer " + shown_ + " is null.");
                 at = {row.parts.front().type, *to};
             } else if (row.shape == detail::shape_kind::optional || row.shape == detail::shape_kind::variant) {
                 auto held = reader_.held(at);
                 if (!held)
                     return held.error();
                 if (!*held)
-                    return fail(errc::not_found, "what should be on the way is empty.");
+                    return fail(errc::not_found, "there is no " + wanted.shown + ": " + shown_ + " is empty.");
                 at = **held;
             } else if (row.shape == detail::shape_kind::same_as_part) {
                 at = {row.parts[row.numbers[0]].type, at.at};
@@ -193,6 +195,7 @@ private:
 
     object_reader& reader_;
     std::vector<object_place> at_; // several: of a key that has several elements
+    std::string shown_;            // the path to there
 };
 
 } // namespace
@@ -230,7 +233,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
                     heap.path());
     }
     object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root->schema);
-    path_follower follower(reader, {root->schema->root, root->object});
+    path_follower follower(reader, {root->schema->root, root->object}, root->name);
     for (const way_step& each : *steps)
         REM_TRY(follower.follow(each));
     REM_TRY(follower.end());

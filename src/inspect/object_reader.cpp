@@ -28,8 +28,25 @@ unexpected object_reader::damaged(object_place where, std::string_view what) con
                 path_);
 }
 
+unexpected object_reader::too_deep(object_place where) const {
+    return fail(
+        errc::not_supported,
+        path_ + " has at heap offset " + std::to_string(where.at) + " a " + schema_.name_of(where.row) +
+            " that lies more than " + std::to_string(k_depth_max) +
+            " levels deep in other objects, which is the most that can be read by the schema. Let pointers lead to "
+            "objects that lie so deep.",
+        path_);
+}
+
 bool is_told_by_bytes(const type_row& row) {
     return row.kind == type_kind::object && row.shape == shape_kind::none && row.alignment < k_word && row.size != 0;
+}
+
+std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t index) {
+    while (schema.rows[index].kind == type_kind::array)
+        index = schema.rows[index].parts.front().type;
+    const type_row& row = schema.rows[index];
+    return row.kind == type_kind::pointer ? k_word : std::max<std::uint64_t>(row.alignment, 1);
 }
 
 bool has_bit_fields(const type_row& row) {

@@ -35,11 +35,16 @@ struct element_place {
     object_place key; // of a map
 };
 
+/// Objects may lie so many levels deep in each other; a container and its elements are two levels.
+inline constexpr unsigned k_depth_max = 1000;
+
 /// Whether an object of this row has elements, and whether these have keys beside their values.
 [[nodiscard]] bool is_container(const types::type_row& row);
 [[nodiscard]] bool is_map(const types::type_row& row);
 /// Whether an object of a class that hides its members is told by its bytes: it has no address, since an address is aligned to 8 bytes.
 [[nodiscard]] bool is_told_by_bytes(const types::type_row& row);
+/// In bytes. Arrays have that of their elements.
+[[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
 /// Of an aggregate with bit-fields.
 [[nodiscard]] bool has_bit_fields(const types::type_row& row);
 
@@ -52,6 +57,7 @@ public:
 
     [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
+    [[nodiscard]] types::heap_bytes& heap() { return heap_; }
     /// Of an object of this row; 0 where it is not known.
     [[nodiscard]] std::uint64_t size_of(std::uint32_t row) const;
     /// Where no member lies whose place is known, from the object's begin: bit-fields, and padding.
@@ -78,6 +84,8 @@ public:
 
     /// Of an object that is not as its schema says.
     [[nodiscard]] unexpected damaged(object_place where, std::string_view what) const;
+    /// errc::not_supported, of an object that lies more than k_depth_max levels deep in others.
+    [[nodiscard]] unexpected too_deep(object_place where) const;
 
 private:
     result<const std::byte*> bytes_from_heap(std::uint64_t at, std::uint64_t count);

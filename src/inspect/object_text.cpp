@@ -271,8 +271,7 @@ result<void> object_walk::put_elements(std::string& out, object_place of, unsign
 // NOLINTNEXTLINE(misc-no-recursion): bounded
 result<void> object_walk::put(std::string& out, object_place of, unsigned depth) {
     if (depth == k_depth_max)
-        return fail(errc::corrupt, "an object at heap offset " + std::to_string(of.at) + " lies more than " +
-                                       std::to_string(k_depth_max) + " levels deep in others: it cannot be printed.");
+        return reader_.too_deep(of);
     const type_row& row = reader_.row(of.row);
     if (follows_)
         told_.meet(of, path_);

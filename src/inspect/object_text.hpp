@@ -25,11 +25,9 @@ struct path_step {
     std::uint64_t element = 0;
 };
 
-/// Goes through an object and all that it holds, without what it points at. Deeper than k_depth_max levels: errc::limit_exceeded.
+/// Goes through an object and all that it holds, without what it points at. Deeper than k_depth_max levels: errc::not_supported.
 class object_walk {
 public:
-    static constexpr unsigned k_depth_max = 1000;
-
     struct listener {
         virtual ~listener() = default;
         /// Whether meet() is to be called: else nobody needs to know the way.

@@ -243,8 +243,12 @@ result<bool> binary_reader::next(std::string& line) {
             break;
         case k_list:
         case k_object:
-            if (open_.size() == json_document::k_depth_max || item->value > k_line_bytes_max)
-                return wrong("lists and objects lie too deep in each other, or have too many parts");
+            if (open_.size() == json_document::k_depth_max)
+                return fail(errc::not_supported,
+                            "lists and objects lie more than " + std::to_string(json_document::k_depth_max) +
+                                " levels deep in each other, which is the most that can be loaded");
+            if (item->value > k_line_bytes_max)
+                return wrong("a list or an object has too many parts");
             line += item->kind == k_list ? '[' : '{';
             open_.push_back({item->kind == k_object, item->kind == k_object ? 2 * item->value : item->value});
             break;

@@ -20,14 +20,16 @@ block_layout node_layout(object_builder& builder, const type_row& container) {
     return {align_up(container.numbers[1] + element.bytes, alignment), alignment};
 }
 
-hash_node_layout hash_node_layout_of(object_builder& builder, const type_row& container) {
+hash_node_layout hash_node_layout_of(object_builder& builder, const type_row& container,
+                                     std::optional<bool> keeps_hash) {
     const block_layout element = builder.element_of(container, container.numbers[2]);
     const type_row& key = builder.row(container.parts[0].type);
     const std::size_t function = inspect::is_map(container) ? 2 : 1;
     hash_node_layout node{};
     // Hashes that are no noexcept functions are kept in the nodes.
-    node.keeps_hash = (key.shape == shape_kind::text || key.shape == shape_kind::text_by_link) &&
-                      builder.schema().name_of(container.parts[function].type).starts_with("rem::hash<");
+    node.keeps_hash =
+        keeps_hash.value_or((key.shape == shape_kind::text || key.shape == shape_kind::text_by_link) &&
+                            builder.schema().name_of(container.parts[function].type).starts_with("rem::hash<"));
     node.hash_at = container.numbers[1] + align_up(element.bytes, k_word);
     node.alignment = std::max(element.alignment, k_word);
     node.bytes =

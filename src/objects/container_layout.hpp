@@ -5,6 +5,7 @@
 #include "objects/object_builder.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace remanence::objects {
@@ -18,8 +19,9 @@ struct hash_node_layout : block_layout {
     bool keeps_hash;
     std::uint64_t hash_at;
 };
-/// A node of std::unordered_map and its kin.
-[[nodiscard]] hash_node_layout hash_node_layout_of(object_builder& builder, const types::type_row& container);
+/// A node of std::unordered_map and its kin. `keeps_hash`: whether it does, if its hash is a function of the program's.
+[[nodiscard]] hash_node_layout hash_node_layout_of(object_builder& builder, const types::type_row& container,
+                                                   std::optional<bool> keeps_hash = {});
 /// 1: there is room for it in the container.
 [[nodiscard]] std::uint64_t buckets_of_hash_chain(std::uint64_t count);
 

@@ -108,9 +108,8 @@ std::optional<std::string> conversion::why_not(const object_builder& builder, st
 // NOLINTBEGIN(misc-no-recursion): bounded
 
 result<void> conversion::make(object_place from, object_place to, unsigned depth) {
-    if (depth == k_depth_max)
-        return source_.damaged(from,
-                               "objects lie more than " + std::to_string(k_depth_max) + " levels deep in each other");
+    if (depth == inspect::k_depth_max)
+        return source_.too_deep(from);
     const type_row& was = source_.row(from.row);
     const type_row& is = builder_.row(to.row);
     told_.placed(from, to);
@@ -315,12 +314,14 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
                            (!becomes_ordered || names_of_key_functions(source_.schema(), from.row) ==
                                                     names_of_key_functions(builder_.schema(), to.row));
     std::uint64_t index = 0;
-    const auto take = [&](const element_place& each) -> result<bool> {
-        way_.push_back({{}, index++});
-        REM_TRY(make_element(**filler, to, each, depth + 1));
+    const auto take_numbered = [&](const element_place& each, std::uint64_t number) -> result<bool> {
+        way_.push_back({{}, number});
+        ++index;
+        REM_TRY(make_element(**filler, to, each, number, depth + 1));
         way_.pop_back();
         return true;
     };
+    const auto take = [&](const element_place& each) { return take_numbered(each, index); };
     if (becomes_ordered && !has_order && function != key_function::own) { // they come in any order
         struct numbered {
             element_place element;
@@ -346,7 +347,7 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
             return function == key_function::greater ? order > 0 : order < 0;
         });
         for (const numbered& each : all) {
-            auto taken = take(each.element);
+            auto taken = take_numbered(each.element, each.number);
             if (!taken)
                 return taken.error();
         }
@@ -358,16 +359,20 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
     return (*filler)->finish();
 }
 
-result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from) {
-    return make_element(filler, container, from, 0);
+result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
+                                      std::uint64_t number) {
+    return make_element(filler, container, from, number, 0);
 }
 
 result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
-                                      unsigned depth) {
+                                      std::uint64_t number, unsigned depth) {
     std::uint64_t hashed = 0;
     if (filler.wants_hash()) {
-        auto found = hash(from.has_key ? from.key : from.value, builder_.row(container.row).parts[0].type,
-                          builder_.function_of(container.row), filler.seed());
+        const object_place key = from.has_key ? from.key : from.value;
+        const std::uint32_t to = builder_.row(container.row).parts[0].type;
+        const auto* const by = builder_.functions_of(container.row);
+        auto found = by != nullptr ? hash_by(*by, key, container.row, filler.seed(), depth)
+                                   : hash(key, to, builder_.function_of(container.row), filler.seed());
         if (!found)
             return found.error();
         hashed = *found;
@@ -375,9 +380,10 @@ result<void> conversion::make_element(container_filler& filler, object_place con
     auto place = filler.add(hashed);
     if (!place)
         return place.error();
+    told_.element(container, number, *place);
     if (place->has_key)
-        REM_TRY(make(from.key, place->key, depth + 1));
-    REM_TRY(make(from.value, place->value, depth + 1));
+        REM_TRY(make(from.key, place->key, depth));
+    REM_TRY(make(from.value, place->value, depth));
     auto made = filler.made();
     if (!made && made.why().code == errc::invalid_argument)
         return fail(errc::invalid_argument, source_.line() + made.why().message);
@@ -457,6 +463,22 @@ result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_
     if (!bits)
         return make_number(from, {to, 0}).error(); // which says why
     return function == key_function::seeded ? detail::hash_number(*bits, seed) : *bits;
+}
+
+/// By the program's function, of a key that is made for that alone.
+result<std::uint64_t> conversion::hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
+                                          std::uint64_t seed, unsigned depth) {
+    const std::uint32_t to = builder_.row(container).parts[0].type;
+    auto place = builder_.allocate_object(to);
+    if (!place)
+        return place;
+    REM_TRY(make(from, {to, *place}, depth));
+    std::byte* const key = builder_.at(*place);
+    const std::uint64_t hashed = by.hash(key, seed);
+    by.destroy(key);
+    REM_TRY(builder_.memory().deallocate(key));
+    const bool mixes = builder_.row(container).shape == shape_kind::hash_table && !by.takes_seed;
+    return mixes ? detail::hash_number(hashed, seed) : hashed;
 }
 
 // NOLINTEND(misc-no-recursion)

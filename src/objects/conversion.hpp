@@ -138,8 +138,6 @@ private:
 /// Makes objects from those of a source.
 class conversion {
 public:
-    static constexpr unsigned k_depth_max = 1000;
-
     struct listener {
         virtual ~listener() = default;
         /// Each object, before its parts are made.
@@ -148,6 +146,8 @@ public:
         virtual void stays(object_place /*part*/) {}
         /// A pointer that is not null: who listens writes where it leads, later.
         virtual result<void> point(object_place from, object_place to) = 0;
+        /// An element is to be made there that is the one of this number in the source, from 0.
+        virtual void element(object_place /*container*/, std::uint64_t /*number*/, const element_place& /*to*/) {}
         /// Where an object is that the program made by default; its row is of the builder's schema.
         virtual result<object_place> default_of(object_builder& by, std::uint32_t row) = 0;
         // With functions of the program only.
@@ -169,7 +169,8 @@ public:
     /// A copy of an object that was made by default, in memory that is zero.
     result<void> make_default(object_place model, object_place to) { return make_default(model, to, 0); }
     /// The same of a container, whose elements come from elsewhere.
-    result<void> make_element(container_filler& filler, object_place container, const element_place& from);
+    result<void> make_element(container_filler& filler, object_place container, const element_place& from,
+                              std::uint64_t number);
     /// Why objects of this row, or of one that it holds, cannot be made here; nothing: they can.
     static std::optional<std::string> why_not(const object_builder& builder, std::uint32_t row);
     /// The way to what failed, as a program would write it: "[3].city".
@@ -190,8 +191,10 @@ private:
     result<void> make_number(object_place from, object_place to);
     result<void> make_rest(object_place from, object_place to);
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
-                              unsigned depth);
+                              std::uint64_t number, unsigned depth);
     result<std::uint64_t> hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed);
+    result<std::uint64_t> hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
+                                  std::uint64_t seed, unsigned depth);
     result<scalar> number(object_place from, std::uint32_t to);
 
     struct way_step {

@@ -51,7 +51,7 @@ struct workshop {
         : bytes(memory),
           source(bytes, memory.path(), reinterpret_cast<std::uintptr_t>(memory.base()), memory.reserved_bytes(),
                  step.was),
-          builder(memory, step.is, true) {}
+          builder(memory, step.is, {.trusts_order = true}) {}
 
     types::memory_bytes bytes;
     heap_source source;

@@ -41,9 +41,8 @@ result<void> conversion_size::add(object_place from, std::uint32_t to) {
 }
 
 result<void> conversion_size::visit(object_place from, std::uint32_t to, unsigned depth) {
-    if (depth == conversion::k_depth_max)
-        return source_.damaged(from, "objects lie more than " + std::to_string(conversion::k_depth_max) +
-                                         " levels deep in each other");
+    if (depth == inspect::k_depth_max)
+        return source_.too_deep(from);
     const type_row& was = source_.row(from.row);
     const type_row& is = builder_.row(to);
     if (const step_chain* const chain = rows_.chain(from.row, to))
@@ -147,7 +146,7 @@ result<void> conversion_size::visit_steps(const step_chain& chain, object_place 
 /// As its constructor leaves it, if that makes nothing of its own.
 void conversion_size::add_default(std::uint32_t to, unsigned depth) {
     const type_row& is = builder_.row(to);
-    if (depth == conversion::k_depth_max || !may_own(to))
+    if (depth == inspect::k_depth_max || !may_own(to))
         return;
     if (const auto* const members = members_of(is)) {
         for (const type_part& each : *members)

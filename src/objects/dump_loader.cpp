@@ -1,9 +1,12 @@
 #include "objects/dump_loader.hpp"
 
+#include "alloc/slab_layout.hpp"
+#include "inspect/object_parts.hpp"
 #include "objects/binary_form.hpp"
 #include "objects/conversion.hpp"
 #include "objects/json_document.hpp"
 #include "objects/json_source.hpp"
+#include "objects/shared_objects.hpp"
 #include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
 
@@ -16,6 +19,7 @@
 #include <optional>
 #include <system_error>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace remanence::objects {
@@ -131,8 +135,7 @@ struct made_object {
 
 class dump_loader final : conversion::listener {
 public:
-    dump_loader(txn::heap_memory& memory, const read_bytes& read,
-                std::span<const detail::type_fingerprint* const> types)
+    dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_to_load> types)
         : memory_(memory), lines_(read), types_(types), directory_(memory) {}
 
     result<std::size_t> run() {
@@ -140,6 +143,7 @@ public:
         if (!whole)
             return whole.error();
         REM_TRY(resolve_references());
+        REM_TRY(check_orders());
         REM_TRY(add_roots());
         return new_roots_.size();
     }
@@ -167,14 +171,19 @@ private:
     result<bool> next_line() {
         auto more = lines_.next(line_);
         if (!more)
-            return wrong(more.why().message);
-        if (!*more)
-            return false;
+            return wrong(more.why().message, more.why().code);
+        if (*more)
+            REM_TRY(parse_line());
+        return *more;
+    }
+    result<void> parse_line() {
         if (auto parsed = document_.parse(line_); !parsed)
-            return wrong(parsed.why().message);
+            return wrong(parsed.why().message, parsed.why().code);
         if (document_.root().kind != json_kind::object)
             return wrong("it is no object of JSON");
-        return true;
+        if (const auto name = document_.name_twice(0))
+            return wrong("it has \"" + std::string(*name) + "\" twice");
+        return {};
     }
     [[nodiscard]] const json_part* find(std::string_view name, json_kind kind) const {
         const std::uint32_t index = document_.member(0, name);
@@ -202,7 +211,8 @@ private:
             return std::string(part->text);
         if (find(name, json_kind::object) == nullptr)
             return {};
-        const std::uint32_t hex = document_.member(document_.member(0, name), "$bytes");
+        const std::uint32_t bytes = document_.member(0, name);
+        const std::uint32_t hex = document_.at(bytes).children == 1 ? document_.member(bytes, "$bytes") : 0;
         return hex != 0 && document_.at(hex).kind == json_kind::text ? bytes_of_hex(document_.at(hex).text)
                                                                      : std::nullopt;
     }
@@ -265,6 +275,7 @@ private:
         known_schema& known = schemas_.emplace_back();
         known.stored = std::move(*decoded);
         known.encoded = *encoded;
+        has_pointers_ = has_pointers_ || has_pointer(known.stored);
         const auto hash = text("fingerprint");
         const auto bits = hash ? number_in(*hash, 16) : std::nullopt;
         const auto description = bytes_of_hex(text("description").value_or(""));
@@ -286,24 +297,27 @@ private:
 
     /// How objects of this schema become those of the program, or of the same schema.
     result<way_of_making*> way_for(std::size_t schema, const std::string& type, std::uint32_t row,
-                                   const detail::type_fingerprint* own) {
+                                   const detail::type_to_load* own) {
         auto& made = ways_[{schema, own}];
         if (!made) {
             made = std::make_unique<way_of_making>();
             if (own != nullptr) {
                 made->from = &schemas_[schema].stored;
                 detail::structure_writer out;
-                own->structure(out);
+                own->type->structure(out);
                 auto described = type_description::decode(std::move(out).schema(), types::row_contents::schema);
                 if (!described)
-                    return wrong("the program's type " + own->name + " has no schema", errc::not_supported);
+                    return wrong("the program's type " + own->type->name + " has no schema", errc::not_supported);
                 made->to = std::move(*described);
             } else {
                 made->to = schemas_[schema].stored;
                 made->from = &made->to; // so that nothing has to be matched
             }
             made->rows = std::make_unique<row_matching>(*made->from, made->to);
-            made->builder = std::make_unique<object_builder>(memory_, made->to, own != nullptr);
+            made->builder = std::make_unique<object_builder>(
+                memory_, made->to,
+                object_builder::program_functions{.known = own != nullptr ? own->functions
+                                                                          : std::span<const detail::key_functions>()});
         }
         const std::uint32_t to_row = own != nullptr ? made->to.root : row;
         if (!made->rows->match(row, to_row)) {
@@ -334,7 +348,7 @@ private:
                          errc::not_supported);
         if (!schema || *schema >= schemas_.size() || !row || *row >= schemas_[*schema].stored.rows.size())
             return wrong("its type is none of those before it");
-        const detail::type_fingerprint* own = nullptr;
+        const detail::type_to_load* own = nullptr;
         detail::type_fingerprint type = schemas_[*schema].type;
         if (name) {
             if (*row != schemas_[*schema].stored.root)
@@ -352,10 +366,10 @@ private:
             if (*there)
                 return wrong("the heap has a root \"" + *name + "\" already: remove it, or load into another heap",
                              errc::exists);
-            const auto found =
-                std::find_if(types_.begin(), types_.end(), [&](const auto* each) { return each->name == type.name; });
+            const auto found = std::find_if(types_.begin(), types_.end(),
+                                            [&](const auto& each) { return each.type->name == type.name; });
             if (found != types_.end())
-                own = *found;
+                own = &*found;
         } else if (*object != objects_.size()) {
             return wrong("objects are numbered from 0 on, in their order");
         }
@@ -365,10 +379,19 @@ private:
         if (!by)
             return by.error();
         made_object made{*by, {own != nullptr ? (*by)->to.root : static_cast<std::uint32_t>(*row), 0}};
-        auto place = (*by)->builder->allocate_object(made.place.row);
+        std::optional<std::string> behind = std::string();
+        if (document_.member(0, "behind") != 0)
+            behind = bytes_of_hex(text("behind").value_or("none"));
+        const std::uint64_t bytes = (*by)->builder->size_of(made.place.row);
+        if (!behind || (!behind->empty() && (name || bytes + behind->size() > alloc::k_granule_bytes)))
+            return wrong("\"behind\" are hexadecimal digits: what lies behind a small object in its block of 8 bytes");
+        if (!behind->empty())
+            behind->resize(alloc::k_granule_bytes - bytes);
+        auto place = (*by)->builder->allocate_object(made.place.row, behind->size());
         if (!place)
             return place.error();
         made.place.at = *place;
+        (*by)->builder->put_bytes(*place + bytes, reinterpret_cast<const std::byte*>(behind->data()), behind->size());
         if (name) {
             roots_[*name] = made;
             new_roots_.push_back({*name, own, *schema, type});
@@ -402,7 +425,7 @@ private:
         for (;;) {
             auto more = lines_.next(line);
             if (!more)
-                return wrong(more.why().message);
+                return wrong(more.why().message, more.why().code);
             if (!*more)
                 break;
             if (!line.starts_with("{\"v\":") && !line.starts_with("{\"k\":")) {
@@ -424,14 +447,14 @@ private:
         source_pointer_ = &source;
         conversion converted(source, *made.by->builder, *made.by->rows, *this);
         for (; kept.count() != 0; kept.remove_first(), ++number) {
-            const auto no_element = [&](const std::string& why) {
-                return fail(errc::invalid_argument,
+            const auto no_element = [&](const std::string& why, errc code = errc::invalid_argument) {
+                return fail(code,
                             "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(number) +
                                 ": " + why + ". Nothing was loaded.",
                             memory_.path());
             };
             if (auto parsed = element.parse(kept.first()); !parsed)
-                return no_element(parsed.why().message);
+                return no_element(parsed.why().message, parsed.why().code);
             const std::uint32_t key = element.member(0, "k");
             const std::uint32_t value = element.member(0, "v");
             if (value == 0 || (key != 0) != is_map || element.root().children != (is_map ? 2U : 1U))
@@ -444,17 +467,14 @@ private:
                 from.key = {was.parts[0].type, key};
             }
             line_of_objects_ = number;
-            if (auto done = converted.make_element(**filler, made.place, from); !done)
+            if (auto done = converted.make_element(**filler, made.place, from, number - first_line); !done)
                 return wrong_in(owner + '[' + std::to_string(number - first_line) + ']', converted, done.error());
         }
         source_pointer_ = nullptr;
         REM_TRY((*filler)->finish());
         if (has_line) {
             line_ = std::move(line);
-            if (auto parsed = document_.parse(line_); !parsed)
-                return wrong(parsed.why().message);
-            if (document_.root().kind != json_kind::object)
-                return wrong("it is no object of JSON");
+            REM_TRY(parse_line());
         }
         return has_line;
     }
@@ -465,6 +485,18 @@ private:
 
     result<object_place> default_of(object_builder& /*by*/, std::uint32_t row) override {
         return fail(errc::not_supported, "a " + by_->to.name_of(row) + " has members that the dump does not have");
+    }
+
+    /// References count elements as the dump does. Those of hash containers come to lie in another order, and so do those that are sorted.
+    void element(object_place container, std::uint64_t number, const element_place& to) override {
+        const type_row& row = by_->to.rows[container.row];
+        const bool is_hashed = row.shape == shape_kind::hash_chain || row.shape == shape_kind::hash_table;
+        const bool may_be_sorted = is_ordered(row) && by_->from != &by_->to;
+        if (!has_pointers_ || !(is_hashed || may_be_sorted))
+            return;
+        auto& all = elements_[container.at];
+        all.resize(std::max<std::size_t>(all.size(), number + 1));
+        all[number] = to;
     }
 
     result<void> point(object_place from, object_place to) override {
@@ -487,7 +519,8 @@ private:
             std::uint64_t index = 0;
             const bool is_index = part.kind == json_kind::number && read_number(part.text, 10, index);
             // A name that is no UTF-8.
-            const std::uint32_t hex = part.kind == json_kind::object ? document.member(i, "$bytes") : 0;
+            const std::uint32_t hex =
+                part.kind == json_kind::object && part.children == 1 ? document.member(i, "$bytes") : 0;
             std::optional<std::string> name;
             if (part.kind == json_kind::text)
                 name = std::string(part.text);
@@ -608,7 +641,7 @@ private:
         if (!inspect::is_container(row))
             return leads_nowhere(which.front(), "a part of a " + by.to.name_of(place.row) + ", which has none");
         std::uint64_t index = 0;
-        REM_TRY(by.builder->built().for_each_element(place, [&](const element_place& each) -> result<bool> {
+        const auto visit = [&](const element_place& each) -> result<bool> {
             const reference_step here{false, index++, {}};
             if (which.front().steps[depth] != here)
                 return true;
@@ -629,10 +662,57 @@ private:
                 return leads_nowhere(in_element.front(),
                                      "an element of a map, and neither its key (0) nor its value (1)");
             return !which.empty();
-        }));
+        };
+        if (const auto as_dumped = elements_.find(place.at); as_dumped != elements_.end()) {
+            for (auto each = as_dumped->second.begin(); each != as_dumped->second.end() && !which.empty(); ++each) {
+                if (auto more = visit(*each); !more)
+                    return more.error();
+            }
+        } else {
+            REM_TRY(by.builder->built().for_each_element(place, visit));
+        }
         if (!which.empty())
             return leads_nowhere(which.front(), "an element that a " + by.to.name_of(place.row) + " does not have");
         return {};
+    }
+
+    /// Orders of the program's by keys that have pointers: these lead somewhere now.
+    result<void> check_orders() {
+        for (const new_root& each : new_roots_) {
+            const made_object& made = roots_.at(each.name);
+            object_builder& builder = *made.by->builder;
+            std::vector<bool> is_to_check(made.by->to.rows.size(), false);
+            for (std::uint32_t i = 0; i != is_to_check.size(); ++i) {
+                is_to_check[i] =
+                    is_ordered(builder.row(i)) && builder.functions_of(i) != nullptr && builder.has_pointers_in_keys(i);
+            }
+            if (std::find(is_to_check.begin(), is_to_check.end(), true) == is_to_check.end())
+                continue;
+            REM_TRY(inspect::for_each_part(builder.built().reader(), each.name, made.place,
+                                           [&](const std::string& path, object_place of, bool) -> result<void> {
+                                               return is_to_check[of.row] ? check_order(builder, path, of)
+                                                                          : result<void>();
+                                           }));
+        }
+        return {};
+    }
+    result<void> check_order(object_builder& builder, const std::string& path, object_place container) const {
+        const std::byte* before = nullptr;
+        return builder.built().for_each_element(container, [&](const element_place& each) -> result<bool> {
+            const std::byte* const next = builder.at(each.has_key ? each.key.at : each.value.at);
+            const std::string_view fault =
+                before == nullptr ? std::string_view()
+                                  : fault_of_order(*builder.functions_of(container.row),
+                                                   has_several_of_a_key(builder.row(container.row)), before, next);
+            before = next;
+            if (fault.empty())
+                return true;
+            return fail(errc::invalid_argument,
+                        "the dump for " + memory_.path() + " cannot be loaded: a " +
+                            builder.schema().name_of(container.row) + " gets " + std::string(fault) + ", in " + path +
+                            ". Nothing was loaded.",
+                        memory_.path());
+        });
     }
 
     result<void> add_roots() {
@@ -640,14 +720,14 @@ private:
         std::vector<types::schema_to_store> stored;
         for (const new_root& each : new_roots_) {
             const made_object& made = roots_.at(each.name);
-            const detail::type_fingerprint& type = each.own != nullptr ? *each.own : each.type;
+            const detail::type_fingerprint& type = each.own != nullptr ? *each.own->type : each.type;
             REM_TRY(directory_.add(each.name, type, memory_.base() + made.place.at));
             if (each.own == nullptr)
                 stored.push_back({{type.hash, type.algorithm, type.shapes, type.classes_hash,
                                    static_cast<std::uint32_t>(schemas_[each.schema].encoded.size())},
                                   schemas_[each.schema].encoded});
             else
-                own.push_back(each.own);
+                own.push_back(each.own->type);
         }
         if (!own.empty())
             REM_TRY(types::store_schemas(memory_, own));
@@ -656,23 +736,25 @@ private:
 
     struct new_root {
         std::string name;
-        const detail::type_fingerprint* own;
+        const detail::type_to_load* own;
         std::size_t schema;
         detail::type_fingerprint type;
     };
 
     txn::heap_memory& memory_;
     line_reader lines_;
-    std::span<const detail::type_fingerprint* const> types_;
+    std::span<const detail::type_to_load> types_;
     types::root_directory directory_;
     std::string line_;
     json_document document_;
     std::deque<known_schema> schemas_;
-    std::map<std::pair<std::size_t, const detail::type_fingerprint*>, std::unique_ptr<way_of_making>> ways_;
+    std::map<std::pair<std::size_t, const detail::type_to_load*>, std::unique_ptr<way_of_making>> ways_;
     std::map<std::string, made_object> roots_;
     std::vector<new_root> new_roots_;
     std::vector<made_object> objects_;
     std::vector<reference> references_;
+    bool has_pointers_ = false;                                              // some schema has
+    std::unordered_map<std::uint64_t, std::vector<element_place>> elements_; // of containers, as the dump has them
 
     // What is being made.
     way_of_making* by_ = nullptr;
@@ -684,7 +766,7 @@ private:
 } // namespace
 
 result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
-                              std::span<const detail::type_fingerprint* const> types) {
+                              std::span<const detail::type_to_load> types) {
     return dump_loader(memory, read, types).run();
 }
 

@@ -5,7 +5,7 @@
 #include "objects/buffered_input.hpp"
 #include "txn/heap_memory.hpp"
 
-#include <remanence/types/detail/fingerprint.hpp>
+#include <remanence/types/detail/key_functions.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +20,6 @@ namespace remanence::objects {
 /// errc::not_supported for a type that cannot be made without the program; errc::exhausted. O(dump); memory for the lines of a root,
 /// and for each pointer.
 result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
-                              std::span<const detail::type_fingerprint* const> types);
+                              std::span<const detail::type_to_load> types);
 
 } // namespace remanence::objects

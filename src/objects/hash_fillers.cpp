@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -18,13 +19,32 @@ using types::type_row;
 
 namespace {
 
-/// std::unordered_map and its kin.
-class filler_of_hash_chain final : public shaped_filler {
+class hash_filler : public shaped_filler {
 public:
-    using shaped_filler::shaped_filler;
+    hash_filler(object_builder& to, object_place container)
+        : shaped_filler(to, container), by_(to.functions_of(container.row)) {}
+
+protected:
+    /// Of two keys that are made.
+    result<bool> are_equal(object_place a, object_place b) {
+        if (by_ != nullptr)
+            return by_->equal(to_.at(a.at), to_.at(b.at));
+        auto order = compare(to_.built(), a, b);
+        if (!order)
+            return order.error();
+        return *order && **order == 0;
+    }
+
+    const detail::key_functions* const by_; // the program's
+};
+
+/// std::unordered_map and its kin.
+class filler_of_hash_chain final : public hash_filler {
+public:
+    using hash_filler::hash_filler;
 
     result<void> begin(std::uint64_t count) {
-        layout_ = hash_node_layout_of(to_, is_);
+        layout_ = hash_node_layout_of(to_, is_, by_ != nullptr ? std::optional(by_->keeps_hash) : std::nullopt);
         has_several_ = has_several_of_a_key(is_);
         buckets_ = buckets_of_hash_chain(count);
         head_ = container_.at + is_.numbers[0];
@@ -71,10 +91,10 @@ public:
         std::size_t at = first;
         for (;; at = nodes_[at].next) {
             if (nodes_[at].hash == hash_) {
-                auto order = compare(to_.built(), key_at(nodes_[at].node), key_of(element_));
-                if (!order)
-                    return order.error();
-                if (*order && **order == 0)
+                auto is_equal = are_equal(key_at(nodes_[at].node), key_of(element_));
+                if (!is_equal)
+                    return is_equal.error();
+                if (*is_equal)
                     last_equal = at;
             }
             if (nodes_[at].next == k_none)
@@ -122,9 +142,9 @@ private:
 };
 
 /// hash_map and hash_set (containers/detail/hash_table.hpp).
-class filler_of_hash_table final : public shaped_filler {
+class filler_of_hash_table final : public hash_filler {
 public:
-    using shaped_filler::shaped_filler;
+    using hash_filler::hash_filler;
 
     result<void> begin(std::uint64_t count) {
         element_bytes_ = to_.element_of(is_, is_.numbers[3]);
@@ -203,10 +223,10 @@ public:
                 std::uint64_t place = slot(group, index);
                 if (!is_inline_)
                     place += to_.word(place);
-                auto order = compare(to_.built(), {key_of(element_).row, place}, key_of(element_));
-                if (!order)
-                    return order.error();
-                if (*order && **order == 0)
+                auto is_equal = are_equal({key_of(element_).row, place}, key_of(element_));
+                if (!is_equal)
+                    return is_equal.error();
+                if (*is_equal)
                     return fail(errc::invalid_argument,
                                 "a " + to_.schema().name_of(container_.row) + " gets a key that is there already");
             }

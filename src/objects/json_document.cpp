@@ -3,6 +3,7 @@
 #include "base/plain_text.hpp"
 #include "types/schema_table.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace remanence::objects {
@@ -43,8 +44,8 @@ void put_utf8(std::string& out, std::uint32_t code) {
 
 } // namespace
 
-unexpected json_document::wrong(std::string_view what) const {
-    return fail(errc::invalid_argument, "at its byte " + std::to_string(at_ + 1) + " " + std::string(what));
+unexpected json_document::wrong(std::string_view what, errc code) const {
+    return fail(code, "at its byte " + std::to_string(at_ + 1) + " " + std::string(what));
 }
 
 void json_document::skip_space() {
@@ -199,7 +200,8 @@ result<void> json_document::parse_value() {
     case '{':
         if (open_.size() == k_depth_max)
             return wrong("lists and objects lie more than " + std::to_string(k_depth_max) +
-                         " levels deep in each other");
+                             " levels deep in each other, which is the most that can be loaded",
+                         errc::not_supported);
         open_.push_back(static_cast<std::uint32_t>(parts_.size()));
         parts_.push_back({c == '[' ? json_kind::list : json_kind::object, false, 0, 0, {}});
         ++at_;
@@ -284,6 +286,15 @@ std::uint32_t json_document::member(std::uint32_t object, std::string_view name)
             return i + 1;
     }
     return 0;
+}
+
+std::optional<std::string_view> json_document::name_twice(std::uint32_t object) const {
+    std::vector<std::string_view> names;
+    for (std::uint32_t i = object + 1; i != parts_[object].next; i = parts_[i + 1].next)
+        names.push_back(parts_[i].text);
+    std::sort(names.begin(), names.end());
+    const auto found = std::adjacent_find(names.begin(), names.end());
+    return found == names.end() ? std::nullopt : std::optional(*found);
 }
 
 } // namespace remanence::objects

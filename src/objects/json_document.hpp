@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,11 @@ struct json_part {
 
 class json_document {
 public:
-    /// Lists and objects in each other; more are errc::invalid_argument.
+    /// Lists and objects in each other; more are errc::not_supported.
     static constexpr unsigned k_depth_max = 2000;
 
-    /// `text` must outlive what is read. errc::invalid_argument: the message says what is wrong, and at which byte. O(bytes).
+    /// `text` must outlive what is read. errc::invalid_argument, or errc::not_supported for what lies too deep: the message
+    /// says what is wrong, and at which byte. O(bytes).
     result<void> parse(std::string_view text);
 
     [[nodiscard]] const json_part& at(std::uint32_t index) const { return parts_[index]; }
@@ -36,12 +38,14 @@ public:
     [[nodiscard]] const json_part& root() const { return parts_.front(); }
     /// What an object has under this name, by its index; 0: nothing.
     [[nodiscard]] std::uint32_t member(std::uint32_t object, std::string_view name) const;
+    /// A name that an object has twice; nothing: it has none. O(n log n).
+    [[nodiscard]] std::optional<std::string_view> name_twice(std::uint32_t object) const;
 
 private:
     result<void> parse_value();
     result<void> parse_text(std::string_view& into);
     result<void> parse_number();
-    [[nodiscard]] unexpected wrong(std::string_view what) const;
+    [[nodiscard]] unexpected wrong(std::string_view what, errc code = errc::invalid_argument) const;
     void skip_space();
     [[nodiscard]] bool is_at_end() const { return at_ == text_.size(); }
 

@@ -62,6 +62,12 @@ unexpected json_source::damaged(object_place of, const std::string& what) const 
     return fail(errc::invalid_argument, line() + what);
 }
 
+unexpected json_source::too_deep(object_place of) const {
+    return fail(errc::not_supported, line() + "a " + schema().name_of(of.row) + " lies more than " +
+                                         std::to_string(inspect::k_depth_max) +
+                                         " levels deep in other objects, which is the most that can be loaded");
+}
+
 unexpected json_source::is_not(object_place of, std::string_view wanted) const {
     return damaged(of, shown(part(of)) + " is no " + schema().name_of(of.row) + ": that is " + std::string(wanted));
 }
@@ -162,8 +168,9 @@ result<std::string_view> json_source::text(object_place of) {
     const json_part* from = &part(of);
     auto index = static_cast<std::uint32_t>(of.at);
     if (row(of.row).shape == shape_kind::serialised) {
+        const bool is_one = from->children == 1;
         index = document_.member(index, "$serialised");
-        if (index == 0)
+        if (index == 0 || !is_one)
             return is_not(of, "{\"$serialised\":...}");
         from = &document_.at(index);
     }
@@ -192,6 +199,11 @@ result<std::string_view> json_source::hex_of(object_place of, std::string_view n
 }
 
 result<std::string_view> json_source::hidden(object_place of) {
+    const std::uint32_t type = document_.member(static_cast<std::uint32_t>(of.at), "$hidden");
+    if (type == 0 || document_.at(type).kind != json_kind::text || document_.at(type).text != schema().name_of(of.row))
+        return is_not(of, "{\"$hidden\":\"" + schema().name_of(of.row) + "\",\"bytes\":...}");
+    if (const auto name = document_.name_twice(static_cast<std::uint32_t>(of.at)))
+        return damaged(of, "a " + schema().name_of(of.row) + " has \"" + std::string(*name) + "\" twice");
     auto bytes = hex_of(of, "bytes");
     if (bytes && bytes->size() != row(of.row).size)
         return damaged(of, "a " + schema().name_of(of.row) + " has " + std::to_string(row(of.row).size) +

@@ -30,6 +30,7 @@ public:
     result<void> check_members(object_place of) override;
     result<bool> is_null(object_place pointer) override;
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override;
+    [[nodiscard]] unexpected too_deep(object_place of) const override;
     [[nodiscard]] std::string line() const override { return "line " + std::to_string(line_) + ": "; }
     /// The list of a {"$ref":[...]}.
     result<std::uint32_t> reference(object_place pointer) const;

@@ -99,7 +99,7 @@ public:
             rows.rename_class(each.old_name, each.new_name);
         outcome.is_possible = rows.match(from_.root, to_.root);
         outcome.changes = rows.changes();
-        object_builder builder(memory_, to_, true);
+        object_builder builder(memory_, to_, {.trusts_order = true});
         heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
         const bool stays = outcome.is_possible && rows.has_same_bytes();
         outcome.is_in_place = stays;

@@ -45,9 +45,8 @@ public:
 
     // NOLINTBEGIN(misc-no-recursion): bounded, as objects were converted before
     result<void> visit(object_place of, unsigned depth) {
-        constexpr unsigned k_depth_max = 1000;
-        if (depth == k_depth_max)
-            return source_.damaged(of, "that lies too deep in others");
+        if (depth == inspect::k_depth_max)
+            return source_.too_deep(of);
         if (!may_own(of.row))
             return {};
         const type_row& is = source_.row(of.row);

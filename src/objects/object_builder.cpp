@@ -88,13 +88,26 @@ key_function function_of_keys(const types::type_description& schema, std::uint32
     return key_function::own;
 }
 
-object_builder::object_builder(txn::heap_memory& memory, const types::type_description& schema, bool trusts_order)
+std::string_view fault_of_order(const detail::key_functions& by, bool has_several, const void* before,
+                                const void* next) {
+    const bool is_behind = has_several ? !by.less(next, before) : by.less(before, next);
+    if (is_behind)
+        return {};
+    return has_several || by.less(next, before) ? "a key that does not come behind the one before it"
+                                                : "a key that is there already";
+}
+
+object_builder::object_builder(txn::heap_memory& memory, const types::type_description& schema,
+                               program_functions functions)
     : memory_(memory),
       schema_(schema),
       bytes_(memory),
       base_(reinterpret_cast<std::uintptr_t>(memory.base())),
-      trusts_order_(trusts_order),
-      built_(bytes_, memory.path(), base_, memory.reserved_bytes(), schema) {}
+      trusts_order_(functions.trusts_order),
+      built_(bytes_, memory.path(), base_, memory.reserved_bytes(), schema) {
+    for (const detail::key_functions& each : functions.known)
+        known_.emplace(detail::readable_name(each.container->name()), &each);
+}
 
 void object_builder::put_word(std::uint64_t at_offset, std::uint64_t value) {
     std::memcpy(at(at_offset), &value, sizeof value);
@@ -118,8 +131,8 @@ result<std::uint64_t> object_builder::allocate(std::uint64_t bytes, std::uint64_
     return memory_.offset_of(block);
 }
 
-result<std::uint64_t> object_builder::allocate_object(std::uint32_t index) {
-    return allocate(std::max<std::uint64_t>(size_of(index), 1), alignment_of(schema_, index));
+result<std::uint64_t> object_builder::allocate_object(std::uint32_t index, std::uint64_t behind) {
+    return allocate(std::max<std::uint64_t>(size_of(index), 1) + behind, alignment_of(schema_, index));
 }
 
 std::optional<std::uint64_t> object_builder::bits_for(std::uint32_t index, const scalar& value) const {
@@ -248,6 +261,29 @@ key_function object_builder::function_of(std::uint32_t index) const {
     return known->second;
 }
 
+const detail::key_functions* object_builder::functions_of(std::uint32_t index) const {
+    if (function_of(index) != key_function::own)
+        return nullptr;
+    const auto found = known_.find(schema_.name_of(index));
+    return found == known_.end() ? nullptr : found->second;
+}
+
+bool object_builder::has_pointers_in_keys(std::uint32_t index) const {
+    std::vector<std::uint32_t> rows{row(index).parts[0].type};
+    for (std::size_t i = 0; i != rows.size(); ++i) { // grows
+        const type_row& each = row(rows[i]);
+        if (each.kind == types::type_kind::pointer)
+            return true;
+        for (const auto* parts : {&each.parts, &each.fields}) {
+            for (const type_part& part : *parts) {
+                if (std::find(rows.begin(), rows.end(), part.type) == rows.end())
+                    rows.push_back(part.type);
+            }
+        }
+    }
+    return false;
+}
+
 std::optional<std::string> object_builder::why_not(std::uint32_t index) const {
     const type_row& is = row(index);
     const auto& n = is.numbers;
@@ -299,15 +335,22 @@ std::optional<std::string> object_builder::why_not(std::uint32_t index) const {
     switch (is.shape) {
     case shape_kind::tree:
     case shape_kind::btree:
-        if (function_of(index) == key_function::own && !trusts_order_)
+        if (function_of(index) == key_function::own && !trusts_order_ && functions_of(index) == nullptr)
             return "the order of a " + name +
                    " is made by a function of the program's. A program that has this type loads it, by rem::load()";
         break;
     case shape_kind::hash_chain:
     case shape_kind::hash_table:
-        if (function_of(index) == key_function::own)
+        if (function_of(index) != key_function::own)
+            break;
+        if (functions_of(index) == nullptr)
             return "the places of elements of a " + name +
-                   " are made by a function of the program's, which is not known here";
+                   " are made by a function of the program's. A program that has this type loads a dump of it, by "
+                   "rem::load()";
+        if (has_pointers_in_keys(index))
+            return "the places of elements of a " + name +
+                   " are made by a function of the program's, of keys with pointers, which lead nowhere before all "
+                   "objects are made";
         break;
     default:
         break;

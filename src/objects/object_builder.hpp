@@ -11,10 +11,13 @@
 #include "txn/heap_memory.hpp"
 #include "types/root_directory.hpp"
 
+#include <remanence/types/detail/key_functions.hpp>
+
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -52,12 +55,18 @@ enum class key_function { less, greater, seeded, standard_hash, own };
 [[nodiscard]] bool is_ordered(const types::type_row& container);
 /// Whether it is a multimap or a multiset.
 [[nodiscard]] bool has_several_of_a_key(const types::type_row& container);
+/// What is wrong with a key behind another one, in the order of the program: "a key that …". Empty: nothing.
+[[nodiscard]] std::string_view fault_of_order(const detail::key_functions& by, bool has_several, const void* before,
+                                              const void* next);
 
 class object_builder {
 public:
-    /// `trusts_order`: of containers whose comparator is the program's own, the order is taken as it comes, which row_matching has seen
-    /// to; else errc::not_supported.
-    object_builder(txn::heap_memory& memory, const types::type_description& schema, bool trusts_order);
+    /// How containers are made whose comparator or hash is the program's own; those that it does not say are errc::not_supported.
+    struct program_functions {
+        bool trusts_order = false; // it is taken as it comes, which row_matching has seen to
+        std::span<const detail::key_functions> known = {};
+    };
+    object_builder(txn::heap_memory& memory, const types::type_description& schema, program_functions functions);
 
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
     [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
@@ -67,8 +76,8 @@ public:
 
     /// A block of zeros; its offset. errc::exhausted.
     result<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment);
-    /// For an object of this row.
-    result<std::uint64_t> allocate_object(std::uint32_t row);
+    /// For an object of this row, and so many bytes behind it.
+    result<std::uint64_t> allocate_object(std::uint32_t row, std::uint64_t behind = 0);
 
     /// Nothing: the value is out of the row's range.
     [[nodiscard]] std::optional<std::uint64_t> bits_for(std::uint32_t row, const scalar& value) const;
@@ -90,6 +99,10 @@ public:
     result<std::unique_ptr<container_filler>> begin(object_place container, std::uint64_t count);
 
     [[nodiscard]] key_function function_of(std::uint32_t row) const; // worked out once
+    /// Those of the program, of a container that needs them; null: they are not known.
+    [[nodiscard]] const detail::key_functions* functions_of(std::uint32_t row) const;
+    /// Whether an order can be checked only when all pointers lead somewhere: keys have some.
+    [[nodiscard]] bool has_pointers_in_keys(std::uint32_t row) const;
 
     // For fillers.
 
@@ -115,6 +128,7 @@ private:
     types::memory_bytes bytes_;
     std::uint64_t base_;
     bool trusts_order_;
+    std::map<std::string, const detail::key_functions*> known_; // by the container's name
     heap_source built_;
     mutable std::map<std::uint32_t, key_function> functions_;
 };

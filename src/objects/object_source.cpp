@@ -108,13 +108,6 @@ bool is_character_array(const type_description& schema, std::uint32_t index) {
 
 std::uint64_t extent_of(const type_row& row) { return row.kind == type_kind::array ? row.extent : row.numbers[0]; }
 
-std::uint64_t alignment_of(const type_description& schema, std::uint32_t index) {
-    while (schema.rows[index].kind == type_kind::array)
-        index = schema.rows[index].parts.front().type;
-    const type_row& row = schema.rows[index];
-    return row.kind == type_kind::pointer ? sizeof(std::uint64_t) : std::max<std::uint64_t>(row.alignment, 1);
-}
-
 const std::vector<type_part>* members_of(const type_row& row) {
     if (row.shape == shape_kind::members)
         return &row.fields;

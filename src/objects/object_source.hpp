@@ -17,6 +17,7 @@ namespace remanence::objects {
 
 inline constexpr std::uint64_t k_word = 8; // bytes of an address
 
+using inspect::alignment_of;
 using inspect::element_place;
 using inspect::held_place;
 using inspect::object_place;
@@ -67,6 +68,8 @@ public:
     [[nodiscard]] virtual std::string line() const { return {}; }
     /// Of an object that cannot be used: errc::corrupt of a heap, errc::invalid_argument of a text.
     [[nodiscard]] virtual unexpected damaged(object_place of, const std::string& what) const = 0;
+    /// errc::not_supported, of an object that lies more than k_depth_max levels deep in others.
+    [[nodiscard]] virtual unexpected too_deep(object_place of) const = 0;
 
 private:
     const types::type_description& schema_;
@@ -97,6 +100,7 @@ public:
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override {
         return reader_.damaged(of, what);
     }
+    [[nodiscard]] unexpected too_deep(object_place of) const override { return reader_.too_deep(of); }
     [[nodiscard]] inspect::object_reader& reader() { return reader_; }
 
 private:
@@ -112,8 +116,6 @@ private:
 [[nodiscard]] bool is_character_array(const types::type_description& schema, std::uint32_t row);
 /// How many elements an array has, of either kind.
 [[nodiscard]] std::uint64_t extent_of(const types::type_row& row);
-/// In bytes. Arrays have that of their elements.
-[[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
 /// The members that a row has as one of shape or kind `members`; null: it is none.
 [[nodiscard]] const std::vector<types::type_part>* members_of(const types::type_row& row);
 /// The name by which a member is told: a base by that of its type.

@@ -22,13 +22,20 @@ public:
         : to_(to),
           container_(container),
           function_(to.function_of(container.row)),
+          by_(to.functions_of(container.row)),
+          is_checked_here_(function_ != key_function::own ||
+                           (by_ != nullptr && !to.has_pointers_in_keys(container.row))),
           has_several_(has_several_of_a_key(to.row(container.row))) {}
 
     void next(const element_place& element) { next_ = key_of(element); }
     result<void> made() {
-        if (function_ == key_function::own)
+        if (!is_checked_here_)
             return {};
         if (const auto before = std::exchange(before_, next_)) {
+            if (by_ != nullptr) {
+                const auto fault = fault_of_order(*by_, has_several_, to_.at(before->at), to_.at(next_.at));
+                return fault.empty() ? result<void>() : wrong(std::string(fault));
+            }
             auto order = compare(to_.built(), *before, next_);
             if (!order)
                 return order.error();
@@ -48,6 +55,8 @@ private:
     object_builder& to_;
     object_place container_;
     key_function function_;
+    const detail::key_functions* by_; // the program's
+    bool is_checked_here_;
     bool has_several_;
     std::optional<object_place> before_;
     object_place next_;

@@ -15,9 +15,8 @@ using types::type_row;
 // NOLINTBEGIN(misc-no-recursion): bounded
 
 result<void> place_conversion::change(object_place from, std::uint32_t to, unsigned depth) {
-    if (depth == conversion::k_depth_max)
-        return old_objects_.damaged(from, "objects lie more than " + std::to_string(conversion::k_depth_max) +
-                                              " levels deep in each other");
+    if (depth == inspect::k_depth_max)
+        return old_objects_.too_deep(from);
     if (!plan_.changes(from.row, to))
         return {};
     const type_row& was = old_objects_.row(from.row);

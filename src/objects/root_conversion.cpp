@@ -43,7 +43,7 @@ result<void> root_conversion::make(object_place from, object_place to) {
 
 result<void> root_conversion::make_pointees() {
     sort_pointees();
-    lone_objects lone(memory_, old_objects_, builder_);
+    inspect::lone_objects lone(old_objects_.reader());
     for (const named_pointee& each : pointees_) {
         const auto becomes = rows_.pointee(each.row);
         if (!becomes || is_made(each)) // only members that are gone lead to it, or it lies in another object
@@ -120,7 +120,7 @@ result<void> root_conversion::change_in_place(const place_plan& plan, std::uint6
 
 result<void> root_conversion::change_pointees(const place_plan& plan, place_conversion& changing) {
     sort_pointees();
-    lone_objects lone(memory_, old_objects_, builder_);
+    inspect::lone_objects lone(old_objects_.reader());
     for (const named_pointee& each : pointees_) {
         const auto becomes = rows_.pointee(each.row);
         if (!becomes || is_made(each))
@@ -239,7 +239,7 @@ bool root_conversion::is_by_function(std::uint64_t at) const {
     return behind != by_functions_.begin() && at < std::prev(behind)->second;
 }
 
-result<void> root_conversion::check_alone(lone_objects& lone, const named_pointee& of, bool may_be_part) {
+result<void> root_conversion::check_alone(inspect::lone_objects& lone, const named_pointee& of, bool may_be_part) {
     if (moved_.at(of) == k_is_another)
         return refused(of, "that becomes an object of another type");
     auto is_alone = lone.is_alone({of.row, of.at});
@@ -251,8 +251,7 @@ result<void> root_conversion::check_alone(lone_objects& lone, const named_pointe
     if (!is_part)
         return is_part.error();
     if (!*is_part)
-        return refused(of, "that is not known as one object (it may be one of several, the base of a larger one, a "
-                           "part of a text, or behind the last element of a container)");
+        return refused(of, std::string(inspect::k_not_one_object));
     return {};
 }
 
@@ -266,17 +265,22 @@ result<bool> root_conversion::is_part_of_object(const pointee& of) {
     return parts_->contains(of);
 }
 
-result<void> root_conversion::take_what_is_behind(lone_objects& lone, const named_pointee& from, object_place to) {
+result<void> root_conversion::take_what_is_behind(inspect::lone_objects& lone, const named_pointee& from,
+                                                  object_place to) {
     const object_place of{from.row, from.at};
     auto is_alone = lone.is_alone(of);
     if (!is_alone)
         return is_alone.error();
-    if (!*is_alone || lone.room_behind(of) == 0)
+    if (!*is_alone)
         return {};
-    const std::uint64_t bytes = old_objects_.reader().size_of(of.row);
+    auto behind = lone.room_behind(of);
+    if (!behind)
+        return behind.error();
+    if (behind->empty())
+        return {};
     if (is_same_number(from_.rows[of.row], to_.rows[to.row]))
-        builder_.put_bytes(to.at + bytes, memory_.base() + of.at + bytes, lone.room_behind(of));
-    else if (lone.has_something_behind(of))
+        builder_.put_bytes(to.at + old_objects_.reader().size_of(of.row), behind->data(), behind->size());
+    else if (std::any_of(behind->begin(), behind->end(), [](std::byte each) { return each != std::byte{0}; }))
         return refused(from, "with room for a second one behind it that is not zero");
     return {};
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "inspect/lone_objects.hpp"
 #include "objects/conversion.hpp"
 #include "objects/place_conversion.hpp"
 #include "objects/place_plan.hpp"
@@ -102,11 +103,11 @@ private:
     /// Whether what lies here is an object that functions make, or a part of one.
     [[nodiscard]] bool is_by_function(std::uint64_t at) const;
     /// What a pointer leads to lies in no object that was found. `may_be_part`: it may lie in one that has become another.
-    result<void> check_alone(lone_objects& lone, const named_pointee& of, bool may_be_part);
+    result<void> check_alone(inspect::lone_objects& lone, const named_pointee& of, bool may_be_part);
     /// Only while old objects are as they were.
     result<bool> is_part_of_object(const pointee& of);
     /// The bytes behind a number in its block may be numbers, too; of other objects there must be none.
-    result<void> take_what_is_behind(lone_objects& lone, const named_pointee& from, object_place to);
+    result<void> take_what_is_behind(inspect::lone_objects& lone, const named_pointee& from, object_place to);
     /// Objects that were made anew have not lain in blocks of others, such as texts, unless they were parts of these. `blocks`: of all old
     /// objects, sorted.
     result<void> check_blocks(const std::vector<std::uint64_t>& blocks);

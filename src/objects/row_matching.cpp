@@ -471,6 +471,8 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
     }
     if (was.shape == is.shape && was.size == is.size)
         return was.shape == shape_kind::enumeration || changed();
+    if (was.shape == shape_kind::character || is.shape == shape_kind::character)
+        return refuse(from, to, ": a char is a character, and is not converted to or from numbers");
     const auto is_signed = [](shape_kind shape) { return shape == shape_kind::signed_number; };
     const auto is_whole = [&](shape_kind shape) { return is_signed(shape) || shape == shape_kind::unsigned_number; };
     if (was.size > 8 || (is.size > 8 && is.shape != shape_kind::floating))

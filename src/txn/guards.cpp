@@ -22,12 +22,6 @@ unexpected overrun(const heap_memory& memory, const alloc::block& of) {
 
 } // namespace
 
-std::uint64_t bytes_without_guard(const alloc::block& of) {
-    const auto asked = alloc::guarded_bytes(of.start, of.bytes, alloc::k_guard_record_bytes);
-    constexpr std::size_t k_most = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
-    return asked.value_or(of.bytes - std::min(of.bytes, k_most));
-}
-
 void heap_memory::put_guard(const alloc::block& of, std::uint64_t asked) {
     asked = std::max<std::uint64_t>(asked, 1);
     if (is_declared())

@@ -9,9 +9,6 @@ namespace remanence::txn {
 
 class heap_memory;
 
-/// Of a block, what the program asked for; where its guard was written over, what it may have asked for at most.
-[[nodiscard]] std::uint64_t bytes_without_guard(const alloc::block& of);
-
 /// The guard bytes of all blocks on pages that the commit changes. errc::corrupt, naming the block, when some were written over. The
 /// caller holds the allocation lock. O(changed pages).
 [[nodiscard]] result<void> check_guards(heap_memory& memory, const change::change_set& changes);

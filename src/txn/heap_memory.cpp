@@ -290,7 +290,7 @@ std::optional<alloc::block> heap_memory::block_of(const void* address) const {
     std::lock_guard allocation(locks_.allocation);
     auto found = fronts_->block_of(address);
     if (found && guarded_blocks_) {
-        found->bytes = bytes_without_guard(*found);
+        found->bytes = alloc::bytes_without_guard(found->start, found->bytes);
     }
     return found;
 }

@@ -102,6 +102,11 @@ public:
     }
     /// Without its guard.
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
+    /// What block_of() says of a block that was allocated with this size.
+    [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const {
+        return guarded_blocks_ ? std::max<std::uint64_t>(bytes, 1)
+                               : alloc::block_allocator::block_bytes(placed(bytes), alignment);
+    }
     /// heap_options::guarded_blocks
     [[nodiscard]] bool has_guards() const { return guarded_blocks_; }
     /// Calls f with the allocator, which nobody uses meanwhile.

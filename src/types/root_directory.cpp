@@ -56,6 +56,15 @@ bool memory_bytes::contains(std::uint64_t offset, std::uint64_t bytes) const {
 
 result<std::byte*> memory_bytes::at(std::uint64_t offset, std::uint64_t) { return memory_.base() + offset; }
 
+result<std::optional<heap_range>> memory_bytes::block_around(std::uint64_t offset) {
+    const auto found = memory_.block_of(memory_.base() + offset);
+    return found ? std::optional(heap_range{memory_.offset_of(found->start), found->bytes}) : std::nullopt;
+}
+
+std::uint64_t memory_bytes::block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const {
+    return memory_.block_bytes_for(bytes, alignment);
+}
+
 result<format::root_directory*> root_directory::directory() const {
     return reader_.directory(memory_.header().root_word);
 }

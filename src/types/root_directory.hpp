@@ -49,6 +49,8 @@ public:
     explicit memory_bytes(txn::heap_memory& memory) : memory_(memory) {}
     [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override;
     result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) override;
+    result<std::optional<heap_range>> block_around(std::uint64_t offset) override;
+    [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const override;
 
 private:
     txn::heap_memory& memory_;

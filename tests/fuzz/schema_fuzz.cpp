@@ -98,6 +98,8 @@ public:
         return bytes <= bytes_.size() && offset <= bytes_.size() - bytes;
     }
     result<std::byte*> at(std::uint64_t offset, std::uint64_t) override { return bytes_.data() + offset; }
+    result<std::optional<heap_range>> block_around(std::uint64_t) override { return std::optional<heap_range>(); }
+    [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t, std::uint64_t) const override { return 0; }
 
     [[nodiscard]] std::uint64_t base() const { return base_; }
     [[nodiscard]] std::uint64_t root() const { return root_; }

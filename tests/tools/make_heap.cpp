@@ -158,6 +158,11 @@ int run(int argc, char** argv) {
         std::puts("{}");
         return 0;
     }
+    if (end == "pointer_to_several") {
+        add_pointer_to_several(argv[1]);
+        std::puts("{}");
+        return 0;
+    }
     if (end == "forged_object") {
         std::puts("{}");
         std::fflush(stdout);

@@ -108,6 +108,13 @@ void add_bit_fields(const char* path) {
     heap.close();
 }
 
+void add_pointer_to_several(const char* path) {
+    rem::heap heap = rem::heap::open_existing(path);
+    heap.write(
+        [&] { heap.root<rem::map<rem::string, int*>>("scores")["KNUTH"] = heap.get_allocator<int>().allocate(7); });
+    heap.close();
+}
+
 void make_objects(const char* path) {
     rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
     auto& people = heap.root<rem::btree_multimap<rem::string, app::address>>("people");

@@ -6,6 +6,8 @@
 void make_objects(const char* path);
 /// Adds a root "flags", which has bit-fields.
 void add_bit_fields(const char* path);
+/// Adds a root "scores", in which a pointer leads to several numbers.
+void add_pointer_to_several(const char* path);
 /// A heap with a text whose program overwrote the address of its characters.
 void make_forged_object(const char* path);
 /// A heap whose schema was overwritten: two members in each other's places, or (`whole_table`) an entry that is too long. Where in the heap

@@ -124,7 +124,8 @@ class objects(RemTest):
         self.assertIn("there is no shapes.vector[3].", error_of("shapes.vector[3]"))
         self.assertIn('"people[" is no path', error_of("people["))
         self.assertIn("is no path: at its character 8", error_of("people.."))
-        self.assertIn("the pointer on the way is null", error_of("ring.home.city"))
+        self.assertIn("there is no ring.home.city: the pointer ring.home is null", error_of("ring.home.city"))
+        self.assertIn("there is no shapes.none.x: shapes.none is empty", error_of("shapes.none.x"))
         self.assertIn("has no elements that are known", error_of("numbers[0]"))
         self.rem("get", "book.rem", code=USAGE)
 
@@ -207,6 +208,14 @@ class objects(RemTest):
         self.assertFalse(os.path.exists(self.path("new.rem")))
         self.load(text)
         self.assertEqual(self.rem("get", "new.rem", "flags").stdout, self.rem("get", "book.rem", "flags").stdout)
+
+    def test_a_pointer_to_several_objects_is_refused_by_its_way(self):
+        self.make("pointer_to_several")
+        for arguments in ([], ["scores"], ["--cbor"]):
+            out, why = self.text("dump", "book.rem", *arguments, code=ERROR)
+            self.assertEqual(out, "")
+            self.assertIn('scores["KNUTH"] leads to a int that is not known as one object', why)
+        self.assertEqual(list(self.dump("people").roots), ["people"])
 
     def test_dump_of_one_root_has_no_other(self):
         self.assertEqual(list(self.dump("people").roots), ["people"])

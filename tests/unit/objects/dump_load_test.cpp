@@ -572,14 +572,45 @@ TEST_F(dump_load, names_line_and_way_of_what_is_wrong_and_leaves_the_heap_as_it_
 TEST_F(dump_load, refuses_objects_that_lie_too_deep_in_each_other) {
     from_.root<tree_node>("tree");
     std::string text = saved();
-    std::string deep;
-    for (int i = 0; i != 400; ++i)
-        deep += "{\"value\":1,\"children\":[";
-    deep += "{\"value\":1,\"children\":[]}";
-    for (int i = 0; i != 400; ++i)
-        deep += "]}";
-    text = replaced(text, "{\"value\":0,\"children\":[]}", deep);
-    EXPECT_NE(refused(text).find("1000 levels deep"), std::string::npos);
+    const auto nested = [](int times) {
+        std::string deep;
+        for (int i = 0; i != times; ++i)
+            deep += "{\"value\":1,\"children\":[";
+        deep += "{\"value\":1,\"children\":[]}";
+        for (int i = 0; i != times; ++i)
+            deep += "]}";
+        return deep;
+    };
+    const std::string innermost = "{\"value\":0,\"children\":[]}";
+    errc code{};
+    EXPECT_NE(refused(replaced(text, innermost, nested(500)), &code).find("lies more than 1000 levels deep in other"),
+              std::string::npos);
+    EXPECT_EQ(code, errc::not_supported);
+    EXPECT_NE(
+        refused(replaced(text, innermost, nested(1000)), &code).find("lie more than 2000 levels deep in each other"),
+        std::string::npos);
+    EXPECT_EQ(code, errc::not_supported);
+    EXPECT_EQ(load_into<>(replaced(text, innermost, nested(499))), 1U);
+    // A program makes deeper ones, which are no damage.
+    from_.write([&] {
+        tree_node* last = &from_.root<tree_node>("tree");
+        for (int i = 0; i != 499; ++i)
+            last = &last->children.emplace_back();
+    });
+    EXPECT_NO_THROW((void)saved());
+    from_.write([&] {
+        tree_node* last = &from_.root<tree_node>("tree");
+        while (!last->children.empty())
+            last = &last->children.back();
+        last->children.emplace_back();
+    });
+    try {
+        (void)saved();
+        ADD_FAILURE() << "it was saved";
+    } catch (const error& stop) {
+        EXPECT_EQ(stop.reason(), errc::not_supported) << stop.what();
+        EXPECT_NE(std::string(stop.what()).find("lies more than 1000 levels deep in other"), std::string::npos);
+    }
 }
 
 TEST_F(dump_load, a_forged_layout_is_refused) {

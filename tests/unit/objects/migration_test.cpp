@@ -441,6 +441,9 @@ TEST_F(migration, refuses_what_would_lose_values_and_says_all_changes) {
     EXPECT_NE(refused<holder<string>>("number", errc::type_mismatch).find(".value was long, is rem::string"),
               std::string::npos);
     EXPECT_NE(refused<vector<long>>("number", errc::type_mismatch).find("it was "), std::string::npos);
+    EXPECT_NE(refused<holder<char>>("number", errc::type_mismatch)
+                  .find("was long, is char: a char is a character, and is not converted to or from numbers"),
+              std::string::npos);
     heap_.write([&] { // an empty optional has unset bytes, which the checking library may take for a pointer
         auto& maybe = heap_.root<holder<std::optional<int>>>("maybe");
         std::memset(static_cast<void*>(&maybe), 0, sizeof maybe);

@@ -1,0 +1,33 @@
+// Which objects that pointers lead to are whole. A raw pointer does not say how many objects it leads to, nor whether the object is a base of a
+// larger one; blocks do.
+#pragma once
+
+#include "base/result.hpp"
+#include "inspect/object_reader.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace remanence::inspect {
+
+/// Said of a pointer that leads to something else, behind "leads to an int ".
+inline constexpr std::string_view k_not_one_object =
+    "that is not known as one object (it may be one of several, the base of a larger one, a part of a text, or behind "
+    "the last element of a "
+    "container)";
+
+class lone_objects {
+public:
+    /// `objects` must outlive it.
+    explicit lone_objects(object_reader& objects) : objects_(objects) {}
+
+    /// Whether a block begins there that has the bytes of a block for one object. errc::corrupt. O(log of the block's size).
+    result<bool> is_alone(object_place of);
+    /// Bytes of its block behind the object, if it has room for a second one; else none. Precondition: is_alone(). errc::corrupt.
+    result<std::span<const std::byte>> room_behind(object_place of);
+
+private:
+    object_reader& objects_;
+};
+
+} // namespace remanence::inspect
