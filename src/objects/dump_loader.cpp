@@ -2,8 +2,9 @@
 
 #include "alloc/slab_layout.hpp"
 #include "inspect/object_parts.hpp"
-#include "objects/binary_form.hpp"
 #include "objects/conversion.hpp"
+#include "objects/dump_lines.hpp"
+#include "objects/dump_references.hpp"
 #include "objects/json_document.hpp"
 #include "objects/json_source.hpp"
 #include "objects/shared_objects.hpp"
@@ -18,100 +19,15 @@
 #include <new>
 #include <optional>
 #include <system_error>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace remanence::objects {
 
 using detail::shape_kind;
 using types::type_description;
-using types::type_part;
 using types::type_row;
 
 namespace {
-
-/// Lines without their ends; the items of a dump in the binary form as lines.
-class line_reader {
-public:
-    explicit line_reader(const read_bytes& read) : input_(read), binary_(input_) {}
-
-    /// False at the end. errc::invalid_argument: it is too long, or none.
-    result<bool> next(std::string& line) {
-        if (number_ == 0)
-            is_binary_ = input_.peek() == static_cast<unsigned char>(k_binary_mark.front());
-        line.clear();
-        if (input_.peek() < 0)
-            return false;
-        ++number_;
-        if (is_binary_)
-            return binary_.next(line);
-        while (!input_.take_to(line, '\n')) {
-            if (line.size() > k_line_bytes_max)
-                return fail(errc::invalid_argument, "it is longer than 4 GiB");
-        }
-        return true;
-    }
-    /// Of the line that next() gave.
-    [[nodiscard]] const std::uint64_t& number() const { return number_; }
-
-private:
-    buffered_input input_;
-    binary_reader binary_;
-    bool is_binary_ = false;
-    std::uint64_t number_ = 0;
-};
-
-/// The lines of a root's elements, some in each string, so that most need no allocation; freed as they are used.
-class kept_lines {
-public:
-    void add(std::string_view line) {
-        if (pieces_.empty() || pieces_.back().size() + line.size() >= pieces_.back().capacity())
-            pieces_.emplace_back().reserve(std::max(k_piece_bytes, line.size() + 1));
-        pieces_.back().append(line) += '\n';
-        ++count_;
-    }
-    [[nodiscard]] std::uint64_t count() const { return count_; }
-    /// Precondition of both: there is one.
-    [[nodiscard]] std::string_view first() const {
-        const std::string& piece = pieces_.front();
-        return std::string_view(piece).substr(at_, piece.find('\n', at_) - at_);
-    }
-    void remove_first() {
-        at_ = pieces_.front().find('\n', at_) + 1;
-        if (at_ == pieces_.front().size()) {
-            pieces_.pop_front();
-            at_ = 0;
-        }
-        --count_;
-    }
-
-private:
-    static constexpr std::size_t k_piece_bytes = std::size_t{1} << 20;
-
-    std::deque<std::string> pieces_;
-    std::size_t at_ = 0; // in the first
-    std::uint64_t count_ = 0;
-};
-
-struct reference_step {
-    bool is_member = false;
-    std::uint64_t index = 0;
-    std::string member = {};
-    friend auto operator<=>(const reference_step&, const reference_step&) = default;
-};
-
-/// A pointer that was made null, and where it is to lead.
-struct reference {
-    bool is_in_object = false;
-    std::string root = {};
-    std::uint64_t object = 0;
-    std::vector<reference_step> steps = {};
-    std::uint64_t at = 0;     // heap offset of the pointer
-    std::string pointee = {}; // the name of the type
-    std::uint64_t line = 0;
-    [[nodiscard]] auto way() const { return std::tie(is_in_object, root, object, steps); }
-};
 
 /// A schema of the dump, or the program's own of the same type.
 struct known_schema {
@@ -120,29 +36,16 @@ struct known_schema {
     std::string encoded;
 };
 
-/// How the objects of a type are made.
-struct way_of_making {
-    const type_description* from;
-    type_description to;
-    std::unique_ptr<row_matching> rows;
-    std::unique_ptr<object_builder> builder;
-};
-
-struct made_object {
-    way_of_making* by = nullptr;
-    object_place place;
-};
-
 class dump_loader final : conversion::listener {
 public:
     dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_to_load> types)
-        : memory_(memory), lines_(read), types_(types), directory_(memory) {}
+        : memory_(memory), lines_(read), types_(types), directory_(memory), references_(memory.path()) {}
 
     result<std::size_t> run() {
         auto whole = read_lines();
         if (!whole)
             return whole.error();
-        REM_TRY(resolve_references());
+        REM_TRY(references_.resolve(roots_, objects_));
         REM_TRY(check_orders());
         REM_TRY(add_roots());
         return new_roots_.size();
@@ -193,13 +96,10 @@ private:
         const json_part* const part = find(name, json_kind::number);
         return part == nullptr ? std::nullopt : number_in(part->text, 10);
     }
-    static bool read_number(std::string_view text, int radix, std::uint64_t& value) {
-        const auto read = std::from_chars(text.data(), text.data() + text.size(), value, radix);
-        return read.ec == std::errc() && read.ptr == text.data() + text.size();
-    }
     static std::optional<std::uint64_t> number_in(std::string_view text, int radix) {
         std::uint64_t value = 0;
-        return read_number(text, radix, value) ? std::optional(value) : std::nullopt;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), value, radix);
+        return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
     }
     [[nodiscard]] bool is_true(std::string_view name) const {
         const json_part* const part = find(name, json_kind::truth);
@@ -487,16 +387,13 @@ private:
         return fail(errc::not_supported, "a " + by_->to.name_of(row) + " has members that the dump does not have");
     }
 
-    /// References count elements as the dump does. Those of hash containers come to lie in another order, and so do those that are sorted.
     void element(object_place container, std::uint64_t number, const element_place& to) override {
         const type_row& row = by_->to.rows[container.row];
         const bool is_hashed = row.shape == shape_kind::hash_chain || row.shape == shape_kind::hash_table;
         const bool may_be_sorted = is_ordered(row) && by_->from != &by_->to;
         if (!has_pointers_ || !(is_hashed || may_be_sorted))
             return;
-        auto& all = elements_[container.at];
-        all.resize(std::max<std::size_t>(all.size(), number + 1));
-        all[number] = to;
+        references_.put_element(container, number, to);
     }
 
     result<void> point(object_place from, object_place to) override {
@@ -504,175 +401,13 @@ private:
         auto list = source.reference(from);
         if (!list)
             return list.error();
-        reference made;
-        made.at = to.at;
-        made.pointee = by_->to.name_of(by_->to.rows[to.row].parts[0].type);
-        made.line = line_of_objects_;
-        const json_document& document = source.document();
-        const json_part& all = document.at(*list);
-        const auto no_way = [&] {
+        auto made = reference_of(source.document(), *list);
+        if (!made)
             return source.damaged(from, "a reference is a list of an owner, and then names and numbers");
-        };
-        bool is_first = true;
-        for (std::uint32_t i = *list + 1; i != all.next; i = document.at(i).next) {
-            const json_part& part = document.at(i);
-            std::uint64_t index = 0;
-            const bool is_index = part.kind == json_kind::number && read_number(part.text, 10, index);
-            // A name that is no UTF-8.
-            const std::uint32_t hex =
-                part.kind == json_kind::object && part.children == 1 ? document.member(i, "$bytes") : 0;
-            std::optional<std::string> name;
-            if (part.kind == json_kind::text)
-                name = std::string(part.text);
-            else if (hex != 0 && document.at(hex).kind == json_kind::text)
-                name = bytes_of_hex(document.at(hex).text);
-            if (!is_index && !name)
-                return no_way();
-            if (is_first) {
-                made.is_in_object = is_index;
-                made.object = index;
-                made.root = name.value_or("");
-            } else {
-                made.steps.push_back({name.has_value(), index, name.value_or("")});
-            }
-            is_first = false;
-        }
-        references_.push_back(std::move(made));
-        return {};
-    }
-
-    // References: all of them in one walk, in the order of their ways.
-
-    using references_span = std::span<const reference>;
-    [[nodiscard]] unexpected leads_nowhere(const reference& which, const std::string& why) const {
-        return fail(errc::invalid_argument,
-                    "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(which.line) +
-                        ": a reference leads to " + why + ". Nothing was loaded.",
-                    memory_.path());
-    }
-
-    result<void> resolve_references() {
-        std::sort(references_.begin(), references_.end(),
-                  [](const reference& a, const reference& b) { return a.way() < b.way(); });
-        for (std::size_t i = 0; i != references_.size();) {
-            std::size_t end = i;
-            const reference& first = references_[i];
-            while (end != references_.size() && references_[end].is_in_object == first.is_in_object &&
-                   references_[end].root == first.root && references_[end].object == first.object)
-                ++end;
-            const made_object* owner = nullptr;
-            if (first.is_in_object)
-                owner = first.object < objects_.size() ? &objects_[first.object] : nullptr;
-            else if (const auto found = roots_.find(first.root); found != roots_.end())
-                owner = &found->second;
-            if (owner == nullptr)
-                return leads_nowhere(first, first.is_in_object
-                                                ? "object " + std::to_string(first.object) + ", which is not there"
-                                                : "a root \"" + first.root + "\", which is not there");
-            REM_TRY(resolve(*owner->by, owner->place, references_span(references_).subspan(i, end - i), 0));
-            i = end;
-        }
-        return {};
-    }
-
-    /// What holds an object in its own place, and is no step on the way to it.
-    static result<std::optional<object_place>> inner(way_of_making& by, object_place place) {
-        const type_row& row = by.to.rows[place.row];
-        if (row.shape == shape_kind::same_as_part)
-            return std::optional(object_place{row.parts[row.numbers[0]].type, place.at});
-        if (row.shape == shape_kind::optional || row.shape == shape_kind::variant) {
-            auto held = by.builder->built().held(place);
-            if (!held)
-                return held.error();
-            return *held ? std::optional<object_place>(**held) : std::nullopt;
-        }
-        return std::optional<object_place>();
-    }
-
-    // NOLINTNEXTLINE(misc-no-recursion): as deep as objects are
-    result<void> resolve(way_of_making& by, object_place place, references_span which, std::size_t depth) {
-        while (!which.empty() && which.front().steps.size() == depth) {
-            object_place found = place;
-            while (by.to.name_of(found.row) != which.front().pointee) {
-                auto held = inner(by, found);
-                if (!held)
-                    return held.error();
-                if (!*held)
-                    return leads_nowhere(which.front(),
-                                         "a " + by.to.name_of(place.row) + ", not to a " + which.front().pointee);
-                found = **held;
-            }
-            by.builder->put_address(which.front().at, found.at);
-            which = which.subspan(1);
-        }
-        if (which.empty())
-            return {};
-        for (;;) {
-            auto held = inner(by, place);
-            if (!held)
-                return held.error();
-            if (!*held)
-                break;
-            place = **held;
-        }
-        const type_row& row = by.to.rows[place.row];
-        const auto group = [&](const reference_step& step) {
-            std::size_t count = 0;
-            while (count != which.size() && which[count].steps[depth] == step)
-                ++count;
-            const references_span all = which.first(count);
-            which = which.subspan(count);
-            return all;
-        };
-        if (const auto* const members = members_of(row)) {
-            while (!which.empty()) {
-                const reference_step& step = which.front().steps[depth];
-                const auto found = std::find_if(members->begin(), members->end(), [&](const type_part& each) {
-                    return each.offset && step.is_member &&
-                           (each.name.empty() ? by.to.rows[each.type].name : each.name) == step.member;
-                });
-                if (found == members->end())
-                    return leads_nowhere(which.front(),
-                                         "a member that a " + by.to.name_of(place.row) + " does not have");
-                REM_TRY(resolve(by, {found->type, place.at + *found->offset}, group(step), depth + 1));
-            }
-            return {};
-        }
-        if (!inspect::is_container(row))
-            return leads_nowhere(which.front(), "a part of a " + by.to.name_of(place.row) + ", which has none");
-        std::uint64_t index = 0;
-        const auto visit = [&](const element_place& each) -> result<bool> {
-            const reference_step here{false, index++, {}};
-            if (which.front().steps[depth] != here)
-                return true;
-            references_span in_element = group(here);
-            if (!each.has_key) {
-                REM_TRY(resolve(by, each.value, in_element, depth + 1));
-                return !which.empty();
-            }
-            for (std::uint64_t side = 0; side != 2; ++side) {
-                std::size_t count = 0;
-                while (count != in_element.size() && in_element[count].steps.size() > depth + 1 &&
-                       in_element[count].steps[depth + 1] == reference_step{false, side, {}})
-                    ++count;
-                REM_TRY(resolve(by, side == 0 ? each.key : each.value, in_element.first(count), depth + 2));
-                in_element = in_element.subspan(count);
-            }
-            if (!in_element.empty())
-                return leads_nowhere(in_element.front(),
-                                     "an element of a map, and neither its key (0) nor its value (1)");
-            return !which.empty();
-        };
-        if (const auto as_dumped = elements_.find(place.at); as_dumped != elements_.end()) {
-            for (auto each = as_dumped->second.begin(); each != as_dumped->second.end() && !which.empty(); ++each) {
-                if (auto more = visit(*each); !more)
-                    return more.error();
-            }
-        } else {
-            REM_TRY(by.builder->built().for_each_element(place, visit));
-        }
-        if (!which.empty())
-            return leads_nowhere(which.front(), "an element that a " + by.to.name_of(place.row) + " does not have");
+        made->at = to.at;
+        made->pointee = by_->to.name_of(by_->to.rows[to.row].parts[0].type);
+        made->line = line_of_objects_;
+        references_.add(std::move(*made));
         return {};
     }
 
@@ -752,9 +487,8 @@ private:
     std::map<std::string, made_object> roots_;
     std::vector<new_root> new_roots_;
     std::vector<made_object> objects_;
-    std::vector<reference> references_;
-    bool has_pointers_ = false;                                              // some schema has
-    std::unordered_map<std::uint64_t, std::vector<element_place>> elements_; // of containers, as the dump has them
+    dump_references references_;
+    bool has_pointers_ = false; // some schema has
 
     // What is being made.
     way_of_making* by_ = nullptr;

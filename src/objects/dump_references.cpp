@@ -1,0 +1,195 @@
+#include "objects/dump_references.hpp"
+
+#include "inspect/object_parts.hpp"
+#include "objects/json_source.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace remanence::objects {
+
+using detail::shape_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+bool read_number(std::string_view text, std::uint64_t& value) {
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+/// What an object holds in its own place, without a step on the way to it.
+result<std::optional<object_place>> held_in_place(way_of_making& by, object_place place) {
+    const type_row& row = by.to.rows[place.row];
+    if (row.shape == shape_kind::same_as_part)
+        return std::optional(object_place{row.parts[row.numbers[0]].type, place.at});
+    if (row.shape == shape_kind::optional || row.shape == shape_kind::variant) {
+        auto held = by.builder->built().held(place);
+        if (!held)
+            return held.error();
+        return *held ? std::optional<object_place>(**held) : std::nullopt;
+    }
+    return std::optional<object_place>();
+}
+
+} // namespace
+
+std::optional<dumped_reference> reference_of(const json_document& document, std::uint32_t list) {
+    dumped_reference made;
+    const json_part& all = document.at(list);
+    bool is_first = true;
+    for (std::uint32_t i = list + 1; i != all.next; i = document.at(i).next) {
+        const json_part& part = document.at(i);
+        std::uint64_t index = 0;
+        const bool is_index = part.kind == json_kind::number && read_number(part.text, index);
+        // A name that is no UTF-8.
+        const std::uint32_t hex =
+            part.kind == json_kind::object && part.children == 1 ? document.member(i, "$bytes") : 0;
+        std::optional<std::string> name;
+        if (part.kind == json_kind::text)
+            name = std::string(part.text);
+        else if (hex != 0 && document.at(hex).kind == json_kind::text)
+            name = bytes_of_hex(document.at(hex).text);
+        if (!is_index && !name)
+            return {};
+        if (is_first) {
+            made.is_in_object = is_index;
+            made.object = index;
+            made.root = name.value_or("");
+        } else {
+            made.steps.push_back({name.has_value(), index, name.value_or("")});
+        }
+        is_first = false;
+    }
+    return made;
+}
+
+void dump_references::put_element(object_place container, std::uint64_t number, const element_place& here) {
+    auto& all = elements_[container.at];
+    all.resize(std::max<std::size_t>(all.size(), number + 1));
+    all[number] = here;
+}
+
+unexpected dump_references::leads_nowhere(const dumped_reference& which, const std::string& why) const {
+    return fail(errc::invalid_argument,
+                "the dump for " + path_ + " cannot be loaded: line " + std::to_string(which.line) +
+                    ": a reference leads to " + why + ". Nothing was loaded.",
+                path_);
+}
+
+result<void> dump_references::resolve(const std::map<std::string, made_object>& roots,
+                                      const std::vector<made_object>& objects) {
+    std::sort(all_.begin(), all_.end(),
+              [](const dumped_reference& a, const dumped_reference& b) { return a.way() < b.way(); });
+    for (std::size_t i = 0; i != all_.size();) {
+        std::size_t end = i;
+        const dumped_reference& first = all_[i];
+        while (end != all_.size() && all_[end].is_in_object == first.is_in_object && all_[end].root == first.root &&
+               all_[end].object == first.object)
+            ++end;
+        const made_object* owner = nullptr;
+        if (first.is_in_object)
+            owner = first.object < objects.size() ? &objects[first.object] : nullptr;
+        else if (const auto found = roots.find(first.root); found != roots.end())
+            owner = &found->second;
+        if (owner == nullptr)
+            return leads_nowhere(first, first.is_in_object
+                                            ? "object " + std::to_string(first.object) + ", which is not there"
+                                            : "a root \"" + first.root + "\", which is not there");
+        REM_TRY(resolve_in(*owner->by, owner->place, references_span(all_).subspan(i, end - i), 0));
+        i = end;
+    }
+    return {};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as objects are
+result<void> dump_references::resolve_in(way_of_making& by, object_place place, references_span which,
+                                         std::size_t depth) {
+    while (!which.empty() && which.front().steps.size() == depth) {
+        object_place found = place;
+        while (by.to.name_of(found.row) != which.front().pointee) {
+            auto held = held_in_place(by, found);
+            if (!held)
+                return held.error();
+            if (!*held)
+                return leads_nowhere(which.front(),
+                                     "a " + by.to.name_of(place.row) + ", not to a " + which.front().pointee);
+            found = **held;
+        }
+        by.builder->put_address(which.front().at, found.at);
+        which = which.subspan(1);
+    }
+    if (which.empty())
+        return {};
+    for (;;) {
+        auto held = held_in_place(by, place);
+        if (!held)
+            return held.error();
+        if (!*held)
+            break;
+        place = **held;
+    }
+    const type_row& row = by.to.rows[place.row];
+    const auto group = [&](const dumped_step& step) {
+        std::size_t count = 0;
+        while (count != which.size() && which[count].steps[depth] == step)
+            ++count;
+        const references_span all = which.first(count);
+        which = which.subspan(count);
+        return all;
+    };
+    if (const auto* const members = members_of(row)) {
+        while (!which.empty()) {
+            const dumped_step& step = which.front().steps[depth];
+            const auto found = std::find_if(members->begin(), members->end(), [&](const type_part& each) {
+                return each.offset && step.is_member &&
+                       (each.name.empty() ? by.to.rows[each.type].name : each.name) == step.member;
+            });
+            if (found == members->end())
+                return leads_nowhere(which.front(), "a member that a " + by.to.name_of(place.row) + " does not have");
+            REM_TRY(resolve_in(by, {found->type, place.at + *found->offset}, group(step), depth + 1));
+        }
+        return {};
+    }
+    if (!inspect::is_container(row))
+        return leads_nowhere(which.front(), "a part of a " + by.to.name_of(place.row) + ", which has none");
+    std::uint64_t index = 0;
+    const auto visit = [&](const element_place& each) -> result<bool> {
+        const dumped_step here{false, index++, {}};
+        if (which.front().steps[depth] != here)
+            return true;
+        references_span in_element = group(here);
+        if (!each.has_key) {
+            REM_TRY(resolve_in(by, each.value, in_element, depth + 1));
+            return !which.empty();
+        }
+        for (std::uint64_t side = 0; side != 2; ++side) {
+            std::size_t count = 0;
+            while (count != in_element.size() && in_element[count].steps.size() > depth + 1 &&
+                   in_element[count].steps[depth + 1] == dumped_step{false, side, {}})
+                ++count;
+            REM_TRY(resolve_in(by, side == 0 ? each.key : each.value, in_element.first(count), depth + 2));
+            in_element = in_element.subspan(count);
+        }
+        if (!in_element.empty())
+            return leads_nowhere(in_element.front(), "an element of a map, and neither its key (0) nor its value (1)");
+        return !which.empty();
+    };
+    if (const auto as_dumped = elements_.find(place.at); as_dumped != elements_.end()) {
+        for (auto each = as_dumped->second.begin(); each != as_dumped->second.end() && !which.empty(); ++each) {
+            if (auto more = visit(*each); !more)
+                return more.error();
+        }
+    } else {
+        REM_TRY(by.builder->built().for_each_element(place, visit));
+    }
+    if (!which.empty())
+        return leads_nowhere(which.front(), "an element that a " + by.to.name_of(place.row) + " does not have");
+    return {};
+}
+
+} // namespace remanence::objects

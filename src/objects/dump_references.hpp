@@ -1,0 +1,84 @@
+// The pointers of a dump. A dump tells a pointer by the way to what it leads to (docs/reference/dump.md, "What pointers lead to"), which may come later, so
+// all are resolved when all objects are there: in one walk, in the order of their ways.
+#pragma once
+
+#include "base/result.hpp"
+#include "objects/conversion.hpp"
+#include "objects/json_document.hpp"
+#include "objects/object_builder.hpp"
+#include "objects/object_source.hpp"
+#include "types/type_description.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace remanence::objects {
+
+/// How the objects of a type are made.
+struct way_of_making {
+    const types::type_description* from;
+    types::type_description to;
+    std::unique_ptr<row_matching> rows;
+    std::unique_ptr<object_builder> builder;
+};
+
+struct made_object {
+    way_of_making* by = nullptr;
+    object_place place;
+};
+
+struct dumped_step {
+    bool is_member = false;
+    std::uint64_t index = 0;
+    std::string member = {};
+    friend auto operator<=>(const dumped_step&, const dumped_step&) = default;
+};
+
+/// A pointer that was made null, and where it is to lead.
+struct dumped_reference {
+    bool is_in_object = false;
+    std::string root = {};
+    std::uint64_t object = 0;
+    std::vector<dumped_step> steps = {};
+    std::uint64_t at = 0;     // heap offset of the pointer
+    std::string pointee = {}; // the name of the type
+    std::uint64_t line = 0;
+    [[nodiscard]] auto way() const { return std::tie(is_in_object, root, object, steps); }
+};
+
+/// The way that the list of a {"$ref":[...]} tells; nothing if it is none.
+std::optional<dumped_reference> reference_of(const json_document& document, std::uint32_t list);
+
+class dump_references {
+public:
+    /// `path` is the heap's, for messages. It must outlive the object.
+    explicit dump_references(const std::string& path) : path_(path) {}
+
+    void add(dumped_reference made) { all_.push_back(std::move(made)); }
+    /// References count elements as the dump does. Those of hash containers come to lie in another order, and so do those that are sorted:
+    /// the element of that number is here.
+    void put_element(object_place container, std::uint64_t number, const element_place& here);
+    /// Writes all addresses. errc::invalid_argument, with the line, for a reference that leads to nothing.
+    result<void> resolve(const std::map<std::string, made_object>& roots, const std::vector<made_object>& objects);
+
+private:
+    using references_span = std::span<const dumped_reference>;
+
+    [[nodiscard]] unexpected leads_nowhere(const dumped_reference& which, const std::string& why) const;
+    result<void> resolve_in(way_of_making& by, object_place place, references_span which, std::size_t depth);
+
+    const std::string& path_;
+    std::vector<dumped_reference> all_;
+    std::unordered_map<std::uint64_t, std::vector<element_place>> elements_; // of containers, as the dump has them
+};
+
+} // namespace remanence::objects
