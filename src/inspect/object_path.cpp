@@ -122,7 +122,8 @@ private:
                 if (!to)
                     return to.error();
                 if (*to == 0)
-                    return fail(errc::not_found, "there is no " + wanted.shown + ": the pointer " + shown_ + " is null.");
+                    return fail(errc::not_found,
+                                "there is no " + wanted.shown + ": the pointer " + shown_ + " is null.");
                 at = {row.parts.front().type, *to};
             } else if (row.shape == detail::shape_kind::optional || row.shape == detail::shape_kind::variant) {
                 auto held = reader_.held(at);
