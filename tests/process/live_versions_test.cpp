@@ -291,6 +291,7 @@ TEST_P(live_versions, of_a_damaged_heap_are_errors) {
 struct progress_of_storm {
     std::atomic<std::uint64_t> newest;
     std::atomic<std::uint64_t> dropped;
+    std::atomic<std::uint64_t> last; // it waits there: who opens a version reads the whole history, which grows
 };
 
 // Each version is a number, in all elements of lists that lie in many chunks. Versions come and go, and so do writers.
@@ -306,6 +307,8 @@ TEST_P(live_versions, are_whole_in_a_storm) {
         heap h = heap::open(path_, writing(GetParam()));
         auto& all = h.root<lists>("lists");
         for (std::uint64_t next = shared->newest + 1;; ++next) {
+            while (next > shared->last)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
             h.write([&] {
                 for (std::uint64_t i = 0; i < 4; ++i)
                     all[i].assign(5'000 + random() % 5'000, next);
@@ -335,6 +338,8 @@ TEST_P(live_versions, are_whole_in_a_storm) {
     int busy = 0;
     std::optional<other_process> other;
     for (int round = 0; round < rounds; ++round) {
+        const bool may_go = random() % 2 == 0; // the wanted one
+        shared->last = shared->newest + (may_go ? 4 * k_kept : k_kept / 2);
         if (round % 10 == 0) {
             other.reset(); // killed
             other.emplace([&, seed = static_cast<unsigned>(random())] { writes_on(seed); });
