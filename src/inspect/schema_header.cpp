@@ -1,6 +1,7 @@
 // What `rem schema --cpp` prints: the structs and enumerations of a schema as C++, each after those that it holds.
 #include "base/units.hpp"
 #include "inspect/heap_schema.hpp"
+#include "types/number_shapes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -29,18 +30,7 @@ bool is_plain_name(std::string_view name) {
 }
 bool is_of_library(std::string_view name) { return name.starts_with("std::") || name.starts_with("rem::"); }
 bool is_class(const type_row& row) { return row.kind == type_kind::members || row.shape == shape_kind::members; }
-bool is_number(const type_row& row) {
-    switch (row.shape) {
-    case shape_kind::signed_number:
-    case shape_kind::unsigned_number:
-    case shape_kind::floating:
-    case shape_kind::boolean:
-    case shape_kind::character:
-        return true;
-    default:
-        return false;
-    }
-}
+bool is_number(const type_row& row) { return types::is_number(row.shape) && row.shape != shape_kind::enumeration; }
 std::pair<std::string, std::string> split(const std::string& name) {
     const std::size_t colon = name.rfind("::");
     return colon == std::string::npos ? std::pair(std::string(), name)

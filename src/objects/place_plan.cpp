@@ -1,4 +1,5 @@
 #include "objects/place_plan.hpp"
+#include "types/number_shapes.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,19 +14,7 @@ using types::type_row;
 
 namespace {
 
-bool is_number(const type_row& row) {
-    switch (row.shape) {
-    case shape_kind::signed_number:
-    case shape_kind::unsigned_number:
-    case shape_kind::floating:
-    case shape_kind::boolean:
-    case shape_kind::character:
-    case shape_kind::enumeration:
-        return row.kind == type_kind::object;
-    default:
-        return false;
-    }
-}
+bool is_number(const type_row& row) { return row.kind == type_kind::object && types::is_number(row.shape); }
 
 } // namespace
 

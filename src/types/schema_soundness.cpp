@@ -2,6 +2,7 @@
 #include "types/schema_table.hpp"
 
 #include "base/plain_text.hpp"
+#include "types/number_shapes.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -305,19 +306,8 @@ private:
 
     [[nodiscard]] bool has_numbers_only(std::uint32_t index) const { // NOLINT(misc-no-recursion): finite
         const type_row& row = rows_[index];
-        switch (row.shape) {
-        case shape_kind::signed_number:
-        case shape_kind::unsigned_number:
-        case shape_kind::floating:
-        case shape_kind::boolean:
-        case shape_kind::character:
-        case shape_kind::enumeration:
-            return true;
-        case shape_kind::array:
-            return has_numbers_only(row.parts[0].type);
-        default:
-            return row.kind == type_kind::array && has_numbers_only(row.parts[0].type);
-        }
+        const bool is_array = row.kind == type_kind::array || row.shape == shape_kind::array;
+        return types::is_number(row.shape) || (is_array && has_numbers_only(row.parts[0].type));
     }
 
     /// Pointers and containers lie where the compiler puts them. 1 for anything else, and where it is not known.

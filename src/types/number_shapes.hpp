@@ -1,0 +1,23 @@
+// Which shapes are numbers.
+#pragma once
+
+#include <remanence/types/detail/shape.hpp>
+
+namespace remanence::types {
+
+/// Whether it is a number without parts. An enumeration is one.
+constexpr bool is_number(detail::shape_kind shape) {
+    switch (shape) {
+    case detail::shape_kind::signed_number:
+    case detail::shape_kind::unsigned_number:
+    case detail::shape_kind::floating:
+    case detail::shape_kind::boolean:
+    case detail::shape_kind::character:
+    case detail::shape_kind::enumeration:
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace remanence::types
