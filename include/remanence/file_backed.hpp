@@ -27,8 +27,8 @@ struct file_backed_options {
     /// close() and the destructor commit what is not committed; else they discard it, as a heap does unless it is told
     /// otherwise. A file opened read-only has nothing. When the destructor discards all the same, heap::~heap() tells.
     bool commit_at_close = true;
-    /// All else. `migrate` finds the container as the root "container". Its own commit_at_close does not count, and `reserve_bytes` is 1 GiB unless it is set, so that thousands of
-    /// files find room.
+    /// All else. `migrate` finds the container as the root "container". Its own commit_at_close does not count, and `reserve_bytes` is 1
+    /// GiB unless it is set, so that thousands of files find room.
     heap_options heap = {};
     /// A file of the portable or the binary form is read whole when it is opened, and lives in a heap beside it, which has its name
     /// with "-open" behind it and is removed at the end; a crash leaves that one to the next call. Each commit writes a new file, durably,

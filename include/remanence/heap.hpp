@@ -550,8 +550,9 @@ public:
     /// used again. Commit tickets that wait get their answer.
     /// Nobody may use the heap meanwhile, as with close(). errc::section_open while a section is open or a commit of another
     /// thread waits for the device; errc::invalid_argument with sharing::processes, or when the heap is not where it was created;
-    /// errc::unlinked when its file is no longer at path(), errc::no_step when it is an old version that was dropped; what sync() throws but errc::poisoned: nothing was done then. After any other error, which are those of open_existing(), the heap is
-    /// closed. Complexity: as opening.
+    /// errc::unlinked when its file is no longer at path(), errc::no_step when it is an old version that was dropped; what sync() throws
+    /// but errc::poisoned: nothing was done then. After any other error, which are those of open_existing(), the heap is closed.
+    /// Complexity: as opening.
     void rebuild() { rebuild(detail::k_abi); }
     /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted; when there are
     /// none, chunks of which no byte is allocated go back to the file system: they become holes, and the file ends behind

@@ -197,8 +197,9 @@ report look(const std::string& path, const progress_callback& on_progress = {});
 report survey_memory(const std::string& path, const progress_callback& on_progress = {});
 
 /// Reads everything and compares: pages with their checksums, records, tables and the allocator's structures with each other;
-/// says of each root whether it is whole. The stored schema of each root is checked, too: one that is damaged is a problem, and the root is whole. With `with_pointers` also looks for words that look like pointers out of the heap.
-/// Where not even a superblock is left, that is the one problem. O(heap), and O(roots · heap) when there is damage.
+/// says of each root whether it is whole. The stored schema of each root is checked, too: one that is damaged is a problem, and the root is
+/// whole. With `with_pointers` also looks for words that look like pointers out of the heap. Where not even a superblock is left, that is
+/// the one problem. O(heap), and O(roots · heap) when there is damage.
 report verify(const std::string& path, bool with_pointers = false, const progress_callback& on_progress = {});
 
 enum class existing { refused, replaced };

@@ -55,8 +55,8 @@ struct class_with_other_name {
     std::string new_name;
 };
 
-/// For migration_options: `rem::renamed_class<"app::circle">::of<app::round>()`. Only where a std::variant holds the class: anywhere else, members
-/// say which object becomes which.
+/// For migration_options: `rem::renamed_class<"app::circle">::of<app::round>()`. Only where a std::variant holds the class: anywhere else,
+/// members say which object becomes which.
 template <detail::text_argument Old>
 struct renamed_class {
     template <class T>

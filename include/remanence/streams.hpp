@@ -25,8 +25,8 @@ std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from);
 /// Writes the objects of a heap, of all roots or of one, as the portable form. It has what memory holds, in a read section: what is
 /// not committed, too, but roots whose type was never committed are told without their objects. Throws errc::not_found: no such
 /// root; errc::not_supported, before anything is written, for a pointer that may lead to several objects, or to a part of one that no schema
-/// knows, and for objects that lie more than 1,000 levels deep in each other; errc::corrupt for an object that is not as its schema says; errc::io when the stream does not take it: what went out is not
-/// whole then. O(objects), and memory for each pointer.
+/// knows, and for objects that lie more than 1,000 levels deep in each other; errc::corrupt for an object that is not as its schema says;
+/// errc::io when the stream does not take it: what went out is not whole then. O(objects), and memory for each pointer.
 void save(const heap& from, std::ostream& to, const std::string& root = {});
 /// The same by a function that takes pieces of whole lines, and may throw.
 void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root = {});
@@ -42,12 +42,13 @@ void save(const heap& from, const std::function<void(std::string_view)>& to, con
 ///
 /// Throws, and the heap is as before: errc::exists when it has such a root already; errc::invalid_argument, with the line and the way to
 /// the object, for what is no dump, or not whole: texts that are not UTF-8, unknown members, numbers out of range, keys
-/// twice, keys of sets and maps that are not in order, references that lead nowhere; errc::type_mismatch when a type has changed by more than that; errc::not_supported for
-/// containers whose comparator or hash is the program's own, unless the root's type is one of `Types`: then these functions are called. For these they
-/// must have no state and a default constructor, and keys of hash containers no pointers. errc::not_supported also for classes that do not say
-/// their members, and for what lies too deep; errc::base_taken when the heap is mapped elsewhere; what
-/// write() throws. What the stream, and the program's functions throw, it throws, too. A dump is trusted as a heap is: programs rely on what it says of its
-/// types. O(objects); memory for the lines of a root, and for each element of a hash container if types have pointers.
+/// twice, keys of sets and maps that are not in order, references that lead nowhere; errc::type_mismatch when a type has changed by more
+/// than that; errc::not_supported for containers whose comparator or hash is the program's own, unless the root's type is one of `Types`:
+/// then these functions are called. For these they must have no state and a default constructor, and keys of hash containers no pointers.
+/// errc::not_supported also for classes that do not say their members, and for what lies too deep; errc::base_taken when the heap is mapped
+/// elsewhere; what write() throws. What the stream, and the program's functions throw, it throws, too. A dump is trusted as a heap is:
+/// programs rely on what it says of its types. O(objects); memory for the lines of a root, and for each element of a hash container if
+/// types have pointers.
 template <class... Types>
 std::size_t load(heap& into, const std::function<std::size_t(char* to, std::size_t bytes)>& read) {
     return detail::load_roots(into, read, {detail::type_to_load_of<Types>()...});

@@ -19,7 +19,8 @@ struct logged_events {
 };
 
 /// For recovery, before it empties the log: brings the events of these commits to the history file beside the heap, if there is one
-/// and they follow what it has; durable once this returns (H6). What is no file is left alone. `checkpoint`: the commit before them. Repeated, it does the same again.
+/// and they follow what it has; durable once this returns (H6). What is no file is left alone. `checkpoint`: the commit before them.
+/// Repeated, it does the same again.
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits);
 

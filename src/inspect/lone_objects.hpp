@@ -13,8 +13,7 @@ namespace remanence::inspect {
 /// Said of a pointer that leads to something else, behind "leads to an int ".
 inline constexpr std::string_view k_not_one_object =
     "that is not known as one object (it may be one of several, the base of a larger one, a part of a text, or behind "
-    "the last element of a "
-    "container)";
+    "the last element of a container)";
 
 class lone_objects {
 public:

@@ -1,8 +1,9 @@
 // The portable form (docs/reference/dump.md): the schema, then the objects line by line.
 //
 // A pointer is told by the way to what it points at. So where there are pointers, the heap is gone through three times: to
-// learn what is pointed at, to learn which of it lies in roots, and to write; objects that lie in no root once more. What lies in no root is an object of its own; of
-// two that lie in each other the larger one is. Its block must be that of one such object, or the dump would not have the others.
+// learn what is pointed at, to learn which of it lies in roots, and to write; objects that lie in no root once more. What lies in no root
+// is an object of its own; of two that lie in each other the larger one is. Its block must be that of one such object, or the dump would
+// not have the others.
 #include "inspect/dumped_row.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/lone_objects.hpp"

@@ -22,8 +22,8 @@ result<std::vector<surveyed_root>> list_roots(inspection& heap);
 /// problems(). O(roots).
 void check_roots(inspection& heap, const std::vector<surveyed_root>& roots);
 
-/// Whether the type table can be read, and the schema that each root has there be followed. What is not so goes to problems(): it keeps others from
-/// looking inside the roots. O(roots and their types).
+/// Whether the type table can be read, and the schema that each root has there be followed. What is not so goes to problems(): it keeps
+/// others from looking inside the roots. O(roots and their types).
 result<void> check_schemas(inspection& heap, const std::vector<surveyed_root>& roots);
 
 /// After check_all(): as check_roots(), and says of each root what can be said. O(roots · heap) when there is damage, else
