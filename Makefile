@@ -33,25 +33,13 @@ check: ## the inner loop: optimized build, unit tests and some crash states, in 
 	@REMANENCE_CRASH_STATES=50 ctest --preset release -R '^(layering|($(subst $() ,|,$(CHECK_PROGRAMS)))[.])' \
 		-E 'notices_every_step|[.]with_'
 
-test: ## install what is missing, build, and run all tests, with and without sanitizers; or what takes long, NAME=malloc or softpm
-ifdef NAME
-	@scripts/setup build tests $(NAME)
+test: ## install what is missing, build, and run the tests, with and without sanitizers; NAME=all runs all of them, NAME=malloc or softpm others
+	@scripts/setup build tests $(filter-out all,$(NAME))
+ifeq ($(filter-out all,$(NAME)),)
+	@scripts/test $(NAME)
+else
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target test_$(NAME)
-else
-	@scripts/setup build tests
-	@echo "== test 1 of 3: all tests, optimized build"
-	@$(call quiet_configure,release)
-	@cmake --build --preset release
-	@ctest --preset release
-	@echo "== test 2 of 3: address and undefined-behaviour sanitizers"
-	@$(call quiet_configure,asan-ubsan)
-	@cmake --build --preset asan-ubsan
-	@ctest --preset asan-ubsan
-	@echo "== test 3 of 3: thread sanitizer, tests labelled threads"
-	@$(call quiet_configure,tsan)
-	@cmake --build --preset tsan
-	@ctest --preset tsan
 endif
 
 COVERAGE_TESTS := unit_store unit_log unit_recover unit_inspect unit_txn unit_api crash damage

@@ -102,42 +102,54 @@ function(remanence_add_tests)
     endif()
 endfunction()
 
+# How test programs and what they run are compiled. Without optimization, since they are compiled far more often than they run long; but
+# for those that compute much. One precompiled header, with remanence.hpp, serves all that are compiled alike.
+function(remanence_compile_as_test)
+    foreach(target IN LISTS ARGN)
+        set(level -O0)
+        if(target MATCHES "^(conformance|crash|crash_harness|damage|fuzz_.*|golden|unit_share|unit_view|workload_program)$" AND NOT target STREQUAL "fuzz_guests")
+            set(level -O1)
+        endif()
+        target_compile_options(${target} PRIVATE ${level})
+        if(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+            target_compile_options(${target} PRIVATE -g0) # line numbers take a seventh of the time
+        endif()
+        target_link_libraries(${target} PRIVATE remanence_build_options)
+        target_compile_definitions(${target} PRIVATE GTEST_HAS_PTHREAD=1) # as all who see GoogleTest
+        get_target_property(type ${target} TYPE)
+        if(NOT type STREQUAL "EXECUTABLE") # compiled as programs are, else the header would not serve it
+            set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+            target_compile_options(${target} PRIVATE -fPIE)
+        endif()
+        get_property(first GLOBAL PROPERTY REMANENCE_FIRST_TESTS_${level})
+        if(first)
+            target_precompile_headers(${target} REUSE_FROM ${first})
+        else()
+            set_property(GLOBAL PROPERTY REMANENCE_FIRST_TESTS_${level} ${target})
+            target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/precompiled.hpp")
+        endif()
+    endforeach()
+endfunction()
+
 function(remanence_add_test_program target sources libraries)
     add_executable(${target} ${sources})
-    # Test code is compiled far more often than it runs long: these take longer to optimise, most of all with a sanitizer's
-    # checks in them, than they would gain (unit_view, which computes much, does not). In release conformance runs millions
-    # of operations.
-    set(unoptimized OFF)
-    if(target MATCHES "^unit_(objects|types)$"
-       OR (target MATCHES "^(conformance|unit_api|unit_log|unit_os|unit_recover|unit_store|unit_testing|unit_track)$" AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
-    )
-        set(unoptimized ON)
-    endif()
-    target_compile_options(${target} PRIVATE $<IF:$<BOOL:${unoptimized}>,-O0,-O1>)
-    if(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
-        target_compile_options(${target} PRIVATE -g0) # line numbers take a seventh of the time
-    endif()
-    target_link_libraries(
-        ${target} PRIVATE ${libraries} test_support remanence_build_options GTest::gtest_main rapidcheck rapidcheck_gtest
-    )
+    remanence_compile_as_test(${target})
+    target_link_libraries(${target} PRIVATE ${libraries} test_support GTest::gtest_main rapidcheck rapidcheck_gtest)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
-    if(target STREQUAL "conformance") # else minutes on one core
-        set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 2)
-    elseif(target STREQUAL "unit_objects") # likewise: hundreds of generated types in each of two files
-        set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+    if(target MATCHES "^(conformance|unit_objects)$") # else minutes on one core
+        set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 4)
+    elseif(target STREQUAL "unit_types")
+        set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
     endif()
-    # One precompiled header serves all programs compiled alike; that of the first is shared.
-    get_property(first GLOBAL PROPERTY REMANENCE_FIRST_TESTS_${unoptimized})
-    if(first)
-        target_precompile_headers(${target} REUSE_FROM ${first})
-    else()
-        set_property(GLOBAL PROPERTY REMANENCE_FIRST_TESTS_${unoptimized} ${target})
-        target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/precompiled.hpp")
+    if(REMANENCE_ALL_TESTS)
+        target_compile_definitions(${target} PRIVATE REMANENCE_ALL_TESTS)
     endif()
     # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests. So are those that
-    # no sanitizer runs.
+    # no sanitizer runs. `make test` has the address sanitizer for what manages memory by hand, and what reads bytes of files.
     if((REMANENCE_TSAN_BASES AND NOT target MATCHES "_threads$")
        OR (CMAKE_CXX_FLAGS MATCHES "-fsanitize=" AND target MATCHES "_no_sanitizer$")
+       OR (CMAKE_CXX_FLAGS MATCHES "-fsanitize=address" AND NOT REMANENCE_ALL_TESTS
+           AND NOT target MATCHES "^(unit_(alloc|capi|history|log|place|recover|track|types|view|volatile)|compat|crash|damage|faults)$")
     )
         set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
         return()

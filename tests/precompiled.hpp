@@ -1,4 +1,4 @@
-// Precompiled for the test programs (tests/CMakeLists.txt), for speed alone: every test includes what it uses, which
+// Precompiled for the test programs and what they run (remanence_compile_as_test), for speed alone: every test includes what it uses, which
 // the debug preset checks by doing without.
 #pragma once
 
@@ -23,5 +23,7 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <remanence/remanence.hpp>
 
 #include <gtest/gtest.h>

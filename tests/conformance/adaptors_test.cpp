@@ -109,7 +109,11 @@ private:
 
 template <class Element>
 class adaptors : public testing::Test {};
+#if defined(REMANENCE_ALL_TESTS)
 using elements = testing::Types<int, string, record, fragile, serialised>;
+#else // of each guest two kinds of elements are compiled
+using elements = testing::Types<int, fragile>;
+#endif
 TYPED_TEST_SUITE(adaptors, elements);
 
 TYPED_TEST(adaptors, stack_conforms) {

@@ -36,7 +36,11 @@ struct without_promises : Adapter {
 
 template <class Element>
 class boost_sequences : public testing::Test {};
+#if defined(REMANENCE_ALL_TESTS)
 using boost_elements = testing::Types<int, string, record, serialised>;
+#else
+using boost_elements = testing::Types<int, record>;
+#endif
 TYPED_TEST_SUITE(boost_sequences, boost_elements);
 
 TYPED_TEST(boost_sequences, vector_conforms) {

@@ -29,13 +29,13 @@ void put(simulation::simulated_disk& disk, const std::string& path, const std::s
     ASSERT_TRUE(disk.sync_directory("test", path));
 }
 
-struct counts {
+struct upgrade_counts {
     std::uint64_t older = 0;
     std::uint64_t upgraded = 0;
 };
 
 /// The heap is one of the two formats, and holds what the program put there.
-void expect_whole(simulation::simulated_disk& disk, counts& count) {
+void expect_whole(simulation::simulated_disk& disk, upgrade_counts& count) {
     const auto upgraded = recover::upgrade(disk, sample::k_path, {});
     ASSERT_TRUE(upgraded) << upgraded.why().message;
     ++(upgraded->changed ? count.older : count.upgraded);
@@ -67,7 +67,7 @@ TEST_P(upgrade_cut_short, by_a_power_loss_leaves_a_whole_heap_of_one_format) {
     const trace operations = disk_.take_trace();
     disk_.rewind({start.changes, start.inodes, 0});
     const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
-    counts count;
+    upgrade_counts count;
     simulation::crash_walk walk(disk_, operations);
     for (const crash_state& each :
          states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
@@ -97,7 +97,7 @@ TEST_P(upgrade_cut_short, by_the_death_of_the_process_leaves_a_whole_heap_of_one
         const bool died = !disk_.failure_is_ahead();
         disk_.work_again();
         EXPECT_EQ(static_cast<bool>(done), !died);
-        counts count;
+        upgrade_counts count;
         ASSERT_NO_FATAL_FAILURE(expect_whole(disk_, count));
         disk_.rewind(start);
         if (!died)
@@ -115,7 +115,7 @@ TEST_P(upgrade_cut_short, by_a_failing_operation_leaves_a_whole_heap_of_one_form
             const bool failed = !disk_.failure_is_ahead();
             disk_.work_again();
             EXPECT_EQ(static_cast<bool>(done), !failed);
-            counts count;
+            upgrade_counts count;
             ASSERT_NO_FATAL_FAILURE(expect_whole(disk_, count));
             disk_.rewind(start);
             if (!failed)

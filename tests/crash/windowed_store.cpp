@@ -22,27 +22,27 @@ namespace remanence::crash {
 namespace {
 
 constexpr std::uint64_t k_chunk_bytes = 64 * KiB;
-constexpr std::uint64_t k_memory_bytes = 8 * k_chunk_bytes;
+constexpr std::uint64_t k_windowed_bytes = 8 * k_chunk_bytes;
 constexpr std::uint64_t k_window_bytes = 6 * KiB; // from which on a checkpoint begins
 constexpr int k_pages_folded = 2;                 // with each commit
-void* const k_base = reinterpret_cast<void*>(0x1280'0000'0000);
+void* const k_windowed_base = reinterpret_cast<void*>(0x1280'0000'0000);
 
 class windowed_store final : public store {
 public:
     windowed_store(os::file_system& files, std::string path, windowed_mistakes mistakes)
-        : files_(files), path_(std::move(path)), mistakes_(mistakes), committed_(k_memory_bytes) {
-        void* got = ::mmap(k_base, k_memory_bytes, PROT_READ | PROT_WRITE,
+        : files_(files), path_(std::move(path)), mistakes_(mistakes), committed_(k_windowed_bytes) {
+        void* got = ::mmap(k_windowed_base, k_windowed_bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        REM_CHECK(got == k_base);
+        REM_CHECK(got == k_windowed_base);
         memory_ = static_cast<std::byte*>(got);
     }
-    ~windowed_store() override { ::munmap(memory_, k_memory_bytes); }
+    ~windowed_store() override { ::munmap(memory_, k_windowed_bytes); }
 
     result<void> open() {
         auto there = files_.exists(path_);
         if (!there)
             return there.error();
-        const auto base = reinterpret_cast<std::uint64_t>(k_base);
+        const auto base = reinterpret_cast<std::uint64_t>(k_windowed_base);
         auto opened = *there
                           ? remanence::store::heap_file::open(files_, path_, os::access::read_write)
                           : remanence::store::heap_file::create(files_, path_, {k_chunk_bytes, base, "windowed", 0600});
@@ -58,7 +58,7 @@ public:
         restore();
         if (version_ == 0) {
             *used() = sizeof(std::uint64_t);
-            for (std::uint64_t end = k_chunk_bytes; end <= k_memory_bytes; end += k_chunk_bytes)
+            for (std::uint64_t end = k_chunk_bytes; end <= k_windowed_bytes; end += k_chunk_bytes)
                 memory_[end - 1] = std::byte{1}; // so that there is something in each chunk
         }
         return {};
@@ -88,7 +88,7 @@ public:
         return recover::remove_log(files_, log_->file().path(), log_->file());
     }
     void* allocate(std::uint64_t bytes) override {
-        if (*used() + bytes >= k_memory_bytes)
+        if (*used() + bytes >= k_windowed_bytes)
             return nullptr;
         return memory_ + std::exchange(*used(), *used() + align_up(bytes, 8));
     }
@@ -112,7 +112,7 @@ private:
     result<void> begin_session() {
         REM_TRY(store_->supers().confirm());
         REM_TRY(store_->unused().discard_unstored());
-        REM_TRY(store_->room().add_regions(k_memory_bytes));
+        REM_TRY(store_->room().add_regions(k_windowed_bytes));
         if (version_ == 0)
             REM_TRY(files_.sync_directory("test: sync directory before first log", path_));
         const auto& super = store_->super();
@@ -135,7 +135,7 @@ private:
         if (image_bytes == 0) {
             REM_TRY(begin_session());
             REM_TRY(place_all(record, fresh));
-            image_bytes = k_memory_bytes;
+            image_bytes = k_windowed_bytes;
         } else if (!log_) {
             REM_TRY(begin_session());
         }
@@ -151,12 +151,12 @@ private:
         chain_ = record.checksum();
         for (std::size_t chunk = 0; chunk < fresh.size(); ++chunk)
             store_->whole_chunks().accept_fresh(chunk, std::move(fresh[chunk]), version_);
-        std::copy_n(memory_, k_memory_bytes, committed_.begin());
+        std::copy_n(memory_, k_windowed_bytes, committed_.begin());
         return {};
     }
 
     result<void> place_all(log::record_builder& record, std::vector<std::vector<std::uint32_t>>& fresh) {
-        for (std::uint64_t chunk = 0; chunk < k_memory_bytes / k_chunk_bytes; ++chunk) {
+        for (std::uint64_t chunk = 0; chunk < k_windowed_bytes / k_chunk_bytes; ++chunk) {
             auto& sums = fresh.emplace_back();
             for (std::uint64_t page = chunk * store_->image().chunk_pages();
                  page < (chunk + 1) * store_->image().chunk_pages(); ++page)
@@ -170,7 +170,7 @@ private:
     }
 
     void add_changes(log::record_builder& record) {
-        for (std::uint64_t page = 0; page < k_memory_bytes / k_page_bytes; ++page) {
+        for (std::uint64_t page = 0; page < k_windowed_bytes / k_page_bytes; ++page) {
             const std::byte* const now = memory_ + page * k_page_bytes;
             std::vector<format::change_range> ranges;
             view::diff_pages(committed_.data() + page * k_page_bytes, now, ranges);

@@ -102,7 +102,7 @@ TEST_F(bus_error_no_sanitizer, says_nothing_of_memory_that_is_in_no_heap) {
 volatile std::sig_atomic_t handled = 0;
 volatile std::sig_atomic_t blocked_in_handler = 0;
 sigjmp_buf way_out;
-struct sigaction next{};
+struct sigaction next_handler{};
 
 void jump_out(int, siginfo_t*, void*) {
     handled = handled + 1;
@@ -114,8 +114,8 @@ void jump_out(int, siginfo_t*, void*) {
 void jump_out_plainly(int) { jump_out(0, nullptr, nullptr); }
 void ask_the_next(int signal, siginfo_t* info, void* context) {
     handled = handled + 1;
-    if ((next.sa_flags & SA_SIGINFO) != 0) {
-        next.sa_sigaction(signal, info, context);
+    if ((next_handler.sa_flags & SA_SIGINFO) != 0) {
+        next_handler.sa_sigaction(signal, info, context);
     } else {
         ::_exit(98);
     }
@@ -126,7 +126,7 @@ void install(void (*handler)(int, siginfo_t*, void*), int flags = 0) {
     action.sa_sigaction = handler;
     action.sa_flags = SA_SIGINFO | flags;
     ::sigaddset(&action.sa_mask, SIGUSR1);
-    ::sigaction(SIGBUS, &action, &next);
+    ::sigaction(SIGBUS, &action, &next_handler);
 }
 
 /// Reads a page that the file has lost, `times`. How often the program's handler was called.

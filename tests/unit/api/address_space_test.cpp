@@ -12,17 +12,17 @@ constexpr std::uintptr_t k_begin = 4 * GiB;
 constexpr std::uintptr_t k_end = 64 * TiB;
 
 /// Addresses that are taken while it lives.
-class taken_addresses {
+class taken_range {
 public:
-    taken_addresses(std::uintptr_t base, std::uint64_t bytes)
+    taken_range(std::uintptr_t base, std::uint64_t bytes)
         : base_(::mmap(reinterpret_cast<void*>(base), bytes, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0)),
           bytes_(bytes) {
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(base_), base);
     }
-    ~taken_addresses() { ::munmap(base_, bytes_); }
-    taken_addresses(const taken_addresses&) = delete;
-    taken_addresses& operator=(const taken_addresses&) = delete;
+    ~taken_range() { ::munmap(base_, bytes_); }
+    taken_range(const taken_range&) = delete;
+    taken_range& operator=(const taken_range&) = delete;
 
 private:
     void* base_;
@@ -35,20 +35,20 @@ TEST(address_space, found_is_free_and_the_first_from_its_end) {
         const std::uintptr_t high = find_address_space(bytes, address_end::high);
         EXPECT_TRUE(is_aligned(low, GiB) && is_aligned(high, GiB));
         EXPECT_TRUE(k_begin <= low && low < high && high + bytes <= k_end);
-        const taken_addresses first(low, bytes);
-        const taken_addresses last(high, bytes);
+        const taken_range first(low, bytes);
+        const taken_range last(high, bytes);
         const std::uintptr_t next_low = find_address_space(bytes, address_end::low);
         const std::uintptr_t next_high = find_address_space(bytes, address_end::high);
         EXPECT_GE(next_low, low + bytes);
         EXPECT_LE(next_high + bytes, high);
-        const taken_addresses second(next_low, bytes);
+        const taken_range second(next_low, bytes);
     }
 }
 
 TEST(address_space, a_gap_is_found_that_is_just_large_enough) {
     const std::uintptr_t around = find_address_space(4 * GiB, address_end::low);
-    const taken_addresses begin(around, GiB);
-    const taken_addresses end(around + 3 * GiB, GiB);
+    const taken_range begin(around, GiB);
+    const taken_range end(around + 3 * GiB, GiB);
     EXPECT_EQ(find_address_space(2 * GiB, address_end::low), around + GiB);
     EXPECT_GT(find_address_space(2 * GiB + 1, address_end::low), around + 3 * GiB);
 }

@@ -14,7 +14,7 @@
 namespace dumped {
 namespace rem = remanence;
 
-struct numbers {
+struct number_block {
     rem::string title;
     int* data = nullptr;
     long count = 0;
@@ -27,7 +27,7 @@ struct shelf {
     large* first = nullptr;
 };
 struct chain_link {
-    numbers* to = nullptr;
+    number_block* to = nullptr;
     chain_link* next = nullptr;
     shelf* on = nullptr;
     large* first = nullptr;
@@ -111,7 +111,7 @@ bool tells(const std::string& text, const std::string& part) { return text.find(
 
 TEST_P(dumped_pointers, that_lead_to_several_objects_are_refused_with_their_way) {
     heap_.write([&] {
-        auto& all = heap_.root<map<string, numbers>>("all");
+        auto& all = heap_.root<map<string, number_block>>("all");
         all["none"] = {};
         all["some"] = {"some", several<int>(100), 100};
     });
@@ -119,11 +119,11 @@ TEST_P(dumped_pointers, that_lead_to_several_objects_are_refused_with_their_way)
     heap_.write([&] {
         auto& root = heap_.root<chain_link>("link");
         root.next = heap_.make<chain_link>();
-        root.next->to = heap_.make<numbers>("far", several<int>(3), 3);
-        heap_.root<map<string, numbers>>("all").clear();
+        root.next->to = heap_.make<number_block>("far", several<int>(3), 3);
+        heap_.root<map<string, number_block>>("all").clear();
     });
-    EXPECT_TRUE(tells(refused(), "dumped::numbers.data leads to a int")) << refused();
-    EXPECT_TRUE(tells(refused("link"), "dumped::numbers.data leads to a int"));
+    EXPECT_TRUE(tells(refused(), "dumped::number_block.data leads to a int")) << refused();
+    EXPECT_TRUE(tells(refused("link"), "dumped::number_block.data leads to a int"));
     EXPECT_TRUE(tells(saved(heap_, "all"), R"("end":true)"));
 }
 

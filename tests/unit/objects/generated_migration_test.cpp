@@ -57,7 +57,12 @@ template <class T> struct kind<8, T> { using old_type = rem::btree_map<int, T>; 
 template <class T> struct kind<9, T> { using old_type = rem::hash_map<rem::string, T>; using new_type = rem::unordered_map<rem::string, T>; };
 // clang-format on
 inline constexpr std::size_t k_kinds = 10;
-inline constexpr std::size_t k_inner_kinds[] = {0, 1, 3, 4, 6, 9}; // how much further the inner kind is: 60 pairs
+// How much further the inner kind is: 60 pairs, of which `make test` compiles a third.
+#if defined(REMANENCE_ALL_TESTS)
+inline constexpr std::size_t k_inner_kinds[] = {0, 1, 3, 4, 6, 9};
+#else
+inline constexpr std::size_t k_inner_kinds[] = {1, 6};
+#endif
 
 template <std::size_t Outer, std::size_t Inner>
 struct pair_of {

@@ -127,7 +127,7 @@ struct new_pointing {
     long a = 0;
 };
 
-struct thrower {
+struct thrower_in_place {
     int a = 0;
     int added = make();
     static int make() {
@@ -396,17 +396,17 @@ TEST_F(migration_in_place, and_by_objects_that_are_made_anew) {
 
 TEST_F(migration_in_place, that_throws_half_way_leaves_the_heap_as_it_was) {
     heap_.write([&] { heap_.root<vector<no_thrower>>("root").assign(20, {1, 2}); });
-    thrower::throws = true;
+    thrower_in_place::throws = true;
     const auto version = heap_.version();
     const auto allocated = heap_.stats().allocated_bytes;
-    EXPECT_THROW((void)migrate<vector<thrower>>(heap_, "root"), std::runtime_error);
+    EXPECT_THROW((void)migrate<vector<thrower_in_place>>(heap_, "root"), std::runtime_error);
     EXPECT_EQ(heap_.version(), version);
     EXPECT_EQ(heap_.stats().allocated_bytes, allocated);
     EXPECT_EQ(heap_.root<vector<no_thrower>>("root").at(19).gone, 1);
-    thrower::throws = false;
-    (void)migrate_root<vector<thrower>>(true);
-    EXPECT_EQ(heap_.root<vector<thrower>>("root").at(19).added, 7);
-    EXPECT_EQ(heap_.root<vector<thrower>>("root").at(19).a, 2);
+    thrower_in_place::throws = false;
+    (void)migrate_root<vector<thrower_in_place>>(true);
+    EXPECT_EQ(heap_.root<vector<thrower_in_place>>("root").at(19).added, 7);
+    EXPECT_EQ(heap_.root<vector<thrower_in_place>>("root").at(19).a, 2);
 }
 
 TEST_F(migration_in_place, refuses_objects_that_lie_too_deep_in_each_other) {
