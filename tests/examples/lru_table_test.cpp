@@ -1,6 +1,7 @@
 // The table of examples/cache against the plainest list of entries, in a heap.
 #include "../../examples/cache/lru_table.hpp"
 
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/remanence.hpp>
@@ -74,9 +75,7 @@ void expect_equal(const lru_table& table, const table_model& model) {
 }
 
 TEST(lru_table, behaves_as_its_model_over_sections_rollbacks_and_reopening) {
-    const unsigned seed = std::random_device()();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(test::random_seed());
     const temp_dir dir = temp_dir::in_memory();
     std::optional<heap> in(heap::open(dir / "cache.rem"));
     lru_table* table = &in->root<lru_table>("table");

@@ -1,6 +1,7 @@
 // The container of examples/ring_buffer against std::deque, in a heap.
 #include "../../examples/ring_buffer/ring_buffer.hpp"
 
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/file_backed.hpp>
@@ -49,9 +50,7 @@ void expect_equal(const ring& all, const std::deque<std::string>& model) {
 }
 
 TEST(ring_buffer, behaves_as_a_deque_over_commits_rollbacks_and_reopening) {
-    const unsigned seed = std::random_device()();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(test::random_seed());
     const temp_dir dir = temp_dir::in_memory();
     std::optional<heap> in(heap::open(dir / "ring.rem"));
     ring* all = &in->root<ring>("all");

@@ -3,6 +3,7 @@
 #include "address_import.hpp"
 #include "commit_phases.hpp"
 
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
@@ -157,11 +158,6 @@ private:
     std::array<int, k_phases> counts_{};
 };
 
-std::uint64_t seed() {
-    const char* given = std::getenv("REMANENCE_SEED");
-    return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-}
-
 void spin(std::chrono::nanoseconds time) {
     for (const auto end = steady::now() + time; steady::now() < end;) {
     }
@@ -223,9 +219,7 @@ void expect_whole_book(const std::string& path) {
 // no_sanitizer: what is timed here are the phases of the library as it is used; instrumented, the program's own checks
 // of the heap take so long that hundreds of runs do not fit into a test.
 TEST(kill_no_sanitizer, an_import_killed_hundreds_of_times_loses_nothing_acknowledged) {
-    const std::uint64_t seed_used = seed();
-    std::cout << "seed " << seed_used << " (REMANENCE_SEED)\n";
-    std::mt19937_64 random(seed_used);
+    std::mt19937_64 random(remanence::test::random_seed());
     const remanence::test::temp_dir dir;
     const std::string path = (dir / "book.rem").string();
     const shared_page page;

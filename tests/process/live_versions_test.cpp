@@ -5,6 +5,7 @@
 
 #include "api/heap_impl.hpp"
 #include "process/other_process.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <algorithm>
@@ -166,12 +167,6 @@ protected:
             w.close();
         };
     }
-    static unsigned seed() {
-        const char* const given = std::getenv("REMANENCE_SEED");
-        const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
-        std::cout << "REMANENCE_SEED=" << seed << '\n';
-        return seed;
-    }
 
     temp_dir dir_;
     fs::path path_ = dir_ / "h";
@@ -184,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(each, live_versions, testing::Values(sharing::exclusive
                          });
 
 TEST_P(live_versions, stay_when_they_are_dropped_and_the_heap_is_closed) {
-    other_process other(writes(seed()));
+    other_process other(writes(random_seed()));
     open_hold_and_end(other, [&](other_process& it) {
         told_.set(3);
         EXPECT_EQ(it.wait(), 0);
@@ -192,12 +187,12 @@ TEST_P(live_versions, stay_when_they_are_dropped_and_the_heap_is_closed) {
 }
 
 TEST_P(live_versions, stay_when_the_writer_is_killed) {
-    other_process other(writes(seed()));
+    other_process other(writes(random_seed()));
     open_hold_and_end(other, [](other_process& it) { it.kill(); });
 }
 
 TEST_P(live_versions, keep_nobody_from_the_heap) {
-    other_process other(writes(seed()));
+    other_process other(writes(random_seed()));
     told_.wait(0);
     heap held = heap::open(path_, reading("1"));
     EXPECT_EQ(error_of([&] { held.write([] {}); })->code, errc::read_only);
@@ -215,7 +210,7 @@ TEST_P(live_versions, keep_nobody_from_the_heap) {
 }
 
 TEST_P(live_versions, that_are_not_there_are_errors_that_list_what_there_is) {
-    other_process other(writes(seed()));
+    other_process other(writes(random_seed()));
     told_.wait(0);
     EXPECT_TRUE(
         is_error(error_of([&] { heap::open(path_, reading("none")); }), errc::no_step, path_, "kept are \"0\""));
@@ -297,7 +292,6 @@ struct progress_of_storm {
 // Each version is a number, in all elements of lists that lie in many chunks. Versions come and go, and so do writers.
 TEST_P(live_versions, are_whole_in_a_storm) {
     constexpr std::uint64_t k_kept = 16; // versions at a time
-    const unsigned first_seed = seed();
     const auto shared =
         std::shared_ptr<progress_of_storm>(static_cast<progress_of_storm*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
                                                                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0)),
@@ -333,7 +327,7 @@ TEST_P(live_versions, are_whole_in_a_storm) {
     };
     const char* const given = std::getenv("REMANENCE_LIVE_VERSIONS_ROUNDS");
     const int rounds = given != nullptr ? std::stoi(given) : 30;
-    std::mt19937 random(first_seed);
+    std::mt19937 random(random_seed());
     int gone = 0;
     int busy = 0;
     std::optional<other_process> other;

@@ -1,9 +1,10 @@
 // The history of a heap that several processes share: each undoes and redoes what any of them has committed.
 //
-// REMANENCE_SEED: of the random test, which prints it; REMANENCE_SHARED_HISTORY_STEPS: how many it makes (default 150).
+// REMANENCE_SHARED_HISTORY_STEPS: how many it makes (default 150).
 
 #include "api/heap_impl.hpp"
 #include "process/other_process.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <algorithm>
@@ -745,9 +746,6 @@ private:
 TEST_F(shared_histories, are_what_a_model_says_though_processes_die) {
     const char* const asked = std::getenv("REMANENCE_SHARED_HISTORY_STEPS");
     const std::uint64_t steps = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 150;
-    const char* const given = std::getenv("REMANENCE_SEED");
-    const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    SCOPED_TRACE("REMANENCE_SEED=" + std::to_string(seed));
     heap_options options = shared_with_history();
     options.log_limit_bytes = 64 * KiB; // checkpoints, made by this one and that
     {
@@ -756,7 +754,7 @@ TEST_F(shared_histories, are_what_a_model_says_though_processes_die) {
         h.forget_history();
         h.close();
     }
-    told_processes all(path_, options, seed);
+    told_processes all(path_, options, random_seed());
     for (std::uint64_t i = 0; i != steps && !HasFatalFailure(); ++i)
         all.step();
     if (HasFatalFailure())

@@ -4,6 +4,7 @@
 //
 // REMANENCE_SHARING_KILLS: how many of the processes are killed (default 60).
 
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <sys/mman.h>
@@ -176,8 +177,7 @@ TEST(sharing_storm, each_read_is_one_version_and_nothing_acknowledged_is_lost) {
     void* const shared = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(shared, MAP_FAILED);
     board& all = *new (shared) board{};
-    const unsigned seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const unsigned seed = test::random_seed();
     std::mt19937 random(seed);
     std::array<pid_t, k_processes> processes{};
     const auto start = [&](std::size_t i) {

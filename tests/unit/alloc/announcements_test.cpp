@@ -1,5 +1,6 @@
 // Whoever listens is told of every place that the allocator writes, or hands out, before that is done.
 
+#include "support/seed.hpp"
 #include "unit/alloc/test_heap.hpp"
 
 #include <set>
@@ -61,9 +62,7 @@ protected:
 };
 
 TEST_F(announcements, name_every_page_that_random_operations_write) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    random_engine random(seed);
+    random_engine random(test::random_seed());
     std::size_t pages = 0;
     for (int round = 0; round < 100; ++round) {
         listen();

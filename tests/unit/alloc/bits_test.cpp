@@ -1,4 +1,5 @@
 #include "alloc/bits.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ bit_words some_words(std::mt19937_64& random) {
 }
 
 TEST(windows_of_bits, show_those_from_a_place_on_and_before_it) {
-    std::mt19937_64 random(1);
+    std::mt19937_64 random(test::seed_or(1));
     const bit_words words = some_words(random);
     for (std::uint32_t at = 64; at <= 256; ++at) {
         const std::uint64_t behind = window_from(words.data(), at);
@@ -34,7 +35,7 @@ TEST(windows_of_bits, show_those_from_a_place_on_and_before_it) {
 }
 
 TEST(windows_of_bits, are_written_as_runs_are) {
-    std::mt19937_64 random(2);
+    std::mt19937_64 random(test::seed_or(2));
     for (std::uint32_t begin = 0; begin <= 256; ++begin) {
         for (std::uint32_t count = 1; count != k_window_bits; ++count) {
             const bit_words before = some_words(random);

@@ -1,5 +1,6 @@
 #include "alloc/block_allocator.hpp"
 
+#include "support/seed.hpp"
 #include "test_heap.hpp"
 
 #include <algorithm>
@@ -12,12 +13,6 @@
 
 namespace remanence::alloc {
 namespace {
-
-std::uint64_t new_seed() {
-    const std::uint64_t seed = std::random_device{}();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    return seed;
-}
 
 // Mostly small, at times many pages.
 std::size_t random_size(random_engine& random) {
@@ -120,7 +115,7 @@ std::vector<void*> allocate_many(test_heap& heap, std::size_t count, std::size_t
 }
 
 TEST(block_allocator, random_sequences_keep_blocks_aligned_and_apart) {
-    random_engine random(new_seed());
+    random_engine random(test::random_seed());
     test_heap heap;
     model expected(heap);
     for (int step = 0; step < 60'000; ++step) {
@@ -359,7 +354,7 @@ TEST(block_allocator, no_block_is_found_where_there_is_none) {
 }
 
 TEST(block_allocator, a_page_is_free_when_no_block_lies_in_it) {
-    random_engine random(new_seed());
+    random_engine random(test::random_seed());
     test_heap heap({.limit_bytes = 16 * MiB});
     std::vector<live_block> blocks;
     for (int step = 0; step < 2000; ++step) {
@@ -395,7 +390,7 @@ TEST(block_allocator, a_page_is_free_when_no_block_lies_in_it) {
 // The sizes stay the same and only change places, so that whatever the heap grows by is fragmentation.
 // At the ends of a slab, between holes of any length, and with more granules than a window of bits shows.
 TEST(block_allocator, is_sound_after_each_block_that_is_freed) {
-    const std::uint64_t seed = new_seed();
+    const std::uint64_t seed = test::random_seed();
     for (const std::uint32_t granules :
          {0U, 1U, 2U, 3U, 7U, 8U, 55U, 56U, 57U, 58U, 63U, 64U, 65U, 100U}) { // 0: any of them
         random_engine random(seed + granules);
@@ -421,7 +416,7 @@ TEST(block_allocator, is_sound_after_each_block_that_is_freed) {
 }
 
 TEST(block_allocator, steady_churn_does_not_grow_the_heap) {
-    random_engine random(new_seed());
+    random_engine random(test::random_seed());
     test_heap heap;
     std::vector<live_block> blocks(5000);
     for (live_block& block : blocks) {
@@ -449,7 +444,7 @@ TEST(block_allocator, steady_churn_does_not_grow_the_heap) {
 
 // The fragmentation that bump allocation through holes settles at, for an address book's sizes.
 TEST(block_allocator, churn_of_mixed_sizes_keeps_the_heap_nearly_full) {
-    random_engine random(new_seed());
+    random_engine random(test::random_seed());
     test_heap heap;
     constexpr std::array<std::size_t, 6> k_sizes = {192, 32, 48, 32, 64, 400};
     std::vector<live_block> blocks(60'000);
@@ -481,7 +476,7 @@ TEST(block_allocator, a_block_that_comes_and_goes_over_the_edge_of_a_slab_does_n
 }
 
 TEST(block_allocator, a_restored_snapshot_continues_as_before) {
-    random_engine random(new_seed());
+    random_engine random(test::random_seed());
     test_heap heap;
     std::vector<live_block> blocks;
     const auto churn = [&](random_engine& with, std::vector<live_block>& live) {

@@ -3,6 +3,7 @@
 #include "alloc/block_allocator.hpp"
 #include "base/range.hpp"
 
+#include "support/seed.hpp"
 #include "test_heap.hpp"
 
 #include <algorithm>
@@ -100,9 +101,7 @@ void use(test_heap& heap, random_engine& random) {
 class corruption : public testing::TestWithParam<int> {};
 
 TEST_P(corruption, never_crashes_hangs_or_leads_outside_the_heap) {
-    const std::uint64_t seed = std::random_device{}();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    random_engine random(seed);
+    random_engine random(test::random_seed());
     test_heap heap({.limit_bytes = 16 * MiB, .step_bytes = k_page_bytes});
     populate(heap, random);
     ASSERT_TRUE(is_sound(*heap));

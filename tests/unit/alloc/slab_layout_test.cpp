@@ -1,5 +1,6 @@
 #include "alloc/bits.hpp"
 #include "alloc/slabs.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -68,9 +69,7 @@ public:
 };
 
 TEST(bits, agree_with_those_done_one_by_one) {
-    const std::uint64_t seed = std::random_device{}();
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     const auto below = [&](std::uint32_t end) { return std::uniform_int_distribution<std::uint32_t>(0, end)(random); };
     plain_bits expected;
     std::vector<std::uint64_t> words(k_words);

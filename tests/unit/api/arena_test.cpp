@@ -2,6 +2,7 @@
 #include "fixture.hpp"
 
 #include "api/heap_impl.hpp"
+#include "support/seed.hpp"
 
 #include <remanence/arena.hpp>
 #include <remanence/inspect.hpp>
@@ -234,9 +235,7 @@ TEST(arenas_on_a_disk, have_no_more_in_memory_than_they_may) {
 
 /// Random requests in two arenas and the heap around them, against a model of what the program believes to have.
 TEST_F(heap_with_arenas, keep_blocks_apart_and_intact) {
-    const std::uint64_t seed = std::random_device{}();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     struct content {
         std::size_t bytes;
         unsigned char fill;

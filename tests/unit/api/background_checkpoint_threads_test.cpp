@@ -4,6 +4,7 @@
 #include "api/heap_impl.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -238,8 +239,7 @@ TEST_F(background_checkpoint_threads, progress_is_reported_by_the_thread_up_to_t
 // Threads that commit, ask, look and fold, all at once.
 TEST_F(background_checkpoint_threads, nothing_is_lost_whatever_is_done_beside_them) {
     constexpr int k_threads = 3;
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = test::random_seed();
     std::vector<std::uint64_t> counts(k_threads);
     std::vector<std::thread> threads;
     for (int t = 0; t < k_threads; ++t) {

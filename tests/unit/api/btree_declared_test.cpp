@@ -3,6 +3,7 @@
 #include "declared_containers.hpp"
 #include "support/btree_inspector.hpp"
 #include "support/heap_bytes_elsewhere.hpp"
+#include "support/seed.hpp"
 
 #include <array>
 #include <cstdint>
@@ -54,7 +55,7 @@ inline std::string name_of(std::uint64_t number) {
 
 /// The same changes to both, of any kind, by what `seed` says.
 inline void change_all(containers& all, model& expected, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::seed_or(seed));
     for (int i = 0; i < 30; ++i) {
         const std::uint64_t number = random() % 400;
         const std::string key = std::to_string(number) + std::string(number % 40, 'k');

@@ -1,5 +1,6 @@
 // Declared sections, with each tracker: what is announced is committed, and nothing else is lost.
 
+#include "support/seed.hpp"
 #include "types/pointer_check.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -312,9 +313,7 @@ TEST_P(declared_sections, lose_nothing_in_checkpoints) {
 }
 
 TEST_P(declared_sections, agree_with_ordinary_ones_over_random_allocations) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     heap h = heap::create(dir_ / "h", options());
     auto& blocks = h.root<vector<numbers*>>("blocks", std::size_t{200});
     std::vector<std::vector<std::uint64_t>> model(200);

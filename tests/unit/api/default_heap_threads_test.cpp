@@ -2,6 +2,7 @@
 // what it holds, and the heap what was committed.
 
 #include "fixture.hpp"
+#include "support/seed.hpp"
 
 #include <remanence/remanence.hpp>
 
@@ -425,8 +426,7 @@ private:
 };
 
 TEST(default_heap_threads, random_programs_agree_with_a_model_of_each_object) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = test::random_seed();
     constexpr int k_threads = 3;
     constexpr int k_steps = 600;
     const temp_dir dir;

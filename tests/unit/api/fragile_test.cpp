@@ -1,6 +1,7 @@
 // Elements that are stored by their bytes: values, references that write back, algorithms, objects of derived classes.
 
 #include "declared_containers.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <compare>
@@ -330,7 +331,7 @@ TEST_F(fragile_test, algorithms_work_on_them) {
     heap other = heap::create(dir_ / "other", small_heap());
     auto& copied = other.root<texts>("all");
     std::vector<std::string> expected;
-    std::mt19937_64 random(1);
+    std::mt19937_64 random(test::seed_or(1));
     heap_.write([&] {
         for (int i = 0; i < 500; ++i) {
             expected.push_back(std::to_string(random()) + std::string(random() % 30, 'x'));
@@ -488,7 +489,7 @@ struct model {
 };
 
 inline void change_all(all& here, model& expected, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::seed_or(seed));
     for (int i = 0; i < 10; ++i) {
         const std::uint64_t number = random() % 200;
         const std::string words = std::to_string(random()) + std::string(random() % 40, 'w');

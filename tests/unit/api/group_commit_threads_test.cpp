@@ -4,6 +4,7 @@
 #include "api/heap_impl.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -145,8 +146,7 @@ TEST_F(group_commit_threads, within_an_outer_section_a_commit_waits_with_the_loc
 // On real files. Each thread keeps a count of its own and one that all share; every so often a section throws, a checkpoint
 // comes between, or a commit waits for less.
 TEST(group_commit_on_files_threads, keeps_every_commit_of_all_threads) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = test::random_seed();
     temp_dir dir;
     constexpr std::size_t k_threads = 4;
     constexpr int k_commits = 100;

@@ -4,6 +4,7 @@
 #include "declared_containers.hpp"
 #include "support/hash_inspector.hpp"
 #include "support/heap_bytes_elsewhere.hpp"
+#include "support/seed.hpp"
 
 #include <list>
 #include <map>
@@ -41,7 +42,7 @@ static_assert(is_position_independent_v<no_address>);
 
 /// The same changes to both, of any kind, by what `seed` says.
 inline void change_all(containers& all, model& expected, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::seed_or(seed));
     for (int i = 0; i < 30; ++i) {
         const std::uint64_t number = random() % 400;
         const std::string key = std::to_string(number) + std::string(number % 40, 'k');

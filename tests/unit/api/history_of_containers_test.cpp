@@ -1,10 +1,10 @@
 // Random edits of containers of all kinds, and what a history does to them, beside whole copies of the heap's memory: each state that is come
 // back to is byte for byte what it was, allocator included.
 //
-// REMANENCE_HISTORY_OPERATIONS: how many edits and steps of the history are made (default 10,000). REMANENCE_SEED: of the random numbers, which
-// the test prints.
+// REMANENCE_HISTORY_OPERATIONS: how many edits and steps of the history are made (default 10,000).
 
 #include "api/heap_impl.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/btree_map.hpp>
@@ -404,21 +404,18 @@ class histories_of_containers : public testing::TestWithParam<history_options> {
 TEST_P(histories_of_containers, give_back_each_byte_of_all_kinds) {
     const char* const asked = std::getenv("REMANENCE_HISTORY_OPERATIONS");
     const std::uint64_t wanted = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 10'000;
-    const char* const given = std::getenv("REMANENCE_SEED");
-    const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    SCOPED_TRACE("REMANENCE_SEED=" + std::to_string(seed));
     const temp_dir dir;
     heap_options options = small_heap();
     options.chunk_bytes = 64 * KiB;
     options.log_limit_bytes = 256 * KiB; // checkpoints between and beside commits
     options.commits = durability::lazy;
     options.history = GetParam();
-    editor random([&] { return heap::open(dir / "h", options); }, seed);
+    editor random([&] { return heap::open(dir / "h", options); }, random_seed());
     while (random.operations() < wanted / 2 && !HasFailure()) // of two limits
         ASSERT_EQ(random.step(), "");
     random.close();
     std::cout << random.operations() << " operations, " << random.steps() << " steps of the history, "
-              << random.sessions() << " sessions, seed " << seed << '\n';
+              << random.sessions() << " sessions\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(limits, histories_of_containers,

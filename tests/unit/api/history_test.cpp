@@ -1,6 +1,7 @@
 // Undo and redo.
 
 #include "api/heap_impl.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/btree_map.hpp>
@@ -349,7 +350,7 @@ class walk {
 public:
     /// `open_again`: how the heap is opened, if its history is kept over sessions.
     walk(heap& h, std::uint64_t seed, bool is_large = false, std::function<heap()> open_again = {})
-        : h_(h), dice_(seed), is_large_(is_large), open_again_(std::move(open_again)) {
+        : h_(h), dice_(test::seed_or(seed)), is_large_(is_large), open_again_(std::move(open_again)) {
         h_.root<numbers>("numbers");
         h_.root<names>("names");
         h_.root<trees>("tree");

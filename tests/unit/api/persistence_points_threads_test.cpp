@@ -4,6 +4,7 @@
 #include "api/heap_impl.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "support/seed.hpp"
 #include "testing/crash_walk.hpp"
 #include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
@@ -233,8 +234,7 @@ TEST_P(persistence_points_threads, several_threads_wait_for_one_and_for_differen
 TEST_P(persistence_points_threads, a_power_loss_leaves_all_that_was_known_to_be_durable) {
     constexpr std::size_t k_threads = 3;
     constexpr int k_commits = 60;
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = test::random_seed();
     heap_.reset();
     heap_ = open(files_, 8 * KiB);
     values_ = heap_->find_root<numbers>("values");

@@ -3,6 +3,7 @@
 
 #include "declared_containers.hpp"
 #include "support/heap_bytes_elsewhere.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <random>
@@ -39,7 +40,7 @@ struct model {
 
 /// The same changes to both.
 inline void change_all(all& here, model& expected, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::seed_or(seed));
     if (seed == 1) {
         here.plain.resize(5'000, 1);
         expected.plain.resize(5'000, 1);

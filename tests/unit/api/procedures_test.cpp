@@ -1,6 +1,7 @@
 // Steps of a history that are held as calls of procedures: undone by the inverse, redone by the procedure.
 
 #include "api/heap_impl.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/look_back.hpp>
@@ -453,7 +454,7 @@ TEST_F(procedures, are_refused_in_sections_and_with_wrong_names) {
 // Against whole copies. The inverse is exact, so that memory must be what it was, byte by byte, whatever the way.
 class random_calls {
 public:
-    random_calls(heap& h, std::uint64_t seed) : h_(h), dice_(seed) {
+    random_calls(heap& h, std::uint64_t seed) : h_(h), dice_(test::seed_or(seed)) {
         h_.write([&] {
             h_.root<numbers>("numbers").assign(k_numbers, 0);
             h_.root<names>("names");

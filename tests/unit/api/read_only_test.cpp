@@ -1,5 +1,6 @@
 // Opening without writing: what it shows, that it leaves nothing behind, and who may do it beside whom.
 
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <grp.h>
@@ -50,7 +51,7 @@ using lists = map<std::uint64_t, numbers>;
 /// A heap as a killed process leaves it, after commits of all kinds on either side of a checkpoint: new memory, memory
 /// written anew as a whole, memory given back, small changes. Returns how many numbers each list has.
 std::map<std::uint64_t, std::size_t> make_varied_crashed_heap(const fs::path& path, unsigned seed) {
-    std::mt19937 random(seed);
+    std::mt19937 random(test::seed_or(seed));
     const fs::path running = path.string() + ".running";
     std::map<std::uint64_t, std::size_t> sizes;
     {

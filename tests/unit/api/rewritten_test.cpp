@@ -1,6 +1,7 @@
 // Chunks that are rewritten and move to their other home, on a real file, whose mappings are the kernel's.
 
 #include "api/heap_impl.hpp"
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -34,9 +35,7 @@ INSTANTIATE_TEST_SUITE_P(trackers, rewritten, testing::Values(tracking::automati
 // Beside checkpoints, which give memory back and map chunks anew.
 TEST_P(rewritten, memory_agrees_with_a_model_whatever_is_done) {
     constexpr std::uint64_t k_numbers = 2 * MiB / sizeof(std::uint64_t);
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     std::vector<std::uint64_t> now(k_numbers);
     std::vector<std::uint64_t> committed;
     auto h = std::make_unique<heap>(open());

@@ -1,6 +1,7 @@
 // Sections, commit and rollback through the public API: what nests, what is refused, and that a rollback restores
 // memory byte by byte, allocator included.
 
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <mutex>
@@ -46,8 +47,7 @@ TEST(rollback, restores_memory_byte_by_byte_allocator_included) {
     temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());
     put_contents(h);
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = test::random_seed();
     for (std::uint64_t round = 0; round < 12; ++round) {
         disturb(h, seed + round);
         h.commit();
@@ -402,9 +402,7 @@ TEST(tiny_log, every_commit_begins_a_checkpoint_and_rollback_is_still_exact) {
     for (std::uint64_t chunk : {64 * KiB, 4 * MiB}) {
         const fs::path path = dir / std::to_string(chunk);
         heap_options options{.reserve_bytes = 64 * MiB, .chunk_bytes = chunk, .log_limit_bytes = 1};
-        const auto seed = std::random_device{}();
-        SCOPED_TRACE("seed " + std::to_string(seed));
-        std::mt19937_64 random(seed);
+        std::mt19937_64 random(test::random_seed());
         std::vector<std::uint64_t> model(300'000);
         heap h = heap::create(path, options);
         h.write([&] { h.root<numbers>("model").assign(model.size(), 0); });

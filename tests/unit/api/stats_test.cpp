@@ -1,5 +1,6 @@
 // What heap.stats() counts.
 
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <chrono>
@@ -12,9 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 TEST(latency_histogram, quantiles_are_never_too_short_and_at_most_half_too_long) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (int round = 0; round < 100; ++round) {
         latency_histogram histogram;
         std::vector<std::int64_t> times(1 + random() % 300);

@@ -2,6 +2,7 @@
 
 #include "api/heap_impl.hpp"
 #include "format/history_event.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <algorithm>
@@ -115,7 +116,7 @@ TEST_F(opened_versions, are_what_memory_was_to_the_byte) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         path_ = dir_ / ("r" + std::to_string(seed));
         const fs::path crashed = dir_ / ("c" + std::to_string(seed));
-        std::mt19937 random(seed);
+        std::mt19937 random(test::seed_or(seed));
         std::map<std::uint64_t, seen_bytes> seen;
         std::vector<std::uint64_t> states;
         std::string name;

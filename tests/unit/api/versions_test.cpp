@@ -1,6 +1,7 @@
 // Kept versions: retained whatever the limits, restored, branched off, compared, dropped.
 
 #include "api/heap_impl.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/btree_map.hpp>
@@ -411,7 +412,7 @@ TEST_F(kept_versions, are_joined_by_squash) {
 class versions_walk {
 public:
     versions_walk(heap& h, heap_options with, fs::path dir, std::uint64_t seed)
-        : h_(h), with_(std::move(with)), dir_(std::move(dir)), dice_(seed) {
+        : h_(h), with_(std::move(with)), dir_(std::move(dir)), dice_(test::seed_or(seed)) {
         h_.root<numbers>("numbers");
         h_.root<names>("names");
         h_.forget_history(); // none of the states has fewer roots

@@ -3,6 +3,7 @@
 #include "fixture.hpp"
 
 #include "base/units.hpp"
+#include "support/seed.hpp"
 
 #include <rapidcheck/gtest.h>
 
@@ -159,9 +160,7 @@ RC_GTEST_PROP(c_memory_model, blocks_are_disjoint_aligned_and_intact, (const std
 }
 
 TEST(c_memory_model_long, thousands_of_random_operations_leave_blocks_intact) {
-    const std::uint64_t seed = std::random_device{}();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
+    std::mt19937 random(test::random_seed());
     std::vector<std::uint32_t> seeds(2000);
     for (const bool aligned : {false, true}) {
         std::generate(seeds.begin(), seeds.end(), random);

@@ -1,5 +1,6 @@
 #include "base/range.hpp"
 #include "change/announced_pages.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +14,7 @@ namespace remanence::change {
 namespace {
 
 TEST(announced_pages, are_all_there_once_and_in_order) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (int round = 0; round < 20; ++round) {
         announced_pages pages;
         std::set<std::uint64_t> expected;

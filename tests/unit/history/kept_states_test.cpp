@@ -1,6 +1,7 @@
 // What is kept stays whole, whatever goes around it: a random walk through a tree of steps beside whole copies of a small memory.
 
 #include "history/step_tree.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ using contents = std::array<std::byte, 3 * k_page_bytes>;
 /// A heap of three pages.
 class small_heap {
 public:
-    small_heap(const limits& most, std::uint64_t seed) : dice_(seed), steps_(most, 1) { copies_[1] = memory_; }
+    small_heap(const limits& most, std::uint64_t seed) : dice_(test::seed_or(seed)), steps_(most, 1) { copies_[1] = memory_; }
 
     std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice_); }
 
@@ -268,7 +269,7 @@ TEST(squashed_steps, are_refused_where_something_else_begins) {
 }
 
 TEST(merged_deltas, have_of_each_byte_what_the_last_one_writes) {
-    std::mt19937_64 dice(7);
+    std::mt19937_64 dice(test::seed_or(7));
     const auto below = [&](std::uint64_t end) {
         return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice);
     };

@@ -2,6 +2,7 @@
 #include "base/units.hpp"
 #include "history/step_loader.hpp"
 #include "history/step_tree.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +48,7 @@ class kept_steps {
 public:
     /// `shares`: there is another tree, as in another process, which follows the events, and is the one that changes now and then.
     explicit kept_steps(std::uint64_t seed, bool shares = false)
-        : dice_(seed),
+        : dice_(test::seed_or(seed)),
           memory_(k_memory_bytes),
           live_({.bytes_max = shares ? 6 * KiB : 0, .steps_max = 12}, 1),
           shares_(shares) {
@@ -317,7 +318,7 @@ TEST(kept_steps_of_a_history, are_refused_or_sound_whatever_bytes_they_are) {
     kept_steps all(7);
     while (all.events().size() < 40)
         all.step();
-    std::mt19937_64 dice(1);
+    std::mt19937_64 dice(test::seed_or(1));
     std::uint64_t refused = 0;
     constexpr std::uint64_t k_attempts = 20'000;
     for (std::uint64_t i = 0; i < k_attempts; ++i) {

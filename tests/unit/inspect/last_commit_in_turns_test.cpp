@@ -5,6 +5,7 @@
 
 #include "live_heap.hpp"
 #include "support/failing_files.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -100,8 +101,7 @@ TEST(last_commit_in_turns, is_copied_whole_or_not_at_all_while_it_is_written_to)
     std::uint64_t copies = 0;
     std::uint64_t given_up = 0;
     std::uint64_t of_a_later_commit = 0;
-    const std::uint64_t first = std::random_device{}();
-    std::cout << "seeds from " << first << '\n' << std::flush; // before a crash, too
+    const std::uint64_t first = test::random_seed();
     for (std::uint64_t seed = first; seed < first + k_seeds && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         std::mt19937_64 random(seed);

@@ -1,4 +1,5 @@
 // Containers whose file has the portable or the binary form.
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/migrate.hpp>
@@ -235,7 +236,7 @@ TEST_P(container_file, what_is_cut_off_is_refused_and_stays_as_it_is) {
 TEST_P(container_file, what_was_changed_is_read_or_refused) {
     make();
     const std::string whole = text();
-    std::mt19937 random(35); // NOLINT(cert-msc32-c,cert-msc51-cpp): the same each time
+    std::mt19937 random(rem::test::seed_or(35));
     int refused = 0;
     for (int i = 0; i != 60; ++i) {
         std::string changed = whole;
@@ -342,9 +343,7 @@ TEST_P(container_file, a_dump_of_other_roots_is_refused) {
 class killed_container : public testing::TestWithParam<rem::file_form> {};
 
 TEST_P(killed_container, has_its_last_commit_or_the_one_that_was_being_made) {
-    const auto seed = std::random_device()();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(rem::test::random_seed());
     const rem::test::temp_dir dir = rem::test::temp_dir::in_memory();
     const fs::path path = dir / "places";
     using numbers = rem::file_backed<rem::map<int, rem::string>>;

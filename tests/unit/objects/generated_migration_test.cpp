@@ -1,4 +1,5 @@
-// Each kind of change that is automatic, within each other one, with random values: migrated and compared. The seed is printed when it fails.
+// Each kind of change that is automatic, within each other one, with random values: migrated and compared.
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/migrate.hpp>
@@ -164,9 +165,7 @@ void migrate_pairs_in(heap& of, paired::generator& random, std::index_sequence<F
 
 template <std::size_t... Outer>
 void migrate_all_pairs(std::index_sequence<Outer...> /*kinds*/) {
-    const auto seed = std::random_device()();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    paired::generator random(seed);
+    paired::generator random(test::random_seed());
     const auto directory = test::temp_dir::in_memory();
     heap all = heap::create(directory / "h");
     (void)all.root<int>("first", 1);

@@ -1,4 +1,5 @@
-// Types nested in each other, each kind in each kind, with random values: dumped, loaded, compared. The seed is printed when it fails.
+// Types nested in each other, each kind in each kind, with random values: dumped, loaded, compared.
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/remanence.hpp>
@@ -182,8 +183,7 @@ std::string name_of() {
 
 template <std::size_t... Numbers>
 void carry(std::index_sequence<Numbers...> /*types*/) {
-    const auto seed = std::random_device()();
-    generator random(seed);
+    generator random(test::random_seed());
     const auto directory = test::temp_dir::in_memory();
     heap from = heap::create(directory / "from");
     heap into = heap::create(directory / "into");
@@ -191,18 +191,18 @@ void carry(std::index_sequence<Numbers...> /*types*/) {
     std::ostringstream out;
     save(from, out);
     std::istringstream in(out.str());
-    ASSERT_EQ(load<>(into, in), sizeof...(Numbers)) << "seed " << seed;
+    ASSERT_EQ(load<>(into, in), sizeof...(Numbers));
     (..., [&] {
         using type = nested<Numbers>;
         EXPECT_TRUE(from.root<type>(name_of<Numbers>()) == into.root<type>(name_of<Numbers>()))
-            << detail::fingerprint_of<type>().name << ", seed " << seed;
+            << detail::fingerprint_of<type>().name;
     }());
-    EXPECT_TRUE(into.verify().clean()) << "seed " << seed;
+    EXPECT_TRUE(into.verify().clean());
     (..., [&] {
         using type = nested<Numbers>;
         EXPECT_TRUE(into.remove_root<type>(name_of<Numbers>()));
     }());
-    EXPECT_TRUE(into.verify().clean()) << "seed " << seed;
+    EXPECT_TRUE(into.verify().clean());
 }
 
 /// `make test` compiles and carries every fourth kind in each, of which each kind meets some; NAME=all, each in each.

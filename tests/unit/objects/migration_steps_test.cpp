@@ -1,6 +1,7 @@
 // Changes that functions of the program make, chains of them, and roots that are converted when a heap is opened.
 #include "format/heap_header.hpp"
 #include "format/schema_table.hpp"
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/migrate.hpp>
@@ -429,9 +430,7 @@ TEST_F(migration_steps, are_told_of_by_the_refusal_of_a_root_with_all_that_diffe
 }
 
 TEST_F(migration_steps, of_schemas_that_are_forged_fail_or_leave_a_sound_heap) {
-    const auto seed = std::random_device()();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     heap opened = fill();
     opened.write([&] {
         for (auto& [key, book] : opened.root<first::shelf>("shelf"))

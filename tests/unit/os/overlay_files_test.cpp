@@ -1,6 +1,7 @@
 #include "os/overlay_files.hpp"
 
 #include "os/memory.hpp"
+#include "support/seed.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/testing/disk_script.hpp"
 
@@ -89,9 +90,7 @@ TEST(overlay_files, reads_beyond_the_end_are_truncated) {
 
 // Random operations, side by side with a string that shows what the file must be.
 TEST(overlay_files, behave_as_a_file_does) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(test::random_seed());
     auto below_max = [&](std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end)(random); };
     for (int round = 0; round < 50; ++round) {
         simulation::simulated_disk disk;
@@ -136,9 +135,7 @@ TEST(overlay_files, behave_as_a_file_does) {
 
 // The same, and mapped: from a file of the real file system.
 TEST(overlay_files, are_mapped_as_they_read) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(test::random_seed());
     auto below_max = [&](std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end)(random); };
     test::temp_dir dir;
     const std::string path = (dir / "file").string();

@@ -3,6 +3,7 @@
 #include "store/checksum_table.hpp"
 
 #include "base/units.hpp"
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 #include "unit/store/store_fixture.hpp"
 
@@ -25,9 +26,7 @@ protected:
 };
 
 TEST_P(checksum_table_of, round_trips_and_never_overwrites_what_the_last_root_names) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     const std::uint64_t pages = GetParam() / k_page_bytes;
     std::map<std::uint64_t, std::uint32_t> model;
     std::map<std::uint64_t, std::uint32_t> previous;

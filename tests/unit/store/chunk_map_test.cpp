@@ -2,6 +2,7 @@
 
 #include "base/checksum.hpp"
 
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
@@ -46,9 +47,7 @@ result<format::map_reference> write(chunk_map& map, os::file& file, format::map_
 TEST(chunk_map, erasing_and_appending_agree_with_a_model) {
     simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (int repeat = 0; repeat < 20; ++repeat) {
         chunk_map map;
         std::vector<bool> model; // true: zero
@@ -222,9 +221,7 @@ TEST(chunk_map, moving_agrees_with_a_model) {
     constexpr std::uint64_t k_second_home = 400 * MiB;
     simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     const auto location_of = [](std::uint64_t chunk) { return k_second_home + chunk * k_chunk_bytes; };
     for (int repeat = 0; repeat < 20; ++repeat) {
         chunk_map map;

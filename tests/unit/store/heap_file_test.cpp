@@ -1,4 +1,5 @@
 #include "base/range.hpp"
+#include "support/seed.hpp"
 #include "unit/store/store_fixture.hpp"
 
 #include <random>
@@ -9,9 +10,7 @@ namespace {
 class heap_file_contents : public store_on_disk {};
 
 TEST_F(heap_file_contents, a_model_of_commits_folds_and_checkpoints) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (int round = 0; round < 150; ++round) {
         const std::uint64_t chunk = random() % 300;
         if (!store_->image().is_stored(chunk)) {

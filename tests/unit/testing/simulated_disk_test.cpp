@@ -1,5 +1,6 @@
 #include "testing/simulated_disk.hpp"
 
+#include "support/seed.hpp"
 #include "unit/testing/disk_script.hpp"
 
 #include <gtest/gtest.h>
@@ -167,9 +168,7 @@ TEST(simulated_disk, rewind_restores_contents_sizes_names_and_holes) {
 }
 
 TEST(simulated_disk, rewinding_random_operations_restores_every_byte) {
-    const unsigned seed = 7;
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::srand(seed);
+    std::srand(static_cast<unsigned>(test::seed_or(7)));
     const auto random = [](std::uint64_t below) { return static_cast<std::uint64_t>(std::rand()) % below; };
     simulated_disk disk;
     disk.limit_space(4 * MiB); // so that the accounting is undone as well

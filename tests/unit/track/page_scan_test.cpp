@@ -1,5 +1,6 @@
 // The tiers against a model of what was written: the scan tier must report exactly that, the others at least that.
 
+#include "support/seed.hpp"
 #include "track/private_copies.hpp"
 #include "unit/track/tracked_memory.hpp"
 
@@ -41,9 +42,7 @@ protected:
 };
 
 TEST_P(page_scan, reports_random_writes_among_random_reads) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (int round = 0; round < 40; ++round) {
         std::set<std::uint64_t> written;
         for (std::uint64_t i = random() % 60; i > 0; --i) {

@@ -1,5 +1,6 @@
 // What only the trap tier does: see track/trap_tracker.cpp. What it shares with the others is in page_scan_test.cpp.
 
+#include "support/seed.hpp"
 #include "unit/track/tracked_memory.hpp"
 
 #include <sys/time.h>
@@ -53,7 +54,7 @@ protected:
         return all;
     }
 
-    std::mt19937_64 random_{std::random_device{}()};
+    std::mt19937_64 random_{test::random_seed()};
     tracked_memory memory_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "txn/engine.hpp"
 
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
@@ -625,9 +626,7 @@ TEST_F(engine_on_disk, what_inspect_refuses_is_not_written) {
 }
 
 TEST_F(engine_on_disk, sequences_of_everything_agree_with_a_model_over_chunk_sizes_and_log_limits) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (std::uint64_t log_limit : {std::uint64_t{1}, 8 * KiB, 64 * MiB}) {
         simulation::simulated_disk disk;
         std::unique_ptr<engine> heap;

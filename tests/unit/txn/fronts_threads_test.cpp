@@ -3,6 +3,7 @@
 
 #include "txn/fronts.hpp"
 
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 #include "unit/alloc/test_heap.hpp"
@@ -105,8 +106,7 @@ std::vector<filled_block> allocate_and_free(shared_allocator& shared, unsigned s
 // Each round, the blocks that are left go to threads that did not allocate them.
 TEST(fronts_threads, blocks_are_disjoint_and_the_allocator_is_exact_when_all_is_settled) {
     constexpr unsigned k_threads = 3;
-    const unsigned seed = std::random_device{}();
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const unsigned seed = test::random_seed();
     shared_allocator shared;
     std::vector<std::vector<filled_block>> have(k_threads);
     for (unsigned round = 0; round != 6; ++round) {

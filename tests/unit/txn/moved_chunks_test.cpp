@@ -1,6 +1,7 @@
 // Chunks that a commit rewrote are written whole to their other home: when, what that costs, and that nothing is lost.
 
 #include "store/superblocks.hpp"
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
@@ -533,9 +534,7 @@ TEST_P(moved_chunks, while_memory_is_still_settled_after_a_checkpoint) {
 
 TEST_P(moved_chunks, agree_with_a_model_whatever_is_done) {
     constexpr std::size_t k_blocks = 4;
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (const int variant : {0, 1, 2, 3}) {
         SCOPED_TRACE("variant " + std::to_string(variant));
         engine_.reset();

@@ -1,5 +1,6 @@
 // More is written than the budget allows: it lies in the file before it is committed, and nothing else can be told from that.
 #include "spilling.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -400,9 +401,7 @@ TEST_P(spilling, what_is_written_again_and_cannot_be_mapped_counts_as_written) {
 // Against a copy beside it: random changes, allocations, commits, rollbacks, and steps of checkpoints; now and then the process
 // has no mapping left.
 TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(test::random_seed());
     if (random() % 2 == 0) {
         begins_checkpoints_ = true;
         log_limit_bytes_ = 50 * KiB;

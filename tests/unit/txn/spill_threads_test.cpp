@@ -1,6 +1,7 @@
 // Threads write to memory while another one's allocations spill it: nothing that they write gets lost.
 
 #include "support/failing_files.hpp"
+#include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
 #include "txn/engine.hpp"
 
@@ -58,7 +59,7 @@ class written_block {
 public:
     static constexpr std::uint64_t k_words = 40 * KiB / sizeof(std::uint64_t);
 
-    written_block(std::uint64_t* at, unsigned seed) : at_(at), copy_(k_words), random_(seed) {}
+    written_block(std::uint64_t* at, unsigned seed) : at_(at), copy_(k_words), random_(test::seed_or(seed)) {}
     /// Whether all that was written is there.
     bool write_some() {
         for (int i = 0; i < 50; ++i) {
@@ -201,7 +202,7 @@ TEST_P(spilling_threads, what_they_write_to_zeros_meanwhile_stays) {
             // Writes one word of a page that is zeros otherwise, for a moment. No atomic one: of such a write the thread sanitizer
             // holds a lock, while it is paused.
             writers.emplace_back([&, thread] {
-                std::mt19937_64 random(thread);
+                std::mt19937_64 random(test::seed_or(thread));
                 while (!is_over) {
                     volatile std::uint64_t& word =
                         block[random() % (k_bytes / k_page_bytes - 1) * k_page_words + thread * k_page_words / 3];

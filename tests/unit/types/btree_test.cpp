@@ -4,6 +4,7 @@
 
 #include "moving_arena.hpp"
 #include "support/btree_inspector.hpp"
+#include "support/seed.hpp"
 #include "tagged_allocator.hpp"
 #include "types/type_description.hpp"
 
@@ -115,9 +116,7 @@ using sizes = testing::Types<size_constant<1>, size_constant<40>, size_constant<
 TYPED_TEST_SUITE(btree_of_size, sizes);
 
 TYPED_TEST(btree_of_size, holds_what_a_std_multiset_holds) {
-    const unsigned seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(rem::test::random_seed());
     int_multiset<TypeParam::value> all;
     std::multiset<int> model;
     for (int round = 0; round < 40; ++round) {
@@ -245,7 +244,7 @@ TEST(btree_hints, that_are_right_take_two_comparisons) {
 TEST(btree_hints, that_are_wrong_do_no_harm) {
     int_set<40> all;
     std::set<int> model;
-    std::mt19937 random(7);
+    std::mt19937 random(rem::test::seed_or(7));
     for (int i = 0; i < 2000; ++i) {
         const int key = static_cast<int>(random() % 1000);
         const auto at = static_cast<std::ptrdiff_t>(random() % (all.size() + 1));
@@ -259,7 +258,7 @@ TEST(btree_hints, say_where_among_equivalent_ones) {
     using pairs = rem::btree_multimap<int, int, std::less<>, std::allocator<std::pair<const int, int>>, 64>;
     pairs all;
     std::multimap<int, int> model;
-    std::mt19937 random(8);
+    std::mt19937 random(rem::test::seed_or(8));
     for (int i = 0; i < 2000; ++i) {
         const int key = static_cast<int>(random() % 8);
         const auto at = static_cast<std::ptrdiff_t>(random() % (all.size() + 1));
@@ -303,7 +302,7 @@ TEST(btree_at_another_address, works_with_all_that_it_holds) {
     moving_test::arena memory;
     ::new (memory.allocate(sizeof(both))) both;
     std::map<int, int> model;
-    std::mt19937 random(9);
+    std::mt19937 random(rem::test::seed_or(9));
     for (int round = 0; round < 5; ++round) {
         auto& all = memory.first<both>();
         for (int i = 0; i < 200; ++i) {

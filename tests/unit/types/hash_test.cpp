@@ -4,6 +4,7 @@
 
 #include "moving_arena.hpp"
 #include "support/hash_inspector.hpp"
+#include "support/seed.hpp"
 #include "tagged_allocator.hpp"
 #include "types/type_description.hpp"
 
@@ -90,9 +91,7 @@ using hashes = testing::Types<rem::seeded_hash<int>, std::hash<int>, poor>;
 TYPED_TEST_SUITE(hash_tables, hashes);
 
 TYPED_TEST(hash_tables, hold_what_a_std_set_holds) {
-    const unsigned seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(rem::test::random_seed());
     set<int, TypeParam> all;
     std::unordered_set<int> model;
     for (int round = 0; round < 40; ++round) {
@@ -246,7 +245,7 @@ TEST(hash_iterations, go_the_same_way_from_wherever_they_begin) {
 TEST(hash_iterations, over_large_tables_meet_each_element_once) {
     using large = std::array<std::uint64_t, 12>;
     map<std::uint64_t, large> all;
-    std::mt19937_64 random(1);
+    std::mt19937_64 random(rem::test::seed_or(1));
     while (all.size() != 20'000)
         all[random() % 1'000'000][0] = 1;
     for (const std::size_t left : {20'000U, 19'000U, 9'000U, 2'000U, 10U, 1U, 0U}) {
@@ -281,9 +280,7 @@ TEST(hash_iterations, that_have_not_begun_meet_what_is_inserted) {
 }
 
 TEST(hash_iterations, pass_over_what_is_erased_meanwhile) {
-    const unsigned seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
+    std::mt19937 random(rem::test::random_seed());
     for (const int size : {3, 10, 1000}) {
         set<int> all;
         for (int i = 0; i < size; ++i)
@@ -318,7 +315,7 @@ TEST(hash_overflows, are_needed_to_find_what_had_no_room) {
 }
 
 TEST(hash_groups, are_the_same_without_vector_instructions) {
-    std::mt19937 random(12);
+    std::mt19937 random(rem::test::seed_or(12));
     std::array<unsigned char, 16> bytes{};
     for (int i = 0; i < 10'000; ++i) {
         for (unsigned char& each : bytes) {
@@ -374,7 +371,7 @@ TEST(seeded_hash, spreads_numbers_that_differ_in_any_bits) {
 }
 
 TEST(seeded_hash, spreads_sequences_with_any_seed) {
-    std::mt19937_64 seeds(17);
+    std::mt19937_64 seeds(rem::test::seed_or(17));
     for (const std::uint64_t step :
          {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{1} << 12, std::uint64_t{1} << 13, std::uint64_t{1} << 21,
           std::uint64_t{1} << 25, std::uint64_t{1} << 45, std::uint64_t{1000003}, std::uint64_t{0x100000001}}) {
@@ -497,7 +494,7 @@ void expect_as_find(const Container& all, const Keys& keys) {
 }
 
 TYPED_TEST(hash_tables, find_many_keys_as_one_after_the_other) {
-    std::mt19937 random(3);
+    std::mt19937 random(rem::test::seed_or(3));
     set<int, TypeParam> all;
     for (int count = 0; count != 100; ++count) { // around the 24 that are ahead
         std::vector<int> keys(static_cast<std::size_t>(count));
@@ -539,7 +536,7 @@ TEST(hash_find_each, takes_keys_that_are_made_as_they_are_read) {
 }
 
 TEST(hash_find_each, finds_what_is_left_when_elements_go_and_come_meanwhile) {
-    std::mt19937 random(4);
+    std::mt19937 random(rem::test::seed_or(4));
     for (int round = 0; round != 20; ++round) {
         map<std::string, std::string> all;
         std::unordered_map<std::string, std::string> model;
@@ -639,7 +636,7 @@ TEST(hash_at_another_address, works_with_all_that_it_holds) {
     moving_test::arena memory;
     ::new (memory.allocate(sizeof(both))) both;
     std::map<int, int> model;
-    std::mt19937 random(9);
+    std::mt19937 random(rem::test::seed_or(9));
     const auto name = [](int key) {
         return std::to_string(key) + std::string(static_cast<std::size_t>(key % 40), 'n');
     };

@@ -1,5 +1,6 @@
 // Commits of what was announced, and of nothing else.
 
+#include "support/seed.hpp"
 #include "unit/view/view_fixture.hpp"
 
 #include <fstream>
@@ -49,9 +50,7 @@ protected:
 };
 
 TEST_P(announced_changes, alone_are_committed_and_others_are_found_later) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     auto committed = memory();
     int announced_commits = 0;
     for (int round = 0; round < 300; ++round) {

@@ -2,6 +2,7 @@
 #include "view/diff_kernels.hpp"
 
 #include "base/units.hpp"
+#include "support/seed.hpp"
 #include "view/diff.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +67,7 @@ protected:
         ASSERT_EQ(got, wanted) << "seed " << seed_;
     }
 
-    const std::uint64_t seed_ = std::random_device{}();
+    const std::uint64_t seed_ = test::random_seed();
     std::mt19937_64 random_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/units.hpp"
 #include "log/record.hpp"
+#include "support/seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -43,9 +44,7 @@ void expect_naive(const std::vector<std::byte>& before, const std::vector<std::b
 }
 
 TEST(diff, agrees_with_a_naive_model_on_random_pages) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     for (int round = 0; round < 3000; ++round) {
         std::vector<std::byte> before(k_page_bytes);
         for (auto& b : before)

@@ -1,5 +1,6 @@
 // Gaps between stored chunks that are mapped from the holes of the file.
 #include "base/range.hpp"
+#include "support/seed.hpp"
 #include "unit/view/view_fixture.hpp"
 
 #include <random>
@@ -129,9 +130,7 @@ TEST_P(view_of_stretches, the_file_may_end_before_a_gap) {
 }
 
 TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     auto committed = memory();
     std::uint64_t spills = 0;
     for (int round = 0; round < 150; ++round) {

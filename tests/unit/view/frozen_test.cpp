@@ -3,6 +3,7 @@
 
 #include "unit/view/view_fixture.hpp"
 
+#include "support/seed.hpp"
 #include "track/private_copies.hpp"
 
 #include <random>
@@ -38,9 +39,7 @@ protected:
 };
 
 TEST_P(frozen_twins, are_committed_content_beside_newer_twins_and_after_rollbacks_and_settling) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     put(0, 0, 1);
     commit(); // adds the one region, which must not be while one is under way
     auto committed = memory();

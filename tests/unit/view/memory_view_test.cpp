@@ -1,3 +1,4 @@
+#include "support/seed.hpp"
 #include "unit/view/view_fixture.hpp"
 
 #include <fstream>
@@ -10,9 +11,7 @@ namespace {
 using memory_view = view_with_tracker;
 
 TEST_P(memory_view, random_changes_commits_rollbacks_and_checkpoints_agree_with_a_model) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     auto committed = memory();
     for (int round = 0; round < 200; ++round) {
         for (std::uint64_t i = random() % 30; i > 0; --i) {

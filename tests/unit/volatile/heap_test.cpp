@@ -1,4 +1,5 @@
 #include "os/anonymous_memory.hpp"
+#include "support/seed.hpp"
 #include "volatile/heap.hpp"
 
 #include <gtest/gtest.h>
@@ -127,9 +128,7 @@ RC_GTEST_PROP(volatile_heap_model, blocks_are_disjoint_aligned_and_intact, (cons
 }
 
 TEST(volatile_heap_core, thousands_of_random_operations_leave_blocks_intact) {
-    const std::uint64_t seed = std::random_device{}();
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(test::random_seed());
     std::vector<std::uint32_t> seeds(10'000);
     for (std::uint32_t& each : seeds)
         each = static_cast<std::uint32_t>(random());

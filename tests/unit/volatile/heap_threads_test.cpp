@@ -1,3 +1,4 @@
+#include "support/seed.hpp"
 #include "volatile/heap.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ TEST(volatile_heap_threads, blocks_that_others_free_stay_intact_until_then) {
     std::array<std::deque<filled_block>, 8> shelves;
     std::atomic<int> damaged = 0;
     run_in_threads(k_workers, [&](int number) {
-        std::mt19937 random(static_cast<unsigned>(number) + 1);
+        std::mt19937 random(test::seed_or(static_cast<unsigned>(number) + 1));
         for (int i = 0; i != 20'000; ++i) {
             const std::size_t at = random() % shelves.size();
             if (random() % 2 == 0) {
@@ -195,7 +196,7 @@ TEST(volatile_heap_threads, blocks_are_looked_at_while_threads_allocate) {
     ASSERT_EQ(tested.open(k_threads_reserve), 0);
     std::atomic<bool> is_done = false;
     std::thread worker([&] {
-        std::mt19937 random(7);
+        std::mt19937 random(test::seed_or(7));
         for (int i = 0; i != 5000; ++i)
             tested.free(allocate_filled(tested, random).start);
         is_done = true;
@@ -212,7 +213,7 @@ TEST(volatile_heap_threads_no_sanitizer, a_forked_child_goes_on_while_the_parent
     std::vector<std::thread> workers;
     for (int i = 0; i != 2; ++i) {
         workers.emplace_back([&, i] {
-            std::mt19937 random(static_cast<unsigned>(i));
+            std::mt19937 random(test::seed_or(static_cast<unsigned>(i)));
             while (!is_done)
                 tested.free(allocate_filled(tested, random).start);
         });
