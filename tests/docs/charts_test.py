@@ -2,8 +2,12 @@
 
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -18,4 +22,4 @@ class Charts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    repeating.main()

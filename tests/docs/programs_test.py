@@ -20,6 +20,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "from-a-heap-manager.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^<!-- (program|file|session)(?: (\S+))? -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -103,4 +106,4 @@ for each in (page for page in PAGES if MARK.search(page.read_text())):
 
 if __name__ == "__main__":
     COMPILER, C_COMPILER, LIBRARY, CHECKED, REM = (os.path.abspath(sys.argv.pop(1)) for _ in range(5))
-    unittest.main()
+    repeating.main(words=5)

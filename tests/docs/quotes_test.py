@@ -2,7 +2,11 @@
 
 import pathlib
 import re
+import sys
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUOTE = re.compile(r"^<!-- from (\S+) -->\n```(?:cpp|c)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -28,4 +32,4 @@ class Quotes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    repeating.main()

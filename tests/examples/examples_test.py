@@ -2,12 +2,16 @@
 
 import fcntl
 import os
+import pathlib
 import re
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
 
 PROGRAM = ""
 
@@ -197,4 +201,4 @@ class intrusive(Example):
 
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    repeating.main(words=1)

@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
+
 SKIPPED = 77
 PROGRAM = SCRIPT = ""
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "DEBUGINFOD_URLS": ""}
@@ -107,4 +110,4 @@ if __name__ == "__main__":
     if shutil.which("gdb") is None:
         print("skipped: gdb is not installed")
         sys.exit(SKIPPED)
-    unittest.main()
+    repeating.main(words=2)

@@ -12,6 +12,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
+
 LIBRARY = PROGRAM = COMPILER = ""
 
 
@@ -110,4 +113,4 @@ print(again == made)
 
 if __name__ == "__main__":
     LIBRARY, PROGRAM, COMPILER = sys.argv[1:4]
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    repeating.main(words=3)

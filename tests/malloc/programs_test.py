@@ -13,6 +13,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
+
 LIBRARY = SOURCE = COMPILER = ""
 ROUNDS = 3
 
@@ -141,4 +144,4 @@ class Programs(unittest.TestCase):
 
 if __name__ == "__main__":
     LIBRARY, SOURCE, COMPILER = sys.argv[1:4]
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    repeating.main(words=3)

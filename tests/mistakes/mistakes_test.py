@@ -14,6 +14,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
+
 PROGRAM = NEXT_RELEASE = GOLDEN = None
 COMPILER = []
 
@@ -214,4 +217,4 @@ class RunTime(unittest.TestCase):
 if __name__ == "__main__":
     PROGRAM, NEXT_RELEASE = (os.path.abspath(program) for program in sys.argv[1:3])
     GOLDEN, COMPILER = pathlib.Path(sys.argv[3]), sys.argv[4:]
-    unittest.main(argv=sys.argv[:1])
+    repeating.main(takes_names=False)

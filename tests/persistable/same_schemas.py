@@ -5,6 +5,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
+
 SOURCE, LIBRARY, INCLUDE, *COMPILERS = sys.argv[1:]
 
 
@@ -27,4 +30,4 @@ class SameSchemas(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    repeating.main(takes_names=False, verbosity=2)

@@ -109,11 +109,8 @@ class OnDisk:
     CUTS = 3
     GROWING = ("bulk_commits", "growth", "log_growth")
 
-    @classmethod
-    def setUpClass(cls):
-        cls.random = seeded(cls.__name__)
-
     def setUp(self):
+        self.random = repeating.randoms(self)
         self.disk = Disk(*self.KIND)
         self.addCleanup(self.disk.close)
         self.works = 0

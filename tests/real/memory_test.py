@@ -4,10 +4,14 @@
 usage: memory_test.py PROGRAM [unittest's arguments]
 """
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 MEBIBYTES, LIMIT_BYTES = 512, 128 << 20
@@ -76,5 +80,5 @@ class BeyondMemory(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ran = unittest.main(argv=sys.argv[:1] + sys.argv[2:], exit=False).result
+    ran = repeating.main(words=1, exit=False).result
     sys.exit(1 if not ran.wasSuccessful() else SKIPPED if ran.skipped else 0)

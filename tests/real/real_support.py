@@ -2,13 +2,16 @@
 
 import collections
 import os
-import random
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 WORKLOAD_SEED = "1"
@@ -33,13 +36,6 @@ def require_strace():
     tried = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, text=True)
     if tried.returncode != 0:
         raise unittest.SkipTest("strace may not trace here: " + tried.stderr.strip())
-
-
-def seeded(name):
-    """Random numbers for tests of that name."""
-    seed = int(os.environ.get("REMANENCE_SEED", random.SystemRandom().randrange(2**32)))
-    print(f"{name}: seed {seed} (REMANENCE_SEED)", flush=True)
-    return random.Random(seed)
 
 
 def make_work_directory(parent, name):
@@ -222,5 +218,5 @@ def traced(directory, workload, *wrapped_in, calls="%file,%desc", inject=None):
 
 def main():
     """As ctest shall see it: 77 when anything was skipped."""
-    done = unittest.main(argv=sys.argv[:1] + sys.argv[2:], exit=False, verbosity=2).result
+    done = repeating.main(words=1, exit=False, verbosity=2).result
     sys.exit(1 if not done.wasSuccessful() else 77 if done.skipped else 0)

@@ -99,8 +99,11 @@ class FailingCalls(TracedTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.random = seeded(cls.__name__)
         cls.counts = {}
+
+    def setUp(self):
+        super().setUp()
+        self.random = repeating.randoms(self)
 
     def count(self, call, workload):
         """How often the thread of a run that makes that call most often does, since strace counts those of each by themselves."""

@@ -103,7 +103,6 @@ int main(int count, char** arguments) {
         return 2;
     const struct cattr how = {.directory = arguments[1]};
     rows = atol(arguments[2]);
-    srand((unsigned)getpid());
     sqlite3_initialize(); /* the library's own variables */
     pCSetAttr(0, &how);
     int id = pCRestoreAs(k_magic, &bank);
@@ -118,6 +117,8 @@ int main(int count, char** arguments) {
     if (id < 0)
         fail("open");
     check();
+    const char* const seed = getenv("REMANENCE_SEED");
+    srand((seed != NULL ? (unsigned)atol(seed) : (unsigned)getpid()) + (unsigned)bank->transfers);
     printf("root %p, %ld transfers: consistent\n", (void*)bank, bank->transfers);
     const long wanted = count > 4 ? atol(arguments[4]) : 0;
     const double begin = seconds();

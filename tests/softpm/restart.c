@@ -203,13 +203,14 @@ int main(int count, char** arguments) {
     CHECK(count >= 3);
     struct cattr how = {.directory = arguments[1], .symbol_names = getenv("SYMBOL_NAMES") != NULL};
     CHECK(pCSetAttr(0, &how) == 0);
-    srand((unsigned)getpid());
     const char* const command = arguments[2];
     if (strcmp(command, "taken") == 0) {
         void* const wanted = (void*)strtoul(arguments[3], NULL, 16);
         CHECK(mmap(wanted, 1 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == wanted);
     }
     const int id = open_state();
+    const char* const seed = getenv("REMANENCE_SEED");
+    srand((seed != NULL ? (unsigned)atol(seed) : (unsigned)getpid()) + (unsigned)state->points);
     printf("root %p, %ld items, %ld points\n", (void*)state, state->count, state->points);
     if (strcmp(command, "rounds") == 0 || strcmp(command, "taken") == 0)
         take_points(id, atol(arguments[count - 1]));

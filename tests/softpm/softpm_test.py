@@ -7,7 +7,6 @@ Takes minutes, since it compiles SQLite; `make test NAME=softpm` installs what i
 import concurrent.futures
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
@@ -19,13 +18,15 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEMO = HERE.parents[1] / "examples/sqlite"
-sys.path.insert(0, str(DEMO))
+sys.path[:0] = [str(DEMO), str(HERE.parent / "support")]
 import demo  # noqa: E402
 import generate  # noqa: E402
 import lines  # noqa: E402
+import repeating  # noqa: E402
 
 REMCC = REM = SOURCES = FOLDER = ""
-SEED = int(os.environ.get("SOFTPM_SEED", time.time_ns() % 1_000_000))
+SEED = repeating.SEED % 1_000_000
+os.environ["REMANENCE_SEED"] = str(SEED)  # for the programs
 
 
 def run(*command, **options):
@@ -71,7 +72,7 @@ class Programs(unittest.TestCase):
 
     def killed(self, kills, *command):
         """Starts the program again and again, kills it at any moment, and checks that nothing acknowledged is lost."""
-        choose = random.Random(SEED)
+        choose = repeating.randoms(self)
         acknowledged = 0
         for _ in range(kills):
             with subprocess.Popen([str(each) for each in command], stdout=subprocess.PIPE, text=True) as program:
@@ -425,7 +426,7 @@ class Moved(Programs):
                     file.unlink()
 
     def test_structures_of_bsd_go_on_after_kills_and_moves(self):
-        choose = random.Random(SEED)
+        choose = repeating.randoms(self)
         for source in sorted((HERE / "structures").glob("*.c")):
             with self.subTest(source.stem):
                 steps = 400_000
@@ -603,7 +604,7 @@ class Versions(Programs):
         self.assertEqual(list(self.files.iterdir()), [])
 
     def test_kills_while_versions_are_made_leave_the_container_and_whole_versions(self):
-        choose = random.Random(SEED)
+        choose = repeating.randoms(self)
         self.leaves("grow", 2000)
         for _ in range(15):
             with subprocess.Popen([self.program, self.files, "keep"], stdout=subprocess.DEVNULL) as running:
@@ -690,7 +691,7 @@ class Sanitized(Programs):
 class Threads(Programs):
     def test_threads_that_allocate_come_and_go_stand_for_points(self):
         program = compiled(self.folder / "threads", "-O2", HERE / "threads.c")
-        choose = random.Random(SEED)
+        choose = repeating.randoms(self)
         points = 0
         for _ in range(8):
             with subprocess.Popen([program, self.files, "100"], stdout=subprocess.PIPE, text=True) as running:
@@ -808,5 +809,4 @@ class Memcached(Programs):
 
 if __name__ == "__main__":
     REMCC, REM, SOURCES, FOLDER = sys.argv[1:5]
-    print(f"SOFTPM_SEED={SEED}")
-    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
+    repeating.main(words=4)

@@ -27,6 +27,7 @@ static struct state {
 }* state;
 
 static atomic_bool is_over;
+static long first_point; /* each start draws other numbers */
 static void* volatile scratch;
 
 static void change(long which, unsigned* random) {
@@ -60,7 +61,8 @@ static void change(long which, unsigned* random) {
 
 static void* work(void* argument) {
     const long which = (long)argument;
-    unsigned random = (unsigned)(which + getpid());
+    const char* const seed = getenv("REMANENCE_SEED");
+    unsigned random = (seed != NULL ? (unsigned)atol(seed) : (unsigned)getpid()) + (unsigned)(which + first_point);
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL); /* as threads of servers do */
@@ -119,6 +121,7 @@ int main(int count, char** arguments) {
     if (id < 0 || count < 3)
         return puts(pStatus()), 1;
     check();
+    first_point = state->points;
     printf("consistent after %ld points\n", state->points);
     fflush(stdout);
     pthread_t threads[k_threads + 1];

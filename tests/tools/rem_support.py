@@ -2,11 +2,15 @@
 
 import json
 import os
+import pathlib
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import repeating  # noqa: E402
 
 REM, MAKE_HEAP, SOURCE = (os.path.abspath(word) for word in sys.argv[1:4])
 OK, ERROR, USAGE, POINTERS, DAMAGE, HISTORY = 0, 1, 2, 3, 4, 5
@@ -109,4 +113,4 @@ class RemTest(unittest.TestCase):
 
 
 def main():
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    repeating.main(words=3)

@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 
-from rem_support import DAMAGE, OK, POINTERS, RECORDS_BEGIN, REM, ROOTS, SUPERBLOCK_BYTES, RemTest, main
+from rem_support import DAMAGE, OK, POINTERS, RECORDS_BEGIN, REM, ROOTS, SUPERBLOCK_BYTES, RemTest, main, repeating
 
 
 class verify(RemTest):
@@ -179,7 +179,7 @@ class damage(RemTest):
     def test_of_superblocks_that_are_noise_is_told_by_what_is_left_of_the_heap(self):
         self.make()
         with open(self.heap, "r+b") as file:
-            file.write(os.urandom(2 * SUPERBLOCK_BYTES))
+            file.write(repeating.randoms(self).randbytes(2 * SUPERBLOCK_BYTES))
         got = self.check(0)
         self.assertIn("a heap's memory begins at byte", got["problems"][0]["what"])
 
