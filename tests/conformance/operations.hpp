@@ -86,7 +86,7 @@ public:
     ~time_limit();
 };
 
-/// Runs sequences, 100 or as RC_PARAMS=max_success=… says. One for which `run` throws is shrunk, and printed.
+/// Runs sequences, 100 or as RC_PARAMS=max_success=… says. One for which `run` throws is shrunk, and printed with the seed.
 /// True: none did.
 bool check_sequences(event often, const std::function<void(const std::vector<operation>&)>& run);
 
