@@ -1,6 +1,7 @@
 // Other processes of a test, and what they and the test tell each other.
 #pragma once
 
+#include "support/waiting.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <sys/mman.h>
@@ -40,16 +41,28 @@ public:
     void set(int which) { words_[which] = 1; }
     [[nodiscard]] bool is_set(int which) const { return words_[which] != 0; }
     void wait(int which) const {
-        for (int looks = 0; !is_set(which); ++looks) {
-            if (looks == 60'000)
-                throw std::runtime_error("the other process does not come to " + std::to_string(which));
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
+        if (!comes_true([&] { return is_set(which); }))
+            throw std::runtime_error("the other process does not come to " + std::to_string(which));
     }
 
 private:
     std::atomic<int>* words_;
 };
+
+/// Calls `f` again as long as it fails because others are slow. The library waits for them for some seconds; on a busy machine that may
+/// be too short.
+template <class F>
+auto when_others_let(const F& f) -> decltype(f()) {
+    for (;;) {
+        try {
+            return f();
+        } catch (const error& e) {
+            if (e.reason() != errc::in_use && e.reason() != errc::readers_behind)
+                throw;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
 
 /// Another process, which ends with the test.
 class other_process {
