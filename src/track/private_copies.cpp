@@ -27,11 +27,12 @@ constexpr std::size_t k_regions_reported = 512; // reported by one system call
 std::mutex opening; // a process_descriptor
 const os::held_across_fork<opening> k_opening_held;
 
-bool is_private_copy(std::uint64_t entry) {
-    return (entry & k_swapped_bit) != 0 || ((entry & k_present_bit) != 0 && (entry & k_file_bit) == 0);
-}
-
 } // namespace
+
+// While the kernel moves a page, to bring free memory together, its entry says that it is swapped, be it a copy or the file's.
+bool is_private_copy(std::uint64_t entry) {
+    return (entry & k_file_bit) == 0 && (entry & (k_present_bit | k_swapped_bit)) != 0;
+}
 
 [[gnu::cold]] unexpected tracker_failure(const char* operation) {
     int code = errno;

@@ -32,6 +32,8 @@ unexpected tracker_failure(const char* operation);
 /// /proc/self/pagemap, to be read.
 result<shared_descriptor> open_pagemap();
 std::uint64_t kernel_page_bytes();
+/// Whether this entry of the page map is of a page that a private mapping has for itself.
+bool is_private_copy(std::uint64_t entry);
 /// Behind the last run, or as its continuation.
 void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes);
 

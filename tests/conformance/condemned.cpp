@@ -100,7 +100,7 @@ private:
 
 [[noreturn]] void live(shared_memory& memory, const condemned_work& work) {
     try {
-        const time_limit its_life(60); // alarms of the parent are not the child's
+        const time_limit its_life; // alarms of the parent are not the child's
         observed_child child(memory);
         observed_file_system files(os::posix_file_system(), child);
         work(child, files);

@@ -1,10 +1,10 @@
 #include "operations.hpp"
 
 #include "os/write_traps.hpp"
+#include "support/waiting.hpp"
 
 #include <rapidcheck.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -53,34 +53,33 @@ const char* name_of(event often) {
     return "kill";
 }
 
-time_limit::time_limit(unsigned seconds) {
+time_limit::time_limit() {
     struct sigaction action{};
     action.sa_handler = [](int) {
-        os::say("the time is over; here it was:\n");
+        os::say("it has hung; here it was:\n");
         os::say_backtrace();
         std::abort();
     };
     ::sigaction(SIGALRM, &action, nullptr);
-    ::alarm(seconds);
+    ::alarm(k_hang_seconds);
 }
 
 time_limit::~time_limit() { ::alarm(0); }
 
 bool check_sequences(event often, const std::function<void(const std::vector<operation>&)>& run) {
-    using clock = std::chrono::steady_clock;
-    constexpr std::chrono::seconds k_shrinking_max{100};
-    std::optional<clock::time_point> failed;
+    constexpr int k_shrinking_max = 1000; // sequences that are tried to shorten the one that failed
+    std::optional<int> shrinking;
     return rc::check(std::string("conforms to the standard container: ") + name_of(often), [&] {
         const auto all = *rc::gen::container<std::vector<operation>>(k_steps, any_operation(often));
-        if (failed && clock::now() - *failed > k_shrinking_max)
+        if (shrinking && ++*shrinking > k_shrinking_max)
             return; // what is found by now is the shortest
-        const time_limit of_all_steps(120);
+        const time_limit of_all_steps;
         try {
             run(all);
         } catch (const std::exception& why) {
-            if (!failed) {
+            if (!shrinking) {
                 std::cerr << "fails, and is shrunk now: " << why.what() << std::endl;
-                failed = clock::now();
+                shrinking = 0;
             }
             throw;
         }

@@ -77,10 +77,10 @@ inline constexpr std::size_t k_sequences_least =
 inline constexpr std::size_t k_sequences_least = 100;
 #endif
 
-/// The process aborts, and says where it was, when this lives for so long.
+/// The process aborts, and says where it was, when it has hung while this lives.
 class time_limit {
 public:
-    explicit time_limit(unsigned seconds);
+    time_limit();
     time_limit(const time_limit&) = delete;
     time_limit& operator=(const time_limit&) = delete;
     ~time_limit();

@@ -4,6 +4,7 @@
 #include "engine_store.hpp"
 #include "explorer.hpp"
 #include "options.hpp"
+#include "support/huge_pages.hpp"
 #include "support/seed.hpp"
 #include "support/test_program.hpp"
 
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
     // Each state opens heaps anew, whose large blocks would otherwise be mapped and zeroed each time.
     ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
     ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    remanence::test::refuse_huge_pages();
     testing::InitGoogleTest(&argc, argv);
     remanence::crash::parse(argc, argv);
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM})

@@ -14,13 +14,14 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
+from limits import SECONDS_MAX  # noqa: E402
 
 LIBRARY = PROGRAM = COMPILER = ""
 
 
 def run(*command, **options):
     environment = {**os.environ, "LD_PRELOAD": LIBRARY, "PYTHONMALLOC": "malloc", "LC_ALL": "C"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX, **options)
 
 
 def installed(name):
@@ -103,12 +104,12 @@ print(again == made)
                 while server.poll() is None and not os.path.exists(socket):
                     pass
                 load = ["redis-benchmark", "-s", socket, "-q", "-n", "20000", "-P", "16", "-t", "set,get,lpush,hset"]
-                subprocess.run(load, check=True, stdout=subprocess.DEVNULL, timeout=60)
-                size = subprocess.run(["redis-cli", "-s", socket, "dbsize"], capture_output=True, text=True, timeout=60)
+                subprocess.run(load, check=True, stdout=subprocess.DEVNULL, timeout=SECONDS_MAX)
+                size = subprocess.run(["redis-cli", "-s", socket, "dbsize"], capture_output=True, text=True, timeout=SECONDS_MAX)
                 self.assertGreater(int(size.stdout), 0)
             finally:
                 server.terminate()
-                self.assertEqual(server.wait(timeout=60), 0)
+                self.assertEqual(server.wait(timeout=SECONDS_MAX), 0)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
+from limits import SECONDS_MAX  # noqa: E402
 
 LIBRARY = SOURCE = COMPILER = ""
 ROUNDS = 3
@@ -62,7 +63,7 @@ class Programs(unittest.TestCase):
         print(f"{name}: {usual:.2f} s with the malloc that it usually has, {ours:.2f} s with ours", flush=True)
 
     def check(self, command, env, **options):
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, **options)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=SECONDS_MAX, **options)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
         return done.stdout
 
@@ -137,7 +138,7 @@ class Programs(unittest.TestCase):
                     self.assertIn("mem_allocator:", memory)
                 finally:
                     server.terminate()
-                    self.assertEqual(server.wait(timeout=60), 0)
+                    self.assertEqual(server.wait(timeout=SECONDS_MAX), 0)
 
         self.compare("redis-server and redis-benchmark", run)
 

@@ -657,11 +657,9 @@ private:
     }
     const answer& ask(std::size_t i, const request& what) {
         send(i, what);
-        for (int looks = 0; channels_[i].answered != channels_[i].asked; ++looks) {
-            if (looks == 1'000'000)
-                throw std::runtime_error("a process does not answer");
-            std::this_thread::sleep_for(std::chrono::microseconds(20));
-        }
+        const auto has_answered = [&] { return channels_[i].answered == channels_[i].asked; };
+        if (!comes_true(has_answered, std::chrono::microseconds(20)))
+            throw std::runtime_error("a process does not answer");
         return channels_[i].done;
     }
     // Whether it was done says who has the turn next: what is in the log, and was not announced, he finds.

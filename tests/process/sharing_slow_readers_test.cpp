@@ -68,7 +68,7 @@ void slow_readers::see_their_version_while_checkpoints_pass(const heap_options& 
         for (std::uint64_t n = 1, round = 0; round < 3; ++round) {
             told_.wait(static_cast<int>(2 * round));
             for (const std::uint64_t until = mine.stats().checkpoints + 15; mine.stats().checkpoints < until; ++n) {
-                mine.write(durability::lazy, [&] { change_in_many_ways(same, n); });
+                when_others_let([&] { mine.write(durability::lazy, [&] { change_in_many_ways(same, n); }); });
                 used = std::max(used, mine.stats().log_used_bytes);
             }
             told_.set(static_cast<int>(2 * round + 1));
@@ -129,7 +129,7 @@ TEST_F(slow_readers, of_one_process_share_its_one_view) {
         auto& same = mine.root<numbers>("numbers");
         told_.wait(0);
         for (std::uint64_t n = 1; mine.stats().checkpoints < 5; ++n)
-            mine.write(durability::lazy, [&] { change_in_many_ways(same, n); });
+            when_others_let([&] { mine.write(durability::lazy, [&] { change_in_many_ways(same, n); }); });
         told_.set(1);
         mine.close();
     });
@@ -162,9 +162,11 @@ TEST_F(slow_readers, hear_of_changes_outside_of_sections_in_what_was_made_privat
         for (int round = 0; round < 2; ++round) {
             told_.wait(2 * round);
             for (const std::uint64_t until = mine.stats().checkpoints + 3; mine.stats().checkpoints < until;)
-                mine.write(durability::lazy, [&] {
-                    for (std::size_t i = 0; i < same.size(); i += 512)
-                        ++same[i];
+                when_others_let([&] {
+                    mine.write(durability::lazy, [&] {
+                        for (std::size_t i = 0; i < same.size(); i += 512)
+                            ++same[i];
+                    });
                 });
             told_.set(2 * round + 1);
         }
@@ -328,11 +330,19 @@ TEST_F(at_a_checkpoint, who_goes_on_lets_those_go_on_who_wait) {
                 list[i] = n;
     });
     ASSERT_GE(h.stats().log_used_bytes, default_log_bytes_max_ + 96 * KiB);
+    const pid_t committer = ::gettid();
+    std::atomic<bool> goes_on = false;
+    std::atomic<bool> commits = false;
     std::thread later([&] {
-        std::this_thread::sleep_for(100ms); // the commit waits by then
+        commits.wait(false);
+        EXPECT_TRUE(comes_true([&] { return is_asleep(::getpid(), committer); })); // as it waits for the checkpoint
+        goes_on = true;
         checkpointer->go_on();
     });
+    commits = true;
+    commits.notify_all();
     EXPECT_NO_THROW(commit(h, ++n));
+    EXPECT_TRUE(goes_on) << "the commit did not wait";
     later.join();
     EXPECT_LT(h.stats().log_used_bytes, default_log_bytes_max_);
     told_.set(3);

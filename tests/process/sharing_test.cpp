@@ -498,10 +498,12 @@ TEST_F(sharing_heaps, a_commit_of_another_process_can_be_waited_for) {
     const std::uint64_t before = h.version();
     EXPECT_FALSE(h.wait_for_version(before + 1, 10ms));
     EXPECT_TRUE(h.wait_for_version(before, std::chrono::milliseconds::max()));
+    const pid_t waits = ::getpid();
     other_process other(h, [&] {
         heap mine = heap::open(path_, shared_heap());
         auto& same = mine.root<std::uint64_t>("count");
-        std::this_thread::sleep_for(20ms);
+        if (!comes_true([&] { return is_asleep(waits, waits); }))
+            throw std::runtime_error("nobody waits");
         mine.write([&] { same = 9; });
         mine.close();
     });

@@ -12,10 +12,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
+from limits import SECONDS_MAX  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1])
 WORKLOAD_SEED = "1"
-SECONDS_MAX = 60  # for one run of the program, which takes some milliseconds
 OK, BROKEN_PROMISE, REPORTED = 0, 1, 3  # how the program ends
 WORKLOADS = subprocess.run([PROGRAM, "list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 SHARE = os.environ.get("REMANENCE_SHARE")  # a number from 0 to 3: every fourth workload, from that one on
@@ -72,13 +72,13 @@ def operations_simulated(workload):
 class Run:
     """The program at work; a line of it is a promise, or "full". In steps, it waits for go_on() after each."""
 
-    def __init__(self, directory, workload, *wrapped_in, steps=False):
+    def __init__(self, directory, workload, *wrapped_in, steps=False, **options):
         self.promise = Promise(0, 0, 0)
         self.status = None
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [*wrapped_in, PROGRAM, "run", workload, WORKLOAD_SEED], cwd=directory, text=True, stderr=self.errors,
-            stdin=subprocess.PIPE if steps else subprocess.DEVNULL, stdout=subprocess.PIPE)
+            stdin=subprocess.PIPE if steps else subprocess.DEVNULL, stdout=subprocess.PIPE, **options)
 
     def next_line(self):
         """What the promise is about, or "full"; nothing when the program has ended."""
@@ -206,7 +206,7 @@ def operations_of(trace, directory):
     return operations
 
 
-def traced(directory, workload, *wrapped_in, calls="%file,%desc", inject=None):
+def traced(directory, workload, *wrapped_in, calls="%file,%desc", inject=None, **of_process):
     """Runs a workload under strace. The run, and what strace wrote: pairs of a thread and a line."""
     output = os.path.join(directory, "strace")
     options = ["-f", "-y", "-qq", "-s", "64", "-o", output, "-e", "trace=" + calls]
@@ -214,7 +214,7 @@ def traced(directory, workload, *wrapped_in, calls="%file,%desc", inject=None):
         options += ["-e", "inject=" + inject]
     if "signal" not in (inject or ""):
         options += ["--seccomp-bpf"]  # several times faster; but strace 6.1 sends no signals with it
-    run = Run(directory, workload, "strace", *options, *wrapped_in).end()
+    run = Run(directory, workload, "strace", *options, *wrapped_in, **of_process).end()
     with open(output, errors="replace") as file:
         return run, [line.split(maxsplit=1) for line in file]
 

@@ -13,6 +13,7 @@
 //                           which a power loss may leave the simulated disk, had it been asked for just these
 // Ends with 0; 1: a promise was broken; 2: wrong use; 3: an error was reported.
 #include "crash/workloads.hpp"
+#include "support/huge_pages.hpp"
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -256,6 +257,7 @@ int run_command(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL); // never outlives the test
+    remanence::test::refuse_huge_pages();
     try {
         return run_command({argv + 1, argv + argc});
     } catch (const operation_failed& reported) {

@@ -94,9 +94,8 @@ static void with_a_deaf_thread(void) {
     add();
     CHECK(pPoint(id) == -1 && strstr(pStatus(), "(hard of hearing)") != NULL);
     may_hear = 1; /* the signal of the point that failed must not hold it */
-    for (int i = 0; i < 5000 && !has_heard; ++i)
+    while (!has_heard)
         usleep(1000);
-    CHECK(has_heard);
     point();
     has_heard = 2;
     pthread_join(thread, NULL);

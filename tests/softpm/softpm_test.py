@@ -23,6 +23,7 @@ import demo  # noqa: E402
 import generate  # noqa: E402
 import lines  # noqa: E402
 import repeating  # noqa: E402
+from limits import SECONDS_MAX  # noqa: E402
 
 REMCC = REM = SOURCES = FOLDER = ""
 SEED = repeating.SEED % 1_000_000
@@ -30,7 +31,7 @@ os.environ["REMANENCE_SEED"] = str(SEED)  # for the programs
 
 
 def run(*command, **options):
-    return subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=300, **options)
+    return subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=SECONDS_MAX, **options)
 
 
 def compiled(into, *arguments):
@@ -74,15 +75,16 @@ class Programs(unittest.TestCase):
         """Starts the program again and again, kills it at any moment, and checks that nothing acknowledged is lost."""
         choose = repeating.randoms(self)
         acknowledged = 0
-        for _ in range(kills):
+        for kill in range(kills):
             with subprocess.Popen([str(each) for each in command], stdout=subprocess.PIPE, text=True) as program:
                 first = program.stdout.readline()
                 found = re.search(r", (\d+) (points|transfers)", first)
                 self.assertTrue(found, first + program.stdout.read(1000))
                 self.assertGreaterEqual(int(found[1]), acknowledged, f"seed {SEED}")
-                time.sleep(choose.uniform(0.01, 0.4))
+                told = program.stdout.readline() if kill % 2 else ""  # that it has begun, else at any moment
+                time.sleep(choose.uniform(0, 0.4))
                 program.send_signal(signal.SIGKILL)
-                numbers = [line for line in program.stdout.read().split("\n")[:-1] if line]
+                numbers = [line for line in (told + program.stdout.read()).split("\n")[:-1] if line]
             for line in numbers:
                 self.assertRegex(line, r"^\d+$")
             acknowledged = max([acknowledged, *map(int, numbers)])
@@ -664,7 +666,7 @@ class Sanitized(Programs):
 
     def test_guests_versions_places_and_threads_are_sound_under_sanitizers(self):
         self.sound(self.marked("guests"), self.files, 6)
-        for program, commands in (("versions", (["grow", 500], ["keep"], ["grow", 100], ["back", 1], ["report", self.folder / "report"])), ("sites", ([],)), ("threads", (["1"],))):
+        for program, commands in (("versions", (["grow", 500], ["keep"], ["grow", 100], ["back", 1], ["report", self.folder / "report"])), ("sites", ([],)), ("threads", (["400"],))):
             files = self.folder / program
             made = self.marked(program).rename(self.folder / f"{program}.program")
             files.mkdir()
@@ -694,16 +696,17 @@ class Threads(Programs):
         choose = repeating.randoms(self)
         points = 0
         for _ in range(8):
-            with subprocess.Popen([program, self.files, "100"], stdout=subprocess.PIPE, text=True) as running:
+            with subprocess.Popen([program, self.files, "1000000"], stdout=subprocess.PIPE, text=True) as running:
                 line = running.stdout.readline()
                 found = re.fullmatch(r"consistent after (\d+) points\n", line)
                 self.assertTrue(found, f"seed {SEED}: {line}")
                 self.assertGreaterEqual(int(found[1]), points)
                 points = int(found[1])
-                time.sleep(choose.uniform(0.1, 0.6))
+                self.assertEqual(running.stdout.readline(), "eight points\n")
+                time.sleep(choose.uniform(0, 0.5))
                 running.kill()
         self.assertGreater(points, 0)
-        self.succeeds(program, self.files, "0.2")
+        self.succeeds(program, self.files, "100")
         self.is_whole()
 
 

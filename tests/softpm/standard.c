@@ -7,6 +7,7 @@
      locks      holds locks while a point is taken; kills itself
      wide       texts of wchar_t, and pointers into them that the C library stores; kills itself */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <softpm.h>
@@ -43,6 +44,24 @@ static struct state {
 }* state;
 static int id;
 static atomic_int is_there;
+static atomic_long waiter; /* a thread's number */
+
+/* How a thread of this process is, as proc(5) has it: S, it sleeps; Z, it has ended; 0, it is not known. */
+static char state_of(long thread) {
+    char path[100], line[200] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", thread);
+    const int file = open(path, O_RDONLY);
+    const ssize_t got = file < 0 ? -1 : read(file, line, sizeof line - 1);
+    if (file >= 0)
+        close(file);
+    const char* const behind_name = got > 0 ? strrchr(line, ')') : NULL;
+    return behind_name != NULL ? behind_name[2] : 0;
+}
+
+static void wait_for_a_change(void) {
+    for (const long before = state->pages[0][0]; state->pages[0][0] == before;)
+        usleep(500);
+}
 
 static void point(void) {
     CHECK(pPoint(id) == 0);
@@ -70,7 +89,7 @@ static void with_a_thread(void) {
     while (!is_there)
         usleep(100);
     for (int i = 0; i < 20; ++i) {
-        usleep(500);
+        wait_for_a_change();
         point();
     }
     raise(SIGKILL);
@@ -81,6 +100,7 @@ static void* wait_for_signals(void* way) {
     sigfillset(&all);
     const struct timespec longest = {100, 0};
     int which = 0;
+    waiter = gettid();
     for (is_there = 1;;) {
         switch (*(const char*)way) {
         case '0':
@@ -106,7 +126,8 @@ static void with_waiting_threads(void) {
         CHECK(pthread_create(&thread, NULL, wait_for_signals, (void*)way) == 0);
         while (!is_there)
             usleep(100);
-        usleep(10000);
+        while (state_of(waiter) != 'S')
+            usleep(100);
         point();
     }
     exit(0);
@@ -115,7 +136,7 @@ static void with_waiting_threads(void) {
 static void* take_points(void* argument) {
     (void)argument;
     for (int i = 0; i < 20; ++i) {
-        usleep(2000);
+        wait_for_a_change();
         point();
     }
     raise(SIGKILL);
@@ -144,7 +165,8 @@ static int double_it(void* number) { return 2 * *(int*)number; }
 
 static void* take_a_point(void* argument) {
     (void)argument;
-    usleep(100000); /* until the main thread has ended */
+    while (state_of(getpid()) != 'Z') /* until the main thread has ended */
+        usleep(100);
     point();
     puts("taken");
     exit(0);

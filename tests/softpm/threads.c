@@ -1,5 +1,5 @@
-/* Threads change lists under a lock, and come and go, while another one takes points: threads DIRECTORY SECONDS. Each start checks all
-   lists first: the sums of both halves of each change are the same. */
+/* Threads change lists under a lock, and come and go, while another one takes points: threads DIRECTORY POINTS. Each start checks all
+   lists first: the sums of both halves of each change are the same. It says when it has taken eight points. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { k_magic = 5, k_threads = 4, k_items = 200 };
@@ -106,12 +105,6 @@ static void check(void) {
     }
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 int main(int count, char** arguments) {
     const struct cattr how = {.directory = arguments[1]};
     pCSetAttr(0, &how);
@@ -128,13 +121,15 @@ int main(int count, char** arguments) {
     for (long i = 0; i < k_threads; ++i)
         pthread_create(&threads[i], NULL, work, (void*)i);
     pthread_create(&threads[k_threads], NULL, start_others, NULL);
-    const double end = seconds() + atof(arguments[2]);
-    while (seconds() < end) {
+    const long wanted = atol(arguments[2]);
+    for (long i = 1; i <= wanted; ++i) {
         pthread_mutex_lock(&state->all);
         ++state->points;
         if (pPoint(id) != 0)
             return puts(pStatus()), 1;
         pthread_mutex_unlock(&state->all);
+        if (i == 8)
+            puts("eight points"), fflush(stdout);
         usleep(500);
     }
     is_over = true;

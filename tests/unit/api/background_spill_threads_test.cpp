@@ -1,9 +1,9 @@
 // Programs that change more of a heap than memory may hold, and never call the library while they do. Run under the thread
 // sanitizer, too.
 
+#include "support/waiting.hpp"
 #include "unit/api/fixture.hpp"
 
-#include <chrono>
 #include <thread>
 
 namespace remanence::test {
@@ -34,12 +34,7 @@ protected:
     numbers& words() { return *heap_->find_root<numbers>("words"); }
     /// Until the heap's thread has come to it.
     [[nodiscard]] bool are_spilled(std::uint64_t bytes) const {
-        for (int tries = 0; tries < 20'000; ++tries) {
-            if (heap_->stats().spilled_bytes >= bytes)
-                return true;
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        }
-        return false;
+        return comes_true([&] { return heap_->stats().spilled_bytes >= bytes; });
     }
     static void write_each(numbers& into, std::size_t first, std::size_t end, std::size_t step, std::uint64_t value) {
         for (std::size_t i = first; i < end; i += step)
@@ -135,9 +130,7 @@ TEST_F(background_spill_threads, of_a_heap_that_was_small) {
         std::uint64_t* const block = small.get_allocator<std::uint64_t>().allocate(k_words);
         for (std::size_t i = 0; i < k_words; ++i)
             block[i] = i + 1;
-        for (int tries = 0; tries < 20'000 && small.stats().spilled_bytes < MiB; ++tries)
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        EXPECT_GE(small.stats().spilled_bytes, MiB);
+        EXPECT_TRUE(comes_true([&] { return small.stats().spilled_bytes >= MiB; }));
     });
     small.close();
 }

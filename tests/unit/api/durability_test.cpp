@@ -2,6 +2,7 @@
 
 #include "api/heap_impl.hpp"
 #include "support/failing_files.hpp"
+#include "support/waiting.hpp"
 #include "testing/simulated_disk.hpp"
 #include "unit/api/fixture.hpp"
 
@@ -130,7 +131,7 @@ protected:
     }
     bool await_syncs(int n) {
         std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, 60s, [&] { return syncs_ >= n; });
+        return changed_.wait_for(lock, std::chrono::seconds(k_hang_seconds), [&] { return syncs_ >= n; });
     }
 
     simulation::simulated_disk disk_;
@@ -215,10 +216,10 @@ TEST_F(durability_on_disk, a_failed_sync_of_lazy_commits_poisons) {
     h.write(durability::lazy, [&] { value = 1; });
     ASSERT_TRUE(await_syncs(before + 1));
     std::optional<caught> got;
-    for (int i = 0; i < 1000 && !got; ++i) { // until the thread has told of it
-        std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(comes_true([&] { // once the thread has told of it
         got = error_of([&] { h.sync(); });
-    }
+        return got.has_value();
+    }));
     EXPECT_TRUE(is_error(got, errc::poisoned, "/disk/h", "Close it and open it again"));
     EXPECT_EQ(error_of([&] { h.write([&] { value = 2; }); })->code, errc::poisoned);
     EXPECT_EQ(h.version(), durable);

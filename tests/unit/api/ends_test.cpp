@@ -169,6 +169,7 @@ TEST_F(the_end_of_a_heap, within_write_or_read_of_its_own_rolls_back_and_is_told
 
 /// What other threads see of a static heap, while others are destroyed after it.
 std::atomic<int> times_closed = 0;
+std::atomic<int> times_written = 0;
 struct static_that_waits {
     ~static_that_waits() {
         while (times_closed < 100)
@@ -181,6 +182,7 @@ void write_on(heap& h, numbers& list) {
         try {
             h.write([&] { list.push_back(i); });
             h.sync();
+            ++times_written;
         } catch (const error& caught) {
             if (caught.reason() != errc::closed) {
                 std::fprintf(stderr, "%s\n", caught.what());
@@ -203,7 +205,8 @@ TEST_F(the_end_of_a_heap, that_is_static_is_an_error_to_threads_that_still_use_i
                 static heap h = heap::open(file_, small_heap());
                 static auto& list = h.root<numbers>("list");
                 std::thread([] { write_on(h, list); }).detach();
-                std::this_thread::sleep_for(std::chrono::milliseconds(5 + round));
+                while (times_written < 1 + 3 * round)
+                    std::this_thread::yield();
                 std::exit(3);
             },
             testing::ExitedWithCode(3), said);

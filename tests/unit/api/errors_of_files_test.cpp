@@ -1,5 +1,6 @@
 // Errors that the contents of the files call for, provoked for real through the public API: the code, the file and the
 // advice in the text, path and offset; and that nothing committed is lost. errors_test.cpp has the others.
+#include "support/waiting.hpp"
 #include "unit/api/fixture.hpp"
 
 #include "format/log_record.hpp"
@@ -65,7 +66,7 @@ TEST(not_a_heap, what_is_no_regular_file_is_none_and_is_refused_at_once) {
                      &heap::open, &heap::open_existing}) {
                 const heap_options options{.reserve_bytes = 64 * MiB, .read_only = read_only};
                 EXPECT_EQ(in_child([&] {
-                              ::alarm(20);
+                              ::alarm(k_hang_seconds);
                               auto got = error_of([&] { open(path, options); });
                               auto right =
                                   is_error(got, errc::not_a_heap, fs::weakly_canonical(path), "name another path");
@@ -91,7 +92,7 @@ TEST(not_a_heap, a_fifo_in_place_of_the_log_or_of_a_heap_being_made_is_refused_a
     fs::rename(log_of(dir / "h"), dir / "saved");
     auto opening = [&](const fs::path& path) {
         return in_child([&] {
-            ::alarm(20);
+            ::alarm(k_hang_seconds);
             return told([&] { heap::open(path, small_heap()); });
         });
     };

@@ -5,6 +5,7 @@
 #include "api/registry.hpp"
 #include "support/failing_files.hpp"
 #include "support/gate.hpp"
+#include "support/waiting.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <atomic>
@@ -170,7 +171,7 @@ using fork_of_a_process_no_sanitizer = fork_of_a_process;
 
 std::string what_a_child_can(const fs::path& path, const heap_options& options) {
     return in_child([&] {
-        ::alarm(20);
+        ::alarm(k_hang_seconds);
         heap its = heap::open(path, options);
         return std::string(has_contents(its) ? "works" : "does not");
     });
@@ -207,7 +208,7 @@ TEST(fork_beside_threads, that_use_fragile_elements_leaves_the_child_able_to) {
     });
     for (int i = 0; i != 50 && !HasFailure(); ++i) {
         EXPECT_EQ(in_child([&] {
-                      ::alarm(20);
+                      ::alarm(k_hang_seconds);
                       return std::string(use() ? "none" : "one");
                   }),
                   "none");
@@ -265,7 +266,7 @@ TEST(fork_beside_threads_no_sanitizer, that_open_their_first_heap_leaves_the_chi
                           for (int spins = 0; spins != i * 2000; ++spins)
                               begins.load();
                           return in_child([&] {
-                              ::alarm(20);
+                              ::alarm(k_hang_seconds);
                               change(dir / "child's");
                               return std::string("changed");
                           });

@@ -2,6 +2,7 @@
 // Others go on, the heap can be closed, and its files hold a commit.
 
 #include "support/failing_files.hpp"
+#include "support/waiting.hpp"
 #include "unit/api/fixture.hpp"
 
 #include "api/heap_impl.hpp"
@@ -18,8 +19,6 @@
 
 namespace remanence::test {
 namespace {
-
-constexpr unsigned k_seconds_max = 120; // a call that never returns ends the test
 
 struct call {
     const char* name;
@@ -90,7 +89,7 @@ const call k_calls[] = {
 /// A heap whose number is 1, and files of which each operation may be the one at which something happens.
 class interrupted_files : public testing::Test {
 protected:
-    void SetUp() override { ::alarm(k_seconds_max); }
+    void SetUp() override { ::alarm(k_hang_seconds); } // a call that never returns ends the test
     void TearDown() override { ::alarm(0); }
     void open(std::optional<heap>& h, const fs::path& path) {
         h.emplace(detail::open(files_, path, small_log(), detail::opening::create));
@@ -158,7 +157,7 @@ TEST_P(interrupted, by_exit_the_process_ends_and_the_files_hold_a_commit) {
         SCOPED_TRACE("operation " + std::to_string(n));
         const fs::path path = dir_ / std::to_string(n);
         const std::string said = in_child([&]() -> std::string {
-            ::alarm(k_seconds_max);
+            ::alarm(k_hang_seconds);
             open(of_the_program, path);
             prepare(what, *of_the_program);
             at(n, [] { std::exit(0); }); // as a handler of a signal may

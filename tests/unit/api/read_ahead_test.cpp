@@ -1,8 +1,11 @@
 // What a heap reads of its file beyond what is asked for: heap_options::read_ahead, and what packed maps do without it.
 
+#include "support/waiting.hpp"
 #include "unit/api/fixture.hpp"
 
-#include <chrono>
+#include <sys/syscall.h>
+
+#include <array>
 #include <thread>
 
 namespace remanence::test {
@@ -22,31 +25,50 @@ protected:
         h.commit();
         h.checkpoint();
         h.close();
-        const int opened = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-        ASSERT_GE(opened, 0);
-        ::fsync(opened);
-        ::posix_fadvise(opened, 0, 0, POSIX_FADV_DONTNEED);
+        opened_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+        ASSERT_GE(opened_, 0);
+        ::fsync(opened_);
+        ::posix_fadvise(opened_, 0, 0, POSIX_FADV_DONTNEED);
         size_ = fs::file_size(path_);
-        mapped_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, opened, 0);
-        ::close(opened);
+        mapped_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, opened_, 0);
         ASSERT_NE(mapped_, MAP_FAILED);
         if (in_page_cache() != 0)
             GTEST_SKIP() << "this file system keeps all in memory";
     }
-    void TearDown() override { ::munmap(mapped_, size_); }
+    void TearDown() override {
+        ::munmap(mapped_, size_);
+        ::close(opened_);
+    }
     heap open(bool read_ahead) {
         heap_options options;
         options.read_ahead = read_ahead;
         return heap::open_existing(path_, options);
     }
-    /// Pages of the file.
+    /// Pages of the file that were asked for, whether or not they have come, or have gone again: from Linux 6.5 on the kernel tells.
+    [[nodiscard]] std::optional<std::size_t> asked_for() const {
+#ifdef SYS_cachestat
+        constexpr long k_cachestat = SYS_cachestat;
+#else
+        constexpr long k_cachestat = 451;
+#endif
+        const std::array<std::uint64_t, 2> all{}; // from the beginning to the end
+        std::array<std::uint64_t, 5> counts{};    // cached, dirty, being written, evicted, evicted a moment ago
+        if (::syscall(k_cachestat, opened_, all.data(), counts.data(), 0) != 0)
+            return {};
+        return static_cast<std::size_t>(counts[0] + counts[3]);
+    }
+    /// The same, or pages that have come.
     [[nodiscard]] std::size_t in_page_cache() const {
+        if (const auto asked = asked_for())
+            return *asked;
         std::vector<unsigned char> pages((size_ + k_page_bytes - 1) / k_page_bytes);
         EXPECT_EQ(::mincore(mapped_, size_, pages.data()), 0);
         return static_cast<std::size_t>(std::ranges::count_if(pages, [](unsigned char page) { return page % 2 != 0; }));
     }
-    /// Once nothing more has come for half a second.
+    /// Where only those can be counted that have come: once no more have for half a second.
     [[nodiscard]] std::size_t in_page_cache_at_last() const {
+        if (const auto asked = asked_for())
+            return *asked;
         std::size_t last = in_page_cache();
         for (int same = 0; same != 10; ++same) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -57,17 +79,17 @@ protected:
         }
         return last;
     }
-    /// The device may pause.
     [[nodiscard]] bool come_to(std::size_t pages) const {
-        for (int tries = 0; tries < 3000 && in_page_cache() < pages; ++tries)
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        return in_page_cache() >= pages;
+        if (const auto asked = asked_for())
+            return *asked >= pages;
+        return comes_true([&] { return in_page_cache() >= pages; }); // the device may pause
     }
     [[nodiscard]] std::size_t pages_of_file() const { return size_ / k_page_bytes; }
 
     temp_dir directory_;
     fs::path path_ = directory_.path() / "h";
     std::size_t size_ = 0;
+    int opened_ = -1;
     void* mapped_ = MAP_FAILED;
 };
 

@@ -1,5 +1,6 @@
 // Heaps that several processes have open, by the C interface.
 #include "fixture.hpp"
+#include "support/waiting.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,8 +109,8 @@ TEST_F(c_sharing, who_waits_gives_up_in_time_and_learns_who_writes) {
         ASSERT_OK(rem_read_end(heap));
     });
     other_process behind(*this, [&] {
-        EXPECT_OK(rem_wait_for_version(heap, before + 1, 10'000));
-        ASSERT_OK(rem_write_begin_within(heap, 10'000));
+        EXPECT_OK(rem_wait_for_version(heap, before + 1, k_hang_seconds * 1000));
+        ASSERT_OK(rem_write_begin_within(heap, k_hang_seconds * 1000));
         EXPECT_EQ(account_at("a")->balance, 2);
         ASSERT_OK(rem_write_end(heap));
     });

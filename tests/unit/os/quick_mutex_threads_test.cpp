@@ -1,8 +1,13 @@
 #include "os/quick_mutex.hpp"
 
-#include <gtest/gtest.h>
+#include "support/waiting.hpp"
 
-#include <chrono>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -40,15 +45,21 @@ TEST(quick_mutex_threads, lets_one_in_at_a_time) {
 TEST(quick_mutex_threads, is_had_in_the_end_by_all_who_sleep) {
     quick_mutex mutex;
     int count = 0;
+    std::array<std::atomic<pid_t>, k_rivals> rivals{};
+    std::atomic<std::size_t> begun = 0;
     std::unique_lock first(mutex);
     std::jthread others([&] {
         in_threads([&] {
+            rivals[begun++] = ::gettid();
             const std::lock_guard lock(mutex);
-            std::this_thread::sleep_for(std::chrono::milliseconds(3)); // so that the others sleep, too
+            std::this_thread::yield();
             ++count;
         });
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(test::comes_true([&] {
+        return std::ranges::all_of(
+            rivals, [](const auto& each) { return each != 0 && test::is_asleep(::getpid(), each); });
+    }));
     EXPECT_FALSE(mutex.try_lock());
     EXPECT_EQ(count, 0);
     first.unlock();

@@ -1,6 +1,8 @@
 // A forked process that does as it is told, for tests that kill and stop it.
 #pragma once
 
+#include "support/waiting.hpp"
+
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -28,7 +30,7 @@ private:
     int out_;
 };
 
-/// Runs `body(channel)`, and dies with its parent, or after a minute. Killed by the destructor.
+/// Runs `body(channel)`, and dies with its parent, or when it hangs. Killed by the destructor.
 class child_process {
 public:
     template <class F>
@@ -41,7 +43,7 @@ public:
         number_ = ::fork();
         if (number_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            ::alarm(60);
+            ::alarm(k_hang_seconds);
             ::close(down[1]);
             ::close(up[0]);
             if (::getppid() == parent)

@@ -3,6 +3,7 @@
 #include "os/this_process.hpp"
 #include "share/coordination_file.hpp"
 #include "support/temp_dir.hpp"
+#include "support/waiting.hpp"
 #include "testing/simulated_disk.hpp"
 #include "unit/share/child_process.hpp"
 
@@ -736,7 +737,7 @@ TEST_F(coordination_of_processes, a_process_that_leaves_a_child_is_dead_all_the_
         const opened mine = open(path_);
         ::prctl(PR_SET_CHILD_SUBREAPER, 0);
         if (::fork() == 0) {
-            ::alarm(60);
+            ::alarm(test::k_hang_seconds);
             parent.tell(
                 static_cast<std::uint64_t>(::getpid())); // itself: by now it has closed the locks it was born with
             ::pause();
@@ -838,12 +839,17 @@ TEST_F(coordination_of_processes, a_guest_keeps_a_first_one_waiting_until_its_se
         guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_));
         ASSERT_TRUE(guest->pin(10));
     } // as if it had died
+    const pid_t opener = ::gettid();
+    std::atomic<bool> opens = false;
     std::atomic<bool> has_ended = false;
     std::thread ends([&] {
-        std::this_thread::sleep_for(20ms);
+        opens.wait(false);
+        EXPECT_TRUE(test::comes_true([&] { return test::is_asleep(::getpid(), opener); })); // as it waits for the guest
         has_ended = true;
         guest->unpin();
     });
+    opens = true;
+    opens.notify_all();
     const auto b = open(path_);
     EXPECT_TRUE(has_ended);
     EXPECT_EQ(b.as, role::first);

@@ -68,6 +68,18 @@ std::set<std::uint64_t> pages_of(const std::vector<page_run>& runs) {
     return pages;
 }
 
+// A page of the file that the kernel moves just then was taken for a copy, so that its checksum was no longer compared.
+TEST(private_copies_of_memory, are_no_pages_of_the_file_even_while_the_kernel_moves_them) {
+    constexpr std::uint64_t k_file = std::uint64_t{1} << 61; // Documentation/admin-guide/mm/pagemap.rst
+    constexpr std::uint64_t k_swapped = std::uint64_t{1} << 62;
+    constexpr std::uint64_t k_present = std::uint64_t{1} << 63;
+    EXPECT_FALSE(is_private_copy(0));
+    EXPECT_FALSE(is_private_copy(k_file | k_present));
+    EXPECT_FALSE(is_private_copy(k_file | k_swapped)); // it is moved
+    EXPECT_TRUE(is_private_copy(k_present));
+    EXPECT_TRUE(is_private_copy(k_swapped));
+}
+
 TEST(private_copies_of_memory, those_that_were_written_are_found_by_either_way) {
     tracked_memory memory;
     constexpr std::uint64_t k_all = 4 * k_pages; // more runs than one call reports
