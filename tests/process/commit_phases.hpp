@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 
 namespace remanence::test {
 
@@ -36,8 +37,13 @@ struct progress_page {
     std::atomic<phase> now{phase::opening};
     std::atomic<phase> beside{phase::working}; ///< of a checkpoint that the heap's thread carries out; working: none
     std::atomic<bool> importing{false};        ///< between the first and the last commit of this process
+    /// Where the process waits to be killed: in this phase, once it has come to it so many times more. Negative: nowhere.
+    std::atomic<phase> stops_in{phase::opening};
+    std::atomic<int> stops_after{-1};
+    std::atomic<bool> has_stopped{false};
 };
-static_assert(std::atomic<phase>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<phase>::is_always_lock_free && std::atomic<bool>::is_always_lock_free &&
+              std::atomic<int>::is_always_lock_free);
 
 /// Keeps a progress_page up to date, for the thread that makes it, and for the heap's own that carries out checkpoints.
 class phase_recorder final : public operation_observer {
@@ -48,13 +54,15 @@ public:
     void enter(phase p) noexcept {
         between_ = p;
         record_is_durable_ = false;
-        page_.now.store(p);
+        come_to(page_.now, p);
     }
     void begins(os::site where) noexcept override {
         if (std::this_thread::get_id() != program_)
-            page_.beside.store(phase_of_checkpoint(where));
+            come_to(page_.beside, phase_of_checkpoint(where));
+        else if (between_ == phase::recovery)
+            come_to(page_.now, phase::recovery);
         else if (between_ == phase::computing)
-            page_.now.store(phase_of(where));
+            come_to(page_.now, phase_of(where));
     }
     void ends(os::site where) noexcept override {
         if (std::this_thread::get_id() != program_) {
@@ -63,10 +71,18 @@ public:
         }
         if (where == std::string_view("log: record") || where == std::string_view("log: sync buffered records"))
             record_is_durable_ = true;
-        page_.now.store(between_);
+        come_to(page_.now, between_);
     }
 
 private:
+    void come_to(std::atomic<phase>& which, phase p) noexcept {
+        which.store(p);
+        if (page_.stops_in.load() != p || page_.stops_after.load() < 0 || page_.stops_after.fetch_sub(1) != 0)
+            return;
+        page_.has_stopped.store(true);
+        for (;;)
+            ::pause();
+    }
     // A commit may find a log to be set up before its record, and a checkpoint due after it; both write superblocks.
     [[nodiscard]] phase phase_of(std::string_view where) const noexcept {
         if (where == "log: record" || where == "log: buffered records" || where == "log: sync buffered records")
