@@ -151,9 +151,9 @@ class shared_heap(SharedTest):
         for round in range(6):
             # Busy for all of a number of attempts is an error, damage never is told.
             done = subprocess.run([REM, "verify", self.heap], capture_output=True)
-            self.assertIn(done.returncode, (OK, ERROR), done.stderr)
+            self.assertIn(done.returncode, (OK, ERROR), done.stdout + done.stderr)
             done = subprocess.run([REM, "copy", "--force", self.heap, self.path("copy.rem")], capture_output=True)
-            self.assertIn(done.returncode, (OK, ERROR), done.stderr)
+            self.assertIn(done.returncode, (OK, ERROR), done.stdout + done.stderr)
             if done.returncode == OK:
                 number = subprocess.run([MAKE_HEAP, self.path("copy.rem"), "same"], capture_output=True, check=True)
                 self.assertNotEqual(int(number.stdout), 0, "a copy mixes commits")
