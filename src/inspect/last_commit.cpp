@@ -57,6 +57,11 @@ suspects suspects_of(inspection& heap) {
     return found;
 }
 
+bool fits(inspection& now, std::uint64_t page) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(k_page_bytes));
+    return static_cast<bool>(now.store().image().read_pages(page, bytes));
+}
+
 bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
     if (now.last_change_of(page) > before.version())
         return false; // a checkpoint may have written what `before` did not know of
@@ -66,7 +71,7 @@ bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
         return false;
     const auto filled =
         *is != 0 ? result<bool>(true) : now.store().image().has_contents(page / now.store().image().chunk_pages());
-    return filled && *filled;
+    return filled && *filled && !fits(now, page);
 }
 
 bool is_proven(inspection& before, inspection& now, const problem& other) {
@@ -116,12 +121,11 @@ std::vector<problem> as_problems(inspection& heap, const suspects& all) {
 /// Those of the pages that do not fit in a later look either, and what else did not in that one.
 suspects looked_at_again(inspection& now, const suspects& before) {
     suspects found;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(k_page_bytes));
     std::uint64_t left = k_pages_looked_at;
     for (const page_range& each : before.pages) {
         for (std::uint64_t page = each.first; page < each.end() && left > 0; ++page, --left) {
             const bool is_there = (page + 1) * k_page_bytes <= now.store().image().bytes();
-            if (auto read = is_there ? now.store().image().read_pages(page, bytes) : result<void>(); !read)
+            if (is_there && !fits(now, page))
                 found.add_page(page);
         }
     }

@@ -15,11 +15,13 @@
 // What does not fit may be the writer's doing, or damage. The heap is looked at again then, and it is damage if the
 // superblock is still the same, and
 //
-//  - no record that came between the two looks changes the page, and it is to have the checksum that it had to have
-//    before. For as long as a superblock rules, pages are written but once, by one checkpoint, as of a version whose
-//    records are durable by then. So what the first look found of the page was written as of a version that the second
-//    look knows, and of the records up to that one the first look applied all that change the page: every mixture of
-//    old and new reads right then (docs/format.md, "Replay may find its pages in any state"); or
+//  - it does not fit in the second look either, no record that came between the two looks changes the page, and it is to have
+//    the checksum that it had to have before. For as long as a superblock rules, pages are written but once, by one checkpoint,
+//    as of a version whose records are durable by then. So what the first look found of the page was written as of a version that
+//    the second look knows, and of the records up to that one the first look applied all that change the page: every mixture of
+//    old and new reads right then (docs/format.md, "Replay may find its pages in any state"). That the first look alone is no
+//    proof was seen on ext4: of a chunk that was written past the page cache, a reader got the former bytes for a moment,
+//    although it had read the record that comes after them; or
 //  - it is a node of the tables, or the chunk map: what a superblock names is not overwritten while it rules (I1); or
 //  - the log has the same at the same place: a record that others follow was complete before they were written; or
 //  - the file still ends at the same byte: what a superblock or a record needs of it was there before.
