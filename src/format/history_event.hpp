@@ -94,9 +94,11 @@ static_assert(sizeof(session_event) == 24);
 struct step_event {
     std::int64_t time; // nanoseconds since 1970
     std::uint64_t name_bytes;
-    std::uint64_t forgets; // 1: all steps before it go
+    std::uint64_t flags;
 };
-static_assert(sizeof(step_event) == 24 && offsetof(step_event, forgets) == 16);
+static_assert(sizeof(step_event) == 24 && offsetof(step_event, flags) == 16);
+inline constexpr std::uint64_t k_step_forgets = 1;  // all steps before it go
+inline constexpr std::uint64_t k_step_migrates = 2; // and objects before it are of other types: no step leads across it
 
 struct arrival_event {
     std::uint64_t state; // its version
@@ -119,9 +121,11 @@ struct state_event {
     std::uint64_t delta_count;
     std::uint64_t name_bytes; // of the step
     std::uint64_t kept_bytes; // of the name that it is kept by; 0: it is not
-    std::uint64_t is_passed;  // 1: limits have passed it
+    std::uint64_t flags;
 };
 static_assert(sizeof(state_event) == 88 && offsetof(state_event, delta_count) == 56);
+inline constexpr std::uint64_t k_state_is_passed = 1;   // limits have passed it
+inline constexpr std::uint64_t k_state_is_migrated = 2; // its step has a migration, across which no step leads
 
 struct present_event {
     std::uint64_t state;

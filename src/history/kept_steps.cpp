@@ -51,7 +51,8 @@ void step_tree::append_staged(event_bytes& into) const {
     const known_state* const made = staged_->is_kept && !joins ? &staged_->made.mapped() : nullptr;
     event_writer event(into, made != nullptr ? kind::made : joins ? kind::joined : kind::lost);
     event.add(format::step_event{nanoseconds_of(staged_->time), made != nullptr ? made->name.size() : 0,
-                                 staged_->forgets ? 1U : 0U});
+                                 (staged_->forgets ? format::k_step_forgets : 0) |
+                                     (staged_->migrates ? format::k_step_migrates : 0)});
     for (const delta& each : made != nullptr ? made->deltas : staged_->joined) // one, or none
         each.append_to(event);
     if (made != nullptr)
@@ -83,7 +84,8 @@ void step_tree::append_state(event_bytes& into, std::uint64_t version, const kno
     event_writer event(into, kind::state);
     event.add(format::state_event{version, state.parent, state.next, state.left, state.last_version, state.bytes,
                                   nanoseconds_of(state.time), state.deltas.size(), state.name.size(), state.kept.size(),
-                                  state.is_passed ? 1U : 0U});
+                                  (state.is_passed ? format::k_state_is_passed : 0) |
+                                      (state.is_migrated ? format::k_state_is_migrated : 0)});
     for (const delta& each : state.deltas)
         each.append_to(event);
     event.add_text(state.name);
@@ -168,7 +170,10 @@ bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) 
     if (of != kind::lost)
         before = delta::read(event, heap_bytes_);
     std::string name = event.take_text(found.name_bytes);
-    if (event.has_failed() || found.forgets > 1 || version <= tree_.states_.rbegin()->first) // H3
+    const bool forgets = (found.flags & format::k_step_forgets) != 0;
+    const bool migrates = (found.flags & format::k_step_migrates) != 0;
+    if (event.has_failed() || (found.flags & ~(format::k_step_forgets | format::k_step_migrates)) != 0 ||
+        (migrates && !forgets) || version <= tree_.states_.rbegin()->first) // H3
         return false;
     const auto& present = tree_.at(tree_.present_);
     if (of == kind::joined && (present.parent == 0 || present.children != 0))
@@ -179,9 +184,9 @@ bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) 
     if (of == kind::lost)
         tree_.stage_nothing();
     else
-        tree_.stage(std::move(before));
+        tree_.stage(std::move(before), migrates);
     tree_.staged_->time = time_of(found.time);
-    tree_.staged_->forgets = found.forgets != 0;
+    tree_.staged_->forgets = forgets;
     if (of == kind::made)
         tree_.staged_->made.mapped().name = std::move(name);
     tree_.accept(version);
@@ -243,7 +248,9 @@ bool step_loader::add_state(event_reader& event) {
     std::string kept = event.take_text(found.kept_bytes);
     auto& states = tree_.states_;
     const bool is_oldest = states.empty();
-    if (event.has_failed() || is_whole_ || found.version == 0 || found.is_passed > 1 ||
+    const bool is_migrated = (found.flags & format::k_state_is_migrated) != 0;
+    if (event.has_failed() || is_whole_ || found.version == 0 ||
+        (found.flags & ~(format::k_state_is_passed | format::k_state_is_migrated)) != 0 || (is_oldest && is_migrated) ||
         is_oldest != (found.parent == 0) || is_oldest != deltas.empty() ||
         (!is_oldest && found.version <= states.rbegin()->first) || tree_.find_kept(kept))
         return false;
@@ -260,7 +267,8 @@ bool step_loader::add_state(event_reader& event) {
     state.name = std::move(name);
     state.kept = std::move(kept);
     state.deltas = std::move(deltas);
-    state.is_passed = found.is_passed != 0;
+    state.is_passed = (found.flags & format::k_state_is_passed) != 0;
+    tree_.set_migrated(state, is_migrated);
     tree_.kept_ += state.kept.empty() ? 0U : 1U;
     if (!is_oldest) {
         ++parent->second.children;

@@ -34,6 +34,16 @@ void step_tree::set_on_way(known_state& state, bool is) noexcept {
         --steps_on_way_;
 }
 
+void step_tree::set_migrated(known_state& state, bool is) noexcept {
+    if (state.is_migrated == is)
+        return;
+    state.is_migrated = is;
+    if (is)
+        ++migrations_;
+    else
+        --migrations_;
+}
+
 // The second state is a child of the oldest one (H3), if that has no parent. Where it leads to the present one the oldest goes; else
 // it is, with what comes after it, a branch that was left, and goes from its ends.
 bool step_tree::let_one_go() noexcept {
@@ -110,6 +120,7 @@ void step_tree::erase_end(states::iterator which) noexcept {
     if (parent.next == which->first)
         parent.next = 0;
     count(which->second, false);
+    set_migrated(which->second, false);
     states_.erase(which);
 }
 
@@ -142,10 +153,12 @@ void step_tree::remove(states::iterator which) noexcept {
         child->second.bytes = 0;
         child->second.deltas.clear();
         child->second.left = 0;
+        set_migrated(child->second, false); // nothing leads back across it
         if (child->first == group_step_)
             is_group_lost_ = true; // what the group changes next is half of it
     }
     child->second.parent = parent;
+    set_migrated(state, false);
     states_.erase(which);
 }
 
@@ -155,6 +168,7 @@ void step_tree::join_to_child(known_state& step, states::iterator child) noexcep
     whole.deltas.splice(whole.deltas.begin(), step.deltas);
     whole.bytes += step.bytes;
     whole.left = step.left;
+    set_migrated(whole, whole.is_migrated || step.is_migrated);
     merge(whole);
     count(whole, !at(step.parent).is_passed);
 }

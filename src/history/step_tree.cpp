@@ -28,7 +28,7 @@ void step_tree::continue_group_of(const step_tree& other, bool has_its_step) {
     is_group_lost_ = other.is_group_lost_ || (!has_its_step && other.group_step_ != 0);
 }
 
-summary step_tree::sum() const { return {present_, steps_on_way_, redo_depth(), steps_, bytes_, kept_}; }
+summary step_tree::sum() const { return {present_, depth_on_way(), redo_depth(), steps_, bytes_, kept_}; }
 
 bool step_tree::has_room(std::uint64_t bytes) const {
     const std::uint64_t steps = steps_ + (joins_group() ? 0 : 1);
@@ -36,11 +36,11 @@ bool step_tree::has_room(std::uint64_t bytes) const {
            (most_.bytes_max == 0 || bytes_ + bytes <= most_.bytes_max);
 }
 
-void step_tree::stage(delta before) {
+void step_tree::stage(delta before, bool migrates) {
     staged_.reset();
     if (is_group_lost_ && !has_kept())
         return stage_nothing();
-    staged next{{}, {}, true, is_group_lost_ || has_ended_ || forgets_with_next_};
+    staged next{{}, {}, true, is_group_lost_ || has_ended_ || migrates, migrates};
     if (joins_group()) {
         next.joined.push_back(std::move(before));
     } else {
@@ -64,10 +64,10 @@ void step_tree::stage_nothing() {
 
 // H2
 void step_tree::accept(std::uint64_t version) noexcept {
-    forgets_with_next_ = false;
     if (!staged_)
         return;
     const bool forgets = staged_->forgets;
+    const bool migrates = staged_->migrates;
     if (!staged_->is_kept)
         begin_at(version, staged_->time);
     else if (!staged_->joined.empty())
@@ -75,6 +75,8 @@ void step_tree::accept(std::uint64_t version) noexcept {
     else
         add(std::move(staged_->made), version, staged_->time);
     staged_.reset();
+    if (migrates)
+        set_migrated(at(present_), true);
     if (forgets)
         forget();
     if (most_.then == when_full::end && is_too_much()) {
@@ -165,13 +167,23 @@ void step_tree::end_group() noexcept {
     is_group_lost_ = false;
 }
 
-std::uint64_t step_tree::undo_depth() const { return has_ended_ ? 0 : steps_on_way_; }
+std::uint64_t step_tree::undo_depth() const { return has_ended_ ? 0 : depth_on_way(); }
+
+// H9: there are migrations only while states from before one are kept.
+std::uint64_t step_tree::depth_on_way() const {
+    if (migrations_ == 0)
+        return steps_on_way_;
+    std::uint64_t count = 0;
+    for (std::uint64_t here = present_; at(here).parent != 0 && !at(here).is_migrated; here = at(here).parent)
+        ++count;
+    return count;
+}
 
 std::uint64_t step_tree::redo_depth() const {
     if (has_ended_)
         return 0;
     std::uint64_t count = 0;
-    for (std::uint64_t next = at(present_).next; next != 0; next = at(next).next)
+    for (std::uint64_t next = at(present_).next; next != 0 && !at(next).is_migrated; next = at(next).next)
         ++count;
     return states_.size() == 1 ? redo_beyond_ : count;
 }
@@ -205,7 +217,7 @@ std::optional<std::uint64_t> step_tree::left_branch() const {
             continue;
         while (at(left).next != 0)
             left = at(left).next;
-        return left;
+        return is_across_migration(left) ? std::nullopt : std::optional(left);
     }
     return std::nullopt;
 }
@@ -238,6 +250,11 @@ std::vector<std::uint64_t> step_tree::steps_on_way_to(std::uint64_t state) const
         steps.push_back(here);
     std::reverse(steps.begin() + forth, steps.end());
     return steps;
+}
+
+bool step_tree::is_across_migration(std::uint64_t state) const {
+    return migrations_ != 0 && std::ranges::any_of(steps_on_way_to(state),
+                                                   [&](std::uint64_t version) { return at(version).is_migrated; });
 }
 
 // Deltas as one, so that what is noted of going over a step does not depend on when they were joined.

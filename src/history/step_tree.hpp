@@ -88,15 +88,15 @@ public:
     [[nodiscard]] const limits& most() const { return most_; }
     /// H2: takes the memory to note a commit, before which memory was as `before` says. Replaces one that was staged and not
     /// accepted. Throws std::bad_alloc.
-    void stage(delta before);
+    /// `migrates`: objects before the commit are of other types. All steps go with it, its own included, and none ever leads across it to
+    /// states that are kept.
+    void stage(delta before, bool migrates = false);
     /// The same, of a commit that is too large to be kept. Precondition: no state is kept.
     void stage_nothing();
     void discard_staged() noexcept { staged_.reset(); }
     [[nodiscard]] bool has_staged() const { return staged_.has_value(); }
     /// The commit that was staged is made, with this version. Memory is at its state now. Steps that are too many go (H4).
     void accept(std::uint64_t version) noexcept;
-    /// Whether all steps go with the next commit that is staged, its own included. accept() ends that.
-    void forget_with_next(bool does) noexcept { forgets_with_next_ = does; }
 
     // Groups: the commits of one are one step, named after it. An inner one is part of the outer one.
 
@@ -147,6 +147,10 @@ public:
     [[nodiscard]] std::vector<way_part> way_to(std::uint64_t state) const;
     /// The first call on the way to this state; null: there is none.
     [[nodiscard]] const procedure_call* call_on_way_to(std::uint64_t state) const;
+    /// Whether a step has a migration: states from before it are kept.
+    [[nodiscard]] bool has_migrations() const { return migrations_ != 0; }
+    /// Whether a migration is on the way to this state: only restore() leads there.
+    [[nodiscard]] bool is_across_migration(std::uint64_t state) const;
     /// All deltas as one, to be applied to memory as it is. errc::no_step: there is a call on the way. Throws std::bad_alloc. `path`: of
     /// the heap.
     [[nodiscard]] result<delta> whole_way_to(std::uint64_t state, const std::string& path) const;
@@ -224,6 +228,7 @@ private:
         std::list<delta> deltas;   // and calls, in the order of their commits
         bool is_on_way = false;    // from the oldest state to the present one, these two included
         bool is_passed = false;    // H4: limits would have let it go
+        bool is_migrated = false;  // H9: its step has a migration
         bool is_counted = false;   // its step, for the limits
         bool is_in_branch = false; // scratch of erase_branches_of()
     };
@@ -233,7 +238,8 @@ private:
         states::node_type made;  // a new state
         std::list<delta> joined; // to the present one
         bool is_kept;
-        bool forgets; // nothing but kept states can be reached from it
+        bool forgets;          // nothing but kept states can be reached from it
+        bool migrates = false; // H9
         clock::time_point time = clock::now();
     };
     friend class step_loader;
@@ -251,6 +257,7 @@ private:
     void begin_at(std::uint64_t version, clock::time_point time) noexcept;
     void count(known_state& step, bool counts) noexcept;
     void set_on_way(known_state& state, bool is) noexcept;
+    void set_migrated(known_state& state, bool is) noexcept;
     [[nodiscard]] bool may_go(const states::value_type& state) const;
     [[nodiscard]] states::iterator child_of(states::iterator which);
     bool let_one_go() noexcept;
@@ -270,6 +277,7 @@ private:
     void replace(known_state& step, std::list<delta> by) noexcept;
     /// Its deltas have become others.
     void count_bytes(known_state& step) noexcept;
+    [[nodiscard]] std::uint64_t depth_on_way() const;
     /// By version, in the order in which they are passed.
     [[nodiscard]] std::vector<std::uint64_t> steps_on_way_to(std::uint64_t state) const;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
@@ -281,6 +289,7 @@ private:
     std::uint64_t steps_ = 0;        // that count for the limits
     std::uint64_t bytes_ = 0;        // of these
     std::uint64_t kept_ = 0;
+    std::uint64_t migrations_ = 0;  // steps that have one
     std::uint64_t redo_beyond_ = 0; // of the end of a tree: redo_depth() of the state that it begins with
     std::optional<staged> staged_;
     std::uint64_t group_depth_ = 0;
@@ -288,7 +297,6 @@ private:
     std::uint64_t group_step_ = 0; // 0: it has made none
     bool is_group_lost_ = false;   // what it made was not kept
     bool has_ended_ = false;
-    bool forgets_with_next_ = false;
     bool has_lacked_memory_ = false;
 };
 

@@ -106,7 +106,7 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         return session_.version();
     }
     if (is_recording())
-        REM_TRY(history_->stage(commit->changes));
+        REM_TRY(history_->stage(commit->changes, savepoints_.has_migrated()));
     else if (is_going_)
         REM_TRY(history_->hold_bytes_of_way(commit->changes));
     const bool is_kept = has_history() && history_->is_kept();
@@ -249,8 +249,6 @@ result<void> engine::rollback(const change_listener& lost) {
 result<void> engine::roll_back_locked(const change_listener& lost) {
     REM_TRY(health_.usable());
     ++rollbacks_;
-    if (has_history())
-        history_->steps().forget_with_next(false);
     savepoints_.end_all();
     checkpoints_.adopt_if_done();
     REM_TRY(point_.finish());

@@ -177,9 +177,9 @@ public:
     /// Lets all steps go. If the history is kept, that is durable once this returns, and fails as a commit does. Precondition:
     /// has_history().
     [[gnu::weak]] result<void> forget_history();
-    /// The next commit lets all steps go, its own included, so that no undo leads across it. A rollback() before it ends that. Precondition:
-    /// has_history().
-    [[gnu::weak]] result<void> forget_history_with_commit();
+    /// The section has changed types, so the next commit lets all steps go, its own included, and no step ever leads across it. Going back to
+    /// before this call ends that: a rollback(), or one to a savepoint. Precondition: has_history().
+    [[gnu::weak]] result<void> let_next_commit_migrate();
     /// Why no steps of earlier sessions are there; empty: they are, or nobody asked. After read_history().
     [[nodiscard]] const std::string& why_history_is_new() const { return history_->why_new(); }
 

@@ -27,7 +27,7 @@ heap_history::heap_history(const history::limits& most, std::uint64_t version, v
 
 heap_history::~heap_history() = default;
 
-result<void> heap_history::stage(const change::change_set& changes) {
+result<void> heap_history::stage(const change::change_set& changes, bool migrates) {
     steps_.discard_staged();
     if (steps_.has_ended() && !steps_.has_kept())
         return {};
@@ -42,7 +42,7 @@ result<void> heap_history::stage(const change::change_set& changes) {
     if (is_too_large(*before))
         steps_.stage_nothing();
     else
-        steps_.stage(std::move(*before));
+        steps_.stage(std::move(*before), migrates);
     return {};
 }
 
@@ -162,7 +162,10 @@ result<std::uint64_t> heap_history::after_undo(std::uint64_t steps) const {
     if (steps <= possible)
         return steps_.before_present(steps);
     return fail(errc::no_step,
-                counted(steps) + path_ + " cannot be undone: its history leads back " + std::to_string(possible) + ".",
+                counted(steps) + path_ + " cannot be undone: its history leads back " + std::to_string(possible) +
+                    (steps_.has_migrations() ? ", and never across a migration. A version from before it that is "
+                                               "kept can be restored."
+                                             : "."),
                 path_);
 }
 
@@ -183,9 +186,17 @@ result<std::uint64_t> heap_history::after_redo(std::uint64_t steps) const {
 
 result<std::uint64_t> heap_history::state_of(std::uint64_t version) const {
     REM_TRY(check_may_go());
-    if (const auto found = steps_.find(version))
-        return *found;
-    return history::no_version(steps_, where_steps_lie(), version, path_);
+    const auto found = steps_.find(version);
+    if (!found)
+        return history::no_version(steps_, where_steps_lie(), version, path_);
+    if (steps_.is_across_migration(*found))
+        return fail(errc::no_step,
+                    "no step leads to version " + std::to_string(version) + " of " + path_ +
+                        ": a migration lies between, so its objects are of other types. " +
+                        (steps_.name_of_kept(*found).empty() ? "Restore a version that is kept there first."
+                                                             : "It is kept, so it can be restored."),
+                    path_);
+    return *found;
 }
 
 void heap_history::begin_way(std::uint64_t state) {
@@ -443,10 +454,10 @@ result<void> engine::forget_history() {
     return {};
 }
 
-result<void> engine::forget_history_with_commit() {
+result<void> engine::let_next_commit_migrate() {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(history_->have_all());
-    history_->steps().forget_with_next(true);
+    savepoints_.note_migration();
     return {};
 }
 

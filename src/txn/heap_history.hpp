@@ -40,9 +40,9 @@ public:
     heap_history& operator=(const heap_history&) = delete;
 
     /// Takes what a commit of these changes is undone by, and the memory to keep it. errc::history_full when it may not be kept, and
-    /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. Precondition:
-    /// the collector has just found the changes.
-    [[gnu::weak]] result<void> stage(const change::change_set& changes);
+    /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. `migrates`: as
+    /// step_tree::stage(). Precondition: the collector has just found the changes.
+    [[gnu::weak]] result<void> stage(const change::change_set& changes, bool migrates);
     /// The changes of the next commit are those of this call alone, so it is enough to keep that, where it is smaller. Not so while versions
     /// are kept: a state that is reached by an inverse need not have the same bytes.
     void note_call(std::optional<history::procedure_call> call) noexcept { call_ = std::move(call); }

@@ -21,7 +21,7 @@ result<std::uint64_t> savepoints::make(std::size_t depth) {
     auto pages = view_.keep_written();
     if (!pages)
         return pages.error();
-    made_.push_back({next_, depth, std::move(*pages)});
+    made_.push_back({next_, depth, std::move(*pages), has_migrated_});
     spiller_.hold(true);
     return next_++;
 }
@@ -66,6 +66,7 @@ result<void> savepoints::restore_last() {
     const std::lock_guard allocation(locks_.allocation);
     return health_.poisoning_without_memory([&]() -> result<void> {
         REM_TRY(health_.poison_if_failed(view_.restore(made_.back().pages)));
+        has_migrated_ = made_.back().has_migrated;
         return memory_.changed_under_allocator();
     });
 }
@@ -80,13 +81,16 @@ bool savepoints::has(std::uint64_t number) const noexcept {
     return index_of(number) != made_.size();
 }
 
-void savepoints::end_all() noexcept { keep_first(0); }
+void savepoints::end_all() noexcept {
+    keep_first(0);
+    has_migrated_ = false;
+}
 
 void savepoints::end_with_section() noexcept {
     if (made_.empty()) // only who is in the section makes some
         return;
     const std::lock_guard alone(locks_.at_store);
-    end_all();
+    keep_first(0);
 }
 
 void savepoints::keep_first(std::size_t count) noexcept {

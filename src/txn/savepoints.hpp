@@ -38,6 +38,11 @@ public:
     void end(std::uint64_t number) noexcept;
     [[nodiscard]] bool has(std::uint64_t number) const noexcept;
 
+    /// What the section has changed is no step of the history that others lead across, unless it goes back to a savepoint from before this call.
+    void note_migration() noexcept { has_migrated_ = true; }
+    [[nodiscard]] bool has_migrated() const noexcept { return has_migrated_; }
+
+    /// The changes of the section are committed, or dropped.
     void end_all() noexcept;
     /// The outermost write section ends, whatever becomes of its changes. Takes the lock if there are any.
     void end_with_section() noexcept;
@@ -47,6 +52,7 @@ private:
         std::uint64_t number;
         std::size_t depth;
         view::kept_pages pages;
+        bool has_migrated;
     };
 
     /// All but the first `count` end.
@@ -62,6 +68,7 @@ private:
     health& health_;
     std::vector<savepoint> made_; // guarded by at_store
     std::uint64_t next_ = 1;
+    bool has_migrated_ = false; // guarded by at_store
 };
 
 } // namespace remanence::txn

@@ -232,6 +232,7 @@ public:
     }
     result<void> drop(const std::string& name) override { return engine_->drop_kept(kept_as(name)); }
     result<void> squash(std::uint64_t steps) override { return engine_->squash(steps); }
+    result<void> note_migration() override { return engine_->let_next_commit_migrate(); }
     result<void> branch(const std::string& name, const std::string& path) override {
         REM_TRY(engine_->read_history());
         const auto version = engine_->with_steps([&](auto& steps) { return steps.find_kept(name); });

@@ -415,6 +415,13 @@ result<void> session::do_squash(std::uint64_t steps) {
 
 void session::squash(std::uint64_t steps) { require(do_squash(steps), "squash"); }
 
+void session::commit_migration() {
+    require(store_->note_migration(), "migration");
+    commit();
+    if (store_->undo_depth() != 0)
+        throw violation("an undo leads across a migration");
+}
+
 std::string session::branch_path(const std::string& name) { return std::string(k_path) + '-' + name; }
 
 bool session::has_branch(const std::string& name) {

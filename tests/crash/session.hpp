@@ -110,6 +110,8 @@ public:
     void restore(const std::string& name);
     void drop(const std::string& name);
     void squash(std::uint64_t steps);
+    /// A commit across which no step leads.
+    void commit_migration();
     /// A heap of its own, of what is kept by this name. It is looked at whenever this one is opened.
     void branch(const std::string& name);
     /// Writes a file of text as a whole (api/whole_file.hpp), in place of the former, or as a new one.

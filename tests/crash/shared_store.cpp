@@ -60,6 +60,7 @@ public:
         REM_TRY(writer().squash(steps));
         return give_turn();
     }
+    result<void> note_migration() override { return writer().let_next_commit_migrate(); }
     void begin_group() override {
         is_in_group_ = true;
         writer().with_steps([](auto& steps) { steps.begin_group("group"); });

@@ -44,6 +44,8 @@ public:
     }
     virtual result<void> drop(const std::string& /*name*/) { return fail(errc::not_supported, "there is no history"); }
     virtual result<void> squash(std::uint64_t /*steps*/) { return fail(errc::not_supported, "there is no history"); }
+    /// What is committed next is a migration: no step leads across it.
+    virtual result<void> note_migration() { return fail(errc::not_supported, "there is no history"); }
     /// A store of its own, of what is kept by this name.
     virtual result<void> branch(const std::string& /*name*/, const std::string& /*path*/) {
         return fail(errc::not_supported, "there is no history");

@@ -398,6 +398,40 @@ void versions_over_sessions(session& program) {
     program.verify();
 }
 
+/// Versions that are kept from before a migration, across which nothing but restoring them leads.
+void versions_across_migration(session& program) {
+    begin(program);
+    program.add_block(300);
+    program.commit();
+    program.keep("old");
+    program.change_serial();
+    program.commit();
+    program.add_block(9000);
+    program.poke(40);
+    program.commit_migration();
+    program.change_serial();
+    program.commit();
+    program.undo();
+    program.redo();
+    program.keep("new");
+    program.die();
+    program.open();
+    program.restore("old");
+    program.change_serial(); // a branch of the old types
+    program.commit();
+    program.undo();
+    program.close();
+    program.open();
+    program.restore("new");
+    program.undo();
+    program.checkpoint();
+    program.restore("old");
+    program.drop("new");
+    program.add_block(70 * KiB);
+    program.commit_migration(); // another one
+    program.verify();
+}
+
 void changes_of_history_cut_short(session& program, session::cut how) {
     begin(program);
     std::uint64_t count = 0;
@@ -565,6 +599,10 @@ std::vector<workload> shared_undo_workloads() {
          .open = shared_with_history(k_tight, 3),
          .phases = {versions_over_sessions},
          .cost = 4},
+        {.name = "shared_versions_across_migration",
+         .open = shared_with_history(k_tight),
+         .phases = {versions_across_migration},
+         .cost = 4},
         killed("shared_history_killed", shared_with_history(k_roomy), kept_history_cut_short, 8),
         failing("shared_history_failing", shared_with_history(k_roomy), kept_history_cut_short,
                 simulation::failed_sync::xfs, 8),
@@ -645,6 +683,9 @@ std::vector<workload> undo_workloads() {
         {.name = "kept_undo_and_versions_of_few_steps",
          .open = engine_with_kept_history(k_tight, checkpointing::at_one_go, 3),
          .phases = {versions_over_sessions}},
+        {.name = "kept_undo_across_migration_tight",
+         .open = engine_with_kept_history(k_tight, checkpointing::at_one_go, 3),
+         .phases = {versions_across_migration}},
         killed("killed_kept_undo_changes", engine_with_kept_history(k_roomy), changes_of_history_cut_short),
         failing("failing_kept_undo_changes", engine_with_kept_history(k_roomy), changes_of_history_cut_short,
                 simulation::failed_sync::xfs),

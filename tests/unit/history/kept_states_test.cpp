@@ -27,7 +27,7 @@ public:
 
     std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice_); }
 
-    void commit() {
+    void commit(bool migrates = false) {
         const contents before = memory_;
         delta changed;
         for (std::uint64_t count = 1 + below(4); count != 0; --count)
@@ -44,8 +44,10 @@ public:
                 changed.add({i, end - i}, &before[i]);
             i = end - 1;
         }
-        steps_.stage(std::move(changed));
+        const std::uint64_t era = migrates ? ++eras_ : era_of_.at(steps_.present());
+        steps_.stage(std::move(changed), migrates);
         steps_.accept(++version_);
+        era_of_[version_] = era;
         remember();
     }
     void go(std::uint64_t to) {
@@ -95,8 +97,14 @@ public:
         std::map<std::uint64_t, std::uint64_t> parents;
         for (const step_info& each : all)
             parents[each.version] = each.parent.value_or(0);
-        for (std::uint64_t here = steps_.present(); parents.at(here) != 0; here = parents.at(here))
+        const std::uint64_t era = era_of_.at(steps_.present());
+        for (std::uint64_t here = steps_.present(); parents.at(here) != 0 && era_of_.at(parents.at(here)) == era;
+             here = parents.at(here))
             ++on_way;
+        for (const step_info& each : all) {
+            if (steps_.is_across_migration(each.version) != (era_of_.at(each.version) != era))
+                return "a migration is not where it was";
+        }
         if (!steps_.has_ended() && on_way != steps_.undo_depth())
             return "the depth is not that of the way";
         for (const auto& [version, name] : names_) {
@@ -132,6 +140,8 @@ private:
     step_tree steps_;
     std::uint64_t version_ = 1;
     std::map<std::uint64_t, contents> copies_;
+    std::map<std::uint64_t, std::uint64_t> era_of_{{1, 1}}; // between migrations
+    std::uint64_t eras_ = 1;
     std::map<std::uint64_t, std::string> names_; // of kept ones
 };
 
@@ -153,6 +163,8 @@ std::string walk(const limits& most, std::uint64_t seed, int length) {
             of.group();
         else if (what == 22 && of.below(5) == 0)
             of.steps().forget();
+        else if (what == 23 && of.below(4) == 0)
+            of.commit(true);
         if (const std::string wrong = of.check(); !wrong.empty())
             return "step " + std::to_string(i) + " with seed " + std::to_string(seed) + ": " + wrong;
     }
@@ -207,6 +219,32 @@ TEST(kept_states, that_were_gone_back_to_give_their_space_back_when_they_are_dro
     EXPECT_EQ(of.steps().list().size(), 3U);
     EXPECT_EQ(of.steps().undo_depth(), 2U);
     EXPECT_EQ(of.check(), "");
+}
+
+TEST(kept_states, from_before_a_migration_are_restored_and_nothing_else_leads_there) {
+    small_heap of({.steps_max = 100}, 1);
+    of.commit();
+    of.keep();
+    const std::uint64_t old = of.steps().present();
+    of.commit();
+    of.commit(true);
+    EXPECT_EQ(of.steps().undo_depth(), 0U);
+    EXPECT_TRUE(of.steps().is_across_migration(old));
+    of.commit();
+    const std::uint64_t now = of.steps().present();
+    EXPECT_EQ(of.steps().undo_depth(), 1U);
+    of.go(old); // as a restore does
+    EXPECT_EQ(of.steps().undo_depth(), 0U);
+    EXPECT_EQ(of.steps().redo_depth(), 0U);
+    EXPECT_EQ(of.steps().left_branch(), std::nullopt);
+    of.commit();
+    EXPECT_EQ(of.steps().undo_depth(), 1U);
+    EXPECT_TRUE(of.steps().is_across_migration(now));
+    EXPECT_EQ(of.steps().left_branch(), std::nullopt); // which would lead across
+    EXPECT_EQ(of.check(), "");
+    of.steps().forget();
+    of.drop();
+    EXPECT_FALSE(of.steps().has_migrations()); // nothing is left from before it
 }
 
 TEST(kept_states, stay_when_the_history_ends) {

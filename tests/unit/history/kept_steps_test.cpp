@@ -154,7 +154,7 @@ private:
         if (below(40) == 0 && !live_.has_kept())
             live_.stage_nothing();
         else
-            live_.stage(std::move(before));
+            live_.stage(std::move(before), below(15) == 0); // now and then a migration
         live_.append_staged(next_events());
         live_.accept(version_);
         remember();
