@@ -72,6 +72,9 @@ public:
     /// Null, and no block has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max:
     /// failure() tells why. 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_granule_bytes);
+    /// A block at just this address. False, and no block has changed, when it is not all free. O(free runs) when no slab is there.
+    /// Precondition: no slab is lent.
+    [[nodiscard]] bool allocate_at(void* address, std::size_t bytes, std::size_t alignment);
     /// With the size and alignment it was allocated with. A small one may be kept for allocate(): see flush(). Aborts,
     /// naming address and size, when there is no such block: the program is wrong. Of a small one that may be found only by
     /// free_returned(), or by the next allocate() or flush(). O(1) for small blocks but once per slab, O(log free runs) else.

@@ -27,6 +27,8 @@ public:
     /// changed, when there is none (heap_pages::failure() tells why), or none but in the wilderness, and blocks are kept in
     /// magazines: then the caller has them freed, and asks again (M3). O(log free runs).
     [[nodiscard]] std::uint32_t allocate(std::uint64_t page_count, std::uint64_t alignment);
+    /// Just these pages (placed_blocks.cpp). False, and nothing changed, when they are not all free. O(free runs).
+    [[nodiscard]] bool allocate_at(std::uint32_t page, std::uint32_t page_count);
     /// Takes the `more` pages behind a run that was handed out, too, as a part of it. False, and nothing changed, when they are
     /// not all free. O(log free runs).
     [[nodiscard]] bool extend(std::uint32_t page, std::uint32_t page_count, std::uint32_t more);

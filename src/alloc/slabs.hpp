@@ -61,6 +61,8 @@ public:
     [[nodiscard]] void* allocate(std::uint32_t count, std::uint32_t alignment) {
         return alignment <= natural_alignment(count) ? allocate(count) : allocate_in_hole(count, alignment);
     }
+    /// Those at this offset (placed_blocks.cpp). False, and nothing has changed, when they are not free, or there is damage. Nothing may be kept.
+    [[nodiscard]] bool allocate_at(std::uint64_t offset, std::uint32_t count);
     /// False, and nothing has changed, when no block of that many granules begins there. It is kept, if there is room for
     /// more of its size.
     [[nodiscard]] bool deallocate(void* address, std::uint32_t count);
