@@ -92,8 +92,9 @@ public:
         detail::write_section section(of, detail::section_kind::joining, {});
         T* object = find_root<T>(of, name);
         if (object == nullptr) {
+            const bool is_alone = sizeof...(Args) == 0 && detail::is_about_to_make_one(of);
             object = make<T>(std::forward<Args>(args)...);
-            detail::add_root(of, name, detail::fingerprint_of<T>(), object, detail::check_of_root<T>());
+            detail::add_root(of, name, detail::fingerprint_of<T>(), object, detail::functions_of_root<T>(), is_alone);
         }
         section.commit();
         return *object;
@@ -106,7 +107,7 @@ private:
     explicit arena(detail::heap_header* home) : home_(home) {}
     template <class T>
     [[nodiscard]] static T* find_root(detail::heap_impl* of, std::string_view name) {
-        return static_cast<T*>(detail::find_root(of, name, detail::fingerprint_of<T>(), detail::check_of_root<T>()));
+        return static_cast<T*>(detail::find_root(of, name, detail::fingerprint_of<T>(), detail::functions_of_root<T>()));
     }
     [[nodiscard]] detail::heap_impl* impl() const;
     /// To allocate by: errc::read_only.

@@ -399,10 +399,34 @@ private:
     heap_impl* impl_;
 };
 
+/// Makes an empty object there, whose parts are of this heap.
+using root_maker = void (*)(heap_header* of, void* place);
+/// What the heap knows of a root's type besides its fingerprint; null: it has nothing to check, or cannot be made of nothing.
+struct root_functions {
+    root_check check;
+    root_maker make;
+};
+template <class T>
+constexpr root_functions functions_of_root() {
+    root_maker make = nullptr;
+    if constexpr (std::is_default_constructible_v<T>) {
+        make = [](heap_header* of, void* place) {
+            allocator<T> where(of);
+            const default_heap_scope parts_belong_here(where.heap());
+            where.construct(static_cast<T*>(place));
+        };
+    }
+    return {check_of_root<T>(), make};
+}
+
 /// The root directory, to be used inside a section. `find_root` returns null when there is no such root, and throws
-/// errc::type_mismatch when it is of another type. From then on verify() knows `check`, unless it is null.
-void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check);
-void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check);
+/// errc::type_mismatch when it is of another type. From then on verify() knows what to check, and no step back of the history takes the root away.
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, const root_functions& functions);
+/// `is_alone`: is_about_to_make_one() said so before the object was made.
+void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object,
+              const root_functions& functions, bool is_alone);
+/// Whether the write section has just begun for a root alone, so that its commit is none of the user's steps.
+[[nodiscard]] bool is_about_to_make_one(heap_impl* impl);
 void erase_root(heap_impl* impl, std::string_view name);
 heap_header* header_of(heap_impl* impl);
 /// The same, to change the heap: errc::read_only.
@@ -655,7 +679,7 @@ public:
 
     /// The object named `name`, constructed from `args` (uses-allocator) when there is none. A type that is not `persistable`
     /// does not compile. Outside a section this
-    /// commits its creation; inside one it is undone with the section, and the reference then dangles.
+    /// commits its creation, which without `args` is no step of the history; inside one it is undone with the section, and the reference then dangles.
     /// Throws errc::type_mismatch naming both types or the member that differs, errc::unnameable_type for local types and those of anonymous
     /// namespaces, errc::corrupt when the directory is damaged, errc::base_taken when the heap is
     /// mapped elsewhere (open()) and T is not `position_independent`, and what write() and T's constructor throw.
@@ -667,9 +691,10 @@ public:
         return write_in(detail::section_kind::joining, {}, [&]() -> T& {
             if (T* found = find_root<T>(name))
                 return *found; // another thread was first
+            const bool is_alone = sizeof...(Args) == 0 && detail::is_about_to_make_one(detail::checked(impl_));
             T* object = make<T>(std::forward<Args>(args)...);
             detail::add_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), object,
-                             detail::check_of_root<T>());
+                             detail::functions_of_root<T>(), is_alone);
             return *object;
         });
     }
@@ -678,7 +703,7 @@ public:
     [[nodiscard]] T* find_root(std::string_view name) const {
         detail::read_section section(detail::checked(impl_));
         return static_cast<T*>(
-            detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), detail::check_of_root<T>()));
+            detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), detail::functions_of_root<T>()));
     }
     /// Destroys the object named `name`; false when there is none. Outside a section it commits. Throws what find_root()
     /// and write() throw.
@@ -729,7 +754,9 @@ public:
 
     // The history: with heap_options::history, what is committed while the heap is open can be undone, and redone. Each of undo(), redo() and
     // go_to() is an atomic commit of its own, as durable as heap_options::commits says, so that version() grows. Roots and allocator go
-    // with all else: pointers to what was made since dangle, and objects that were destroyed are back.
+    // with all else: pointers to what was made since dangle, and objects that were destroyed are back. But a root that the program has got
+    // from root() or find_root() stays the same object until the heap is closed, empty where there was none; where that cannot be, they
+    // throw errc::in_use, as for roots that only other processes may have.
     // All three wait for the sections of other threads to end. They throw errc::section_open when the thread is in a section, or a
     // group is open; errc::uncommitted when memory has changes that are not committed; errc::no_step when it does not lead there;
     // errc::invalid_argument without a history; and what commit() throws. Then memory is as before. O(bytes of the steps), and what

@@ -29,6 +29,10 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
         threads.watch_folds();
     if (const auto& table = options.procedures.table())
         table->serve(*this);
+    if (engine_->has_history()) {
+        held = make_held_roots(*this);
+        engine_->let_roots_be_kept(*held);
+    }
 }
 
 void heap_impl::belong_to(heap* handle) noexcept {

@@ -15,6 +15,7 @@
 #include "api/heap_origin.hpp"
 #include "api/heap_sections.hpp"
 #include "api/heap_threads.hpp"
+#include "api/held_roots.hpp"
 #include "api/loss_teller.hpp"
 #include "api/outdated_roots.hpp"
 #include "api/outside_allocators.hpp"
@@ -60,6 +61,7 @@ public:
     heap_commits commits;
     loss_teller losses;
     std::unique_ptr<procedure_service> procedures; // null: it was opened without
+    std::unique_ptr<held_roots> held;              // null: it has no history
     std::atomic<std::uint64_t> registered_bytes =
         0; // the registry's, which has no other place for what it knows of one heap
 

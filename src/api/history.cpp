@@ -12,7 +12,10 @@ namespace remanence {
 
 namespace detail {
 
-void link_history() noexcept { txn::link_history(); }
+void link_history() noexcept {
+    txn::link_history();
+    link_held_roots();
+}
 
 heap_commits::in_flight heap_impl::go(const heap_commits::step& where) {
     const whole_call going(calls);

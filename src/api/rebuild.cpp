@@ -34,8 +34,11 @@ void heap::rebuild(std::string_view abi) {
     const heap_options options = impl->options;
     if (options.version || !options.kept_version.empty()) // which somebody may have dropped meanwhile
         detail::check(detail::find_version(*origin.files, detail::real_path(origin.path).string(), options));
+    const auto known = impl->held ? impl->held->all_known() : detail::held_roots::known_roots(); // references stay
     detail::heap_impl::drop(impl_);
     *this = heap(*origin.files, origin.path, options, detail::opening::open_existing, abi);
+    if (impl_->held)
+        impl_->held->know_all(known);
 }
 
 } // namespace remanence

@@ -44,7 +44,8 @@ static void know_schema(heap_impl& impl, std::string_view name, const type_finge
         impl.outdated.note_schema(type, &types::store_schemas);
 }
 
-void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, root_check check) {
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type,
+                const root_functions& functions) {
     const auto renamed =
         impl->options.accept_renamed_members ? types::renamed_members::accepted : types::renamed_members::refused;
     auto found = types::root_directory(impl->memory()).find(name, type, renamed);
@@ -59,7 +60,9 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
     if (!type.position_independent && impl->engine().why_elsewhere())
         raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
     know_schema(*impl, name, type);
-    impl->checks.know(name, type.hash, check);
+    impl->checks.know(name, type.hash, functions.check);
+    if (impl->held)
+        impl->held->know(name, type, functions.make);
     if (found->outdated) {
         impl->checks.know_outdated(name, found->outdated->hash);
         if (!impl->options.read_only)
@@ -68,11 +71,24 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
     return found->object;
 }
 
-void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object, root_check check) {
+void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object,
+              const root_functions& functions, bool is_alone) {
     detail::check(types::root_directory(impl->memory()).add(name, type, object));
     if (type.structure != nullptr)
         impl->outdated.note_schema(type, &types::store_schemas);
-    impl->checks.know(name, type.hash, check);
+    impl->checks.know(name, type.hash, functions.check);
+    if (!impl->held)
+        return;
+    impl->held->know(name, type, functions.make);
+    if (is_alone)
+        impl->engine().let_next_commit_be_hidden();
+}
+
+bool is_about_to_make_one(heap_impl* impl) {
+    if (!impl->held || impl->sections.write_depth() != 1)
+        return false;
+    const auto holds_changes = impl->engine().holds_changes();
+    return holds_changes && !*holds_changes; // a commit says what is wrong
 }
 
 void erase_root(heap_impl* impl, std::string_view name) {

@@ -99,6 +99,7 @@ struct step_event {
 static_assert(sizeof(step_event) == 24 && offsetof(step_event, flags) == 16);
 inline constexpr std::uint64_t k_step_forgets = 1;  // all steps before it go
 inline constexpr std::uint64_t k_step_migrates = 2; // and objects before it are of other types: no step leads across it
+inline constexpr std::uint64_t k_step_is_hidden = 4; // it is none of the user's: undo and redo pass it with the next one
 
 struct arrival_event {
     std::uint64_t state; // its version
@@ -126,6 +127,7 @@ struct state_event {
 static_assert(sizeof(state_event) == 88 && offsetof(state_event, delta_count) == 56);
 inline constexpr std::uint64_t k_state_is_passed = 1;   // limits have passed it
 inline constexpr std::uint64_t k_state_is_migrated = 2; // its step has a migration, across which no step leads
+inline constexpr std::uint64_t k_state_is_hidden = 4;   // its step is none of the user's
 
 struct present_event {
     std::uint64_t state;

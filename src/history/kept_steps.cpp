@@ -52,7 +52,8 @@ void step_tree::append_staged(event_bytes& into) const {
     event_writer event(into, made != nullptr ? kind::made : joins ? kind::joined : kind::lost);
     event.add(format::step_event{nanoseconds_of(staged_->time), made != nullptr ? made->name.size() : 0,
                                  (staged_->forgets ? format::k_step_forgets : 0) |
-                                     (staged_->migrates ? format::k_step_migrates : 0)});
+                                     (staged_->migrates ? format::k_step_migrates : 0) |
+                                     (staged_->is_hidden ? format::k_step_is_hidden : 0)});
     for (const delta& each : made != nullptr ? made->deltas : staged_->joined) // one, or none
         each.append_to(event);
     if (made != nullptr)
@@ -85,7 +86,8 @@ void step_tree::append_state(event_bytes& into, std::uint64_t version, const kno
     event.add(format::state_event{version, state.parent, state.next, state.left, state.last_version, state.bytes,
                                   nanoseconds_of(state.time), state.deltas.size(), state.name.size(), state.kept.size(),
                                   (state.is_passed ? format::k_state_is_passed : 0) |
-                                      (state.is_migrated ? format::k_state_is_migrated : 0)});
+                                      (state.is_migrated ? format::k_state_is_migrated : 0) |
+                                      (state.is_hidden ? format::k_state_is_hidden : 0)});
     for (const delta& each : state.deltas)
         each.append_to(event);
     event.add_text(state.name);
@@ -172,8 +174,10 @@ bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) 
     std::string name = event.take_text(found.name_bytes);
     const bool forgets = (found.flags & format::k_step_forgets) != 0;
     const bool migrates = (found.flags & format::k_step_migrates) != 0;
-    if (event.has_failed() || (found.flags & ~(format::k_step_forgets | format::k_step_migrates)) != 0 ||
-        (migrates && !forgets) || version <= tree_.states_.rbegin()->first) // H3
+    const bool is_hidden = (found.flags & format::k_step_is_hidden) != 0;
+    constexpr std::uint64_t k_known = format::k_step_forgets | format::k_step_migrates | format::k_step_is_hidden;
+    if (event.has_failed() || (found.flags & ~k_known) != 0 || (migrates && !forgets) ||
+        (is_hidden && (migrates || of != kind::made)) || version <= tree_.states_.rbegin()->first) // H3
         return false;
     const auto& present = tree_.at(tree_.present_);
     if (of == kind::joined && (present.parent == 0 || present.children != 0))
@@ -184,11 +188,16 @@ bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) 
     if (of == kind::lost)
         tree_.stage_nothing();
     else
-        tree_.stage(std::move(before), migrates);
+        tree_.stage(std::move(before), is_hidden  ? step_kind::hidden
+                                       : migrates ? step_kind::migration
+                                                  : step_kind::ordinary);
     tree_.staged_->time = time_of(found.time);
     tree_.staged_->forgets = forgets;
-    if (of == kind::made)
+    if (of == kind::made) { // whatever group is open here
         tree_.staged_->made.mapped().name = std::move(name);
+        tree_.staged_->made.mapped().is_hidden = is_hidden;
+        tree_.staged_->is_hidden = is_hidden;
+    }
     tree_.accept(version);
     tree_.group_step_ = 0;
     tree_.is_group_lost_ = false;
@@ -249,8 +258,10 @@ bool step_loader::add_state(event_reader& event) {
     auto& states = tree_.states_;
     const bool is_oldest = states.empty();
     const bool is_migrated = (found.flags & format::k_state_is_migrated) != 0;
-    if (event.has_failed() || is_whole_ || found.version == 0 ||
-        (found.flags & ~(format::k_state_is_passed | format::k_state_is_migrated)) != 0 || (is_oldest && is_migrated) ||
+    const bool is_hidden = (found.flags & format::k_state_is_hidden) != 0;
+    constexpr std::uint64_t k_known = format::k_state_is_passed | format::k_state_is_migrated | format::k_state_is_hidden;
+    if (event.has_failed() || is_whole_ || found.version == 0 || (found.flags & ~k_known) != 0 ||
+        (is_oldest && (is_migrated || is_hidden)) ||
         is_oldest != (found.parent == 0) || is_oldest != deltas.empty() ||
         (!is_oldest && found.version <= states.rbegin()->first) || tree_.find_kept(kept))
         return false;
@@ -269,6 +280,7 @@ bool step_loader::add_state(event_reader& event) {
     state.deltas = std::move(deltas);
     state.is_passed = (found.flags & format::k_state_is_passed) != 0;
     tree_.set_migrated(state, is_migrated);
+    state.is_hidden = is_hidden;
     tree_.kept_ += state.kept.empty() ? 0U : 1U;
     if (!is_oldest) {
         ++parent->second.children;

@@ -14,6 +14,7 @@ bool step_tree::is_too_much() const {
 
 // H4: a step counts unless it begins at a state that was passed.
 void step_tree::count(known_state& step, bool counts) noexcept {
+    counts = counts && !step.is_hidden;
     if (step.is_counted == counts)
         return;
     step.is_counted = counts;
@@ -28,6 +29,8 @@ void step_tree::count(known_state& step, bool counts) noexcept {
 
 void step_tree::set_on_way(known_state& state, bool is) noexcept {
     state.is_on_way = is;
+    if (state.is_hidden)
+        return;
     if (is)
         ++steps_on_way_;
     else
@@ -131,6 +134,11 @@ step_tree::states::iterator step_tree::child_of(states::iterator which) {
                         [&](const auto& each) { return each.second.parent == which->first; });
 }
 
+const step_tree::known_state& step_tree::child_on_way(std::uint64_t state) const {
+    const auto is_it = [&](const auto& each) { return each.second.parent == state && each.second.is_on_way; };
+    return std::find_if(states_.upper_bound(state), states_.end(), is_it)->second;
+}
+
 // Nothing leads there any more; what comes after it is reached from what comes before it. Precondition: it may go, and no ways part
 // there.
 void step_tree::remove(states::iterator which) noexcept {
@@ -141,18 +149,22 @@ void step_tree::remove(states::iterator which) noexcept {
         return remove_if_passed(parent);
     }
     const auto child = child_of(which);
-    if (state.is_on_way)
-        set_on_way(state, false);
+    const auto seen = [](const known_state& step) { return step.is_hidden ? 0U : 1U; };
+    if (child->second.is_on_way)
+        steps_on_way_ -= seen(child->second) + (parent != 0 ? seen(state) : 0U);
     count(state, false);
     if (parent != 0) {
         join_to_child(state, child);
         if (at(parent).next == which->first)
             at(parent).next = child->first;
+        if (child->second.is_on_way)
+            steps_on_way_ += seen(child->second);
     } else {
         count(child->second, false);
         child->second.bytes = 0;
         child->second.deltas.clear();
         child->second.left = 0;
+        child->second.is_hidden = false; // no step leads to the oldest state
         set_migrated(child->second, false); // nothing leads back across it
         if (child->first == group_step_)
             is_group_lost_ = true; // what the group changes next is half of it
@@ -168,6 +180,7 @@ void step_tree::join_to_child(known_state& step, states::iterator child) noexcep
     whole.deltas.splice(whole.deltas.begin(), step.deltas);
     whole.bytes += step.bytes;
     whole.left = step.left;
+    whole.is_hidden = whole.is_hidden && step.is_hidden;
     set_migrated(whole, whole.is_migrated || step.is_migrated);
     merge(whole);
     count(whole, !at(step.parent).is_passed);
@@ -278,7 +291,7 @@ std::vector<kept_info> step_tree::list_kept() const {
             parent = at(parent).parent;
         const bool leads_back = each.is_on_way && version != present_; // H1
         all.push_back({version, parent == 0 ? std::nullopt : std::optional(parent), each.kept, each.time,
-                       leads_back       ? at(each.next).bytes
+                       leads_back       ? child_on_way(version).bytes
                        : each.is_on_way ? 0
                                         : each.bytes});
     }
@@ -287,7 +300,7 @@ std::vector<kept_info> step_tree::list_kept() const {
 
 std::optional<std::uint64_t> step_tree::in_the_way_of_squash(std::uint64_t steps) const {
     std::uint64_t here = present_;
-    for (; steps > 1; --steps) {
+    for (std::uint64_t left = with_hidden(steps); left > 1; --left) {
         here = at(here).parent;
         if (!at(here).kept.empty() || at(here).children > 1)
             return here;
@@ -297,7 +310,8 @@ std::optional<std::uint64_t> step_tree::in_the_way_of_squash(std::uint64_t steps
 
 std::list<delta> step_tree::squashed(std::uint64_t steps) const {
     std::vector<const delta*> deltas;
-    for (std::uint64_t here = present_; steps != 0; here = at(here).parent, --steps) {
+    std::uint64_t left = with_hidden(steps);
+    for (std::uint64_t here = present_; left != 0; here = at(here).parent, --left) {
         const std::list<delta>& step = at(here).deltas;
         for (auto each = step.rbegin(); each != step.rend(); ++each)
             deltas.push_back(&*each);
@@ -309,21 +323,24 @@ std::list<delta> step_tree::squashed(std::uint64_t steps) const {
 
 void step_tree::squash(std::uint64_t steps, std::list<delta> as_one) noexcept {
     known_state& whole = at(present_);
-    for (; steps > 1; --steps) {
+    std::uint64_t left = with_hidden(steps);
+    set_on_way(whole, false);
+    count(whole, false);
+    for (; left > 1; --left) {
         const auto before = states_.find(whole.parent);
         known_state& step = before->second;
         if (whole.name.empty())
             whole.name.swap(step.name);
-        const bool counts = step.is_counted;
-        count(whole, false);
         count(step, false);
         set_on_way(step, false);
         whole.parent = step.parent;
         whole.left = step.left;
         at(whole.parent).next = present_;
         states_.erase(before);
-        count(whole, counts);
     }
+    whole.is_hidden = false;
+    set_on_way(whole, true);
+    count(whole, !at(whole.parent).is_passed); // H4
     replace(whole, std::move(as_one));
 }
 

@@ -36,11 +36,14 @@ bool step_tree::has_room(std::uint64_t bytes) const {
            (most_.bytes_max == 0 || bytes_ + bytes <= most_.bytes_max);
 }
 
-void step_tree::stage(delta before, bool migrates) {
+// H10: in a group a commit is part of its step, whatever it is else.
+void step_tree::stage(delta before, step_kind kind) {
     staged_.reset();
     if (is_group_lost_ && !has_kept())
         return stage_nothing();
-    staged next{{}, {}, true, is_group_lost_ || has_ended_ || migrates, migrates};
+    const bool migrates = kind == step_kind::migration;
+    const bool is_hidden = kind == step_kind::hidden && !is_in_group();
+    staged next{{}, {}, true, is_group_lost_ || has_ended_ || migrates, migrates, is_hidden};
     if (joins_group()) {
         next.joined.push_back(std::move(before));
     } else {
@@ -52,6 +55,7 @@ void step_tree::stage(delta before, bool migrates) {
             made.name = group_name_;
         else if (const procedure_call* const call = made.deltas.front().call())
             made.name = call->name;
+        made.is_hidden = is_hidden;
         next.made = one.extract(one.begin());
     }
     staged_ = std::move(next);
@@ -108,10 +112,13 @@ void step_tree::add(states::node_type made, std::uint64_t version, clock::time_p
     known_state& parent = at(present_);
     known_state& next = made.mapped();
     next.parent = present_;
-    next.left = parent.next;
+    next.left = next.is_hidden ? 0 : forth(present_);
     next.last_version = version;
     next.time = time;
-    parent.next = version;
+    if (!next.is_hidden || parent.next == 0)
+        parent.next = version;
+    for (std::uint64_t here = present_; !next.is_hidden && at(here).is_hidden; here = at(here).parent)
+        at(at(here).parent).next = here;
     ++parent.children;
     set_on_way(next, true);
     count(next, true); // H4: the present state is not passed
@@ -175,7 +182,7 @@ std::uint64_t step_tree::depth_on_way() const {
         return steps_on_way_;
     std::uint64_t count = 0;
     for (std::uint64_t here = present_; at(here).parent != 0 && !at(here).is_migrated; here = at(here).parent)
-        ++count;
+        count += at(here).is_hidden ? 0U : 1U;
     return count;
 }
 
@@ -183,23 +190,54 @@ std::uint64_t step_tree::redo_depth() const {
     if (has_ended_)
         return 0;
     std::uint64_t count = 0;
-    for (std::uint64_t next = at(present_).next; next != 0 && !at(next).is_migrated; next = at(next).next)
-        ++count;
-    return states_.size() == 1 ? redo_beyond_ : count;
+    for (std::uint64_t next = forth(present_); next != 0 && !at(next).is_migrated; next = forth(next))
+        count += at(next).is_hidden ? 0U : 1U;
+    std::uint64_t here = present_;
+    while (at(here).is_hidden)
+        here = at(here).parent;
+    return here == states_.begin()->first && redo_beyond_ != 0 ? redo_beyond_ : count;
 }
 
 std::uint64_t step_tree::before_present(std::uint64_t steps) const {
     std::uint64_t found = present_;
-    for (; steps != 0; --steps)
+    for (std::uint64_t all = with_hidden(steps); all != 0; --all)
         found = at(found).parent;
     return found;
 }
 
+std::uint64_t step_tree::with_hidden(std::uint64_t steps) const {
+    std::uint64_t all = 0;
+    for (std::uint64_t here = present_; steps != 0; here = at(here).parent) {
+        steps -= at(here).is_hidden ? 0U : 1U;
+        ++all;
+    }
+    return all;
+}
+
+// H10: hidden steps that follow the last one are made again, too.
 std::uint64_t step_tree::after_present(std::uint64_t steps) const {
     std::uint64_t found = present_;
-    for (; steps != 0; --steps)
+    if (steps == 0)
+        return found;
+    while (steps != 0) {
+        found = forth(found);
+        steps -= at(found).is_hidden ? 0U : 1U;
+    }
+    while (at(found).next != 0 && at(at(found).next).is_hidden)
         found = at(found).next;
     return found;
+}
+
+// H10: from where hidden steps end it leads on from where they began.
+std::uint64_t step_tree::forth(std::uint64_t state) const {
+    if (at(state).next != 0)
+        return at(state).next;
+    for (std::uint64_t here = state; at(here).is_hidden; here = at(here).parent) {
+        const std::uint64_t next = at(at(here).parent).next;
+        if (next != here)
+            return next;
+    }
+    return 0;
 }
 
 std::optional<std::uint64_t> step_tree::find(std::uint64_t version) const {
@@ -222,12 +260,26 @@ std::optional<std::uint64_t> step_tree::left_branch() const {
     return std::nullopt;
 }
 
+bool step_tree::is_shown(const states::value_type& state) const {
+    return !state.second.is_hidden || !state.second.kept.empty();
+}
+
+std::uint64_t step_tree::shown_from(std::uint64_t state) const {
+    while (!is_shown(*states_.find(state)))
+        state = at(state).parent;
+    return state;
+}
+
 std::vector<step_info> step_tree::list() const {
     std::vector<step_info> all;
     all.reserve(states_.size());
-    for (const auto& [version, each] : states_)
-        all.push_back({version, each.parent == 0 ? std::nullopt : std::optional(each.parent), each.name, each.time,
-                       each.bytes, version == present_, each.kept});
+    const std::uint64_t present = shown_from(present_);
+    for (const auto& state : states_) {
+        const auto& [version, each] = state;
+        if (is_shown(state))
+            all.push_back({version, each.parent == 0 ? std::nullopt : std::optional(shown_from(each.parent)), each.name,
+                           each.time, each.bytes, version == present, each.kept});
+    }
     return all;
 }
 
@@ -323,10 +375,11 @@ result<delta> step_tree::whole_way_to(std::uint64_t state, const std::string& pa
 }
 
 void step_tree::arrive(std::uint64_t to, std::uint64_t version) noexcept {
+    const std::uint64_t left = present_;
     const std::uint64_t meeting = meeting_of(present_, to);
     for (std::uint64_t from : {present_, to}) { // the way forth decides where redo() leads
         for (std::uint64_t here = from; here != meeting; here = at(here).parent)
-            at(at(here).parent).next = here;
+            lead_to(here, here == from);
     }
     for (std::uint64_t here = present_; here != meeting; here = at(here).parent)
         set_on_way(at(here), false);
@@ -335,6 +388,32 @@ void step_tree::arrive(std::uint64_t to, std::uint64_t version) noexcept {
     present_ = to;
     at(to).last_version = version;
     return_to(states_.find(to));
+    drop_hidden_end(left);
+}
+
+// H10: hidden steps at the end of a way do not take redo() from another one.
+void step_tree::lead_to(std::uint64_t state, bool is_end) noexcept {
+    std::uint64_t& next = at(at(state).parent).next;
+    if (next == 0 || !is_end || !at(state).is_hidden)
+        next = state;
+}
+
+// H10: what hidden steps lead to beside the way is not come back to.
+void step_tree::drop_hidden_end(std::uint64_t state) noexcept {
+    while (state != present_) {
+        const auto found = states_.find(state);
+        const known_state& end = found->second;
+        if (!end.is_hidden || end.children != 0 || !may_go(*found) || at(end.parent).next == state)
+            return;
+        const std::uint64_t parent = end.parent;
+        if (parent != present_)
+            at(parent).last_version = end.last_version;
+        erase_end(found);
+        remove_if_passed(parent);
+        if (!states_.contains(parent))
+            return;
+        state = parent;
+    }
 }
 
 } // namespace remanence::history

@@ -28,6 +28,13 @@ enum class when_full {
     end     // of the history: all steps go, and none are kept from then on
 };
 
+/// What a commit is to the user.
+enum class step_kind {
+    ordinary,
+    migration, // objects before it are of other types: all steps go with it, its own included, and none ever leads across it (H9)
+    hidden     // none of his steps (H10)
+};
+
 /// 0: as many as there are.
 struct limits {
     std::uint64_t bytes_max = 0;
@@ -88,9 +95,7 @@ public:
     [[nodiscard]] const limits& most() const { return most_; }
     /// H2: takes the memory to note a commit, before which memory was as `before` says. Replaces one that was staged and not
     /// accepted. Throws std::bad_alloc.
-    /// `migrates`: objects before the commit are of other types. All steps go with it, its own included, and none ever leads across it to
-    /// states that are kept.
-    void stage(delta before, bool migrates = false);
+    void stage(delta before, step_kind kind = step_kind::ordinary);
     /// The same, of a commit that is too large to be kept. Precondition: no state is kept.
     void stage_nothing();
     void discard_staged() noexcept { staged_.reset(); }
@@ -119,7 +124,7 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t version) const;
     /// Where memory was before the undo after which the last step to here was made that began a branch; none: there is none.
     [[nodiscard]] std::optional<std::uint64_t> left_branch() const;
-    /// All states that can be reached, by version. Throws std::bad_alloc.
+    /// All states that can be reached, by version; without those that hidden steps lead to, unless they are kept. Throws std::bad_alloc.
     [[nodiscard]] std::vector<step_info> list() const;
 
     /// What leads over one step, or over a part of it.
@@ -229,6 +234,7 @@ private:
         bool is_on_way = false;    // from the oldest state to the present one, these two included
         bool is_passed = false;    // H4: limits would have let it go
         bool is_migrated = false;  // H9: its step has a migration
+        bool is_hidden = false;    // H10: its step is none of the user's
         bool is_counted = false;   // its step, for the limits
         bool is_in_branch = false; // scratch of erase_branches_of()
     };
@@ -240,6 +246,7 @@ private:
         bool is_kept;
         bool forgets;          // nothing but kept states can be reached from it
         bool migrates = false; // H9
+        bool is_hidden = false;
         clock::time_point time = clock::now();
     };
     friend class step_loader;
@@ -258,6 +265,8 @@ private:
     void count(known_state& step, bool counts) noexcept;
     void set_on_way(known_state& state, bool is) noexcept;
     void set_migrated(known_state& state, bool is) noexcept;
+    /// Precondition: the state is on the way, and not the present one.
+    [[nodiscard]] const known_state& child_on_way(std::uint64_t state) const;
     [[nodiscard]] bool may_go(const states::value_type& state) const;
     [[nodiscard]] states::iterator child_of(states::iterator which);
     bool let_one_go() noexcept;
@@ -278,6 +287,14 @@ private:
     /// Its deltas have become others.
     void count_bytes(known_state& step) noexcept;
     [[nodiscard]] std::uint64_t depth_on_way() const;
+    /// How many steps there are to the end of the last so many that are not hidden.
+    [[nodiscard]] std::uint64_t with_hidden(std::uint64_t steps) const;
+    /// Where redo() leads by one step, be it hidden; 0: nowhere.
+    [[nodiscard]] std::uint64_t forth(std::uint64_t state) const;
+    void lead_to(std::uint64_t state, bool is_end) noexcept;
+    void drop_hidden_end(std::uint64_t state) noexcept;
+    [[nodiscard]] bool is_shown(const states::value_type& state) const;
+    [[nodiscard]] std::uint64_t shown_from(std::uint64_t state) const;
     /// By version, in the order in which they are passed.
     [[nodiscard]] std::vector<std::uint64_t> steps_on_way_to(std::uint64_t state) const;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;

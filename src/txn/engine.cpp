@@ -106,7 +106,7 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         return session_.version();
     }
     if (is_recording())
-        REM_TRY(history_->stage(commit->changes, savepoints_.has_migrated()));
+        REM_TRY(history_->stage(commit->changes, savepoints_.step()));
     else if (is_going_)
         REM_TRY(history_->hold_bytes_of_way(commit->changes));
     const bool is_kept = has_history() && history_->is_kept();

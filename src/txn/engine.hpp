@@ -35,6 +35,7 @@
 #include "txn/memory_budget.hpp"
 #include "txn/opening.hpp"
 #include "txn/reclaimer.hpp"
+#include "txn/root_keeper.hpp"
 #include "txn/savepoints.hpp"
 #include "txn/session.hpp"
 #include "txn/snapshot_point.hpp"
@@ -173,6 +174,13 @@ public:
     void end_call(std::optional<history::procedure_call> call);
     /// It has thrown, or the commit is made, or not to be made.
     void forget_call() noexcept;
+
+    /// From now on asks `by`, which must outlive this, whenever memory becomes another state of the history.
+    void let_roots_be_kept(root_keeper& by) { keeper_ = &by; }
+    /// The section, which began without changes, makes an empty root and nothing else: its commit is none of the user's steps.
+    void let_next_commit_be_hidden();
+    /// Whether memory differs from what is committed. As change_collector::holds_changes().
+    result<bool> holds_changes();
 
     /// Lets all steps go. If the history is kept, that is durable once this returns, and fails as a commit does. Precondition:
     /// has_history().
@@ -314,7 +322,9 @@ private:
     [[gnu::weak]] result<std::uint64_t> go(const std::function<result<std::uint64_t>()>& find, log::durability awaited);
     using store_lock = std::unique_lock<decltype(heap_locks::at_store)>;
     [[gnu::weak]] result<void> begin_way(const std::function<result<std::uint64_t>()>& find);
-    [[gnu::weak]] result<std::uint64_t> go_by_bytes(log::durability awaited);
+    [[gnu::weak]] result<std::uint64_t> go_by_bytes(store_lock& alone, log::durability awaited);
+    [[gnu::weak]] result<void> keep_roots(store_lock& alone);
+    [[gnu::weak]] result<void> commit_nothing();
     [[gnu::weak]] result<std::uint64_t> go_by_calls(store_lock& alone, log::durability awaited);
     [[gnu::weak]] result<std::uint64_t> arrive(log::durability awaited);
     [[gnu::weak]] result<std::uint64_t> commit_state(log::durability awaited);
@@ -369,6 +379,8 @@ private:
     snapshot_point point_;
     std::unique_ptr<heap_history> history_;
     bool is_going_ = false; // to another state of the history
+    root_keeper* keeper_ = nullptr;   // null: nobody has roots
+    bool has_made_roots_ = false;     // on the way
     procedure_runner run_procedure_;
     std::optional<call_watch> call_; // that is being made
     bool is_passing_call_ = false;   // on the way to another state of the history

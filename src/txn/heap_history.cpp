@@ -27,7 +27,7 @@ heap_history::heap_history(const history::limits& most, std::uint64_t version, v
 
 heap_history::~heap_history() = default;
 
-result<void> heap_history::stage(const change::change_set& changes, bool migrates) {
+result<void> heap_history::stage(const change::change_set& changes, history::step_kind kind) {
     steps_.discard_staged();
     if (steps_.has_ended() && !steps_.has_kept())
         return {};
@@ -37,12 +37,13 @@ result<void> heap_history::stage(const change::change_set& changes, bool migrate
     const bool moves = file_ && !file_->is_called(store::history_path(names_->heap())); // perhaps without its file
     if (moves || !steps_.has_room(before->bytes()))
         REM_TRY(have_all());
-    if (steps_.most().then == history::when_full::refuse && !steps_.has_room(before->bytes()))
+    const bool is_counted = kind != history::step_kind::hidden || steps_.is_in_group();
+    if (is_counted && steps_.most().then == history::when_full::refuse && !steps_.has_room(before->bytes()))
         return full(*before);
-    if (is_too_large(*before))
+    if (is_counted && is_too_large(*before))
         steps_.stage_nothing();
     else
-        steps_.stage(std::move(*before), migrates);
+        steps_.stage(std::move(*before), kind);
     return {};
 }
 
@@ -74,6 +75,29 @@ static void add(heap_range range, const std::byte* content, history::delta& befo
         before.add_zeros(range);
     else
         before.add(range, content);
+}
+
+static bool differ(const std::byte* one, const std::byte* other, std::size_t at) {
+    return std::memcmp(one + at, other + at, sizeof(std::uint64_t)) != 0;
+}
+
+result<void> heap_history::stage_since(const view::kept_pages& kept) {
+    history::delta before;
+    REM_TRY(view_.for_each_changed_since(kept, [&](std::uint64_t page, const std::byte* was) {
+        const std::byte* const is = view_.base() + page * k_page_bytes;
+        constexpr auto k_bytes = static_cast<std::size_t>(k_page_bytes);
+        for (std::size_t at = 0; at != k_bytes; at += sizeof(std::uint64_t)) {
+            const std::size_t first = at;
+            while (at != k_bytes && differ(is, was, at))
+                at += sizeof(std::uint64_t);
+            if (at != first)
+                add({page * k_page_bytes + first, at - first}, was + first, before);
+            if (at == k_bytes)
+                break;
+        }
+    }));
+    steps_.stage(std::move(before), history::step_kind::hidden);
+    return {};
 }
 
 // R1: each has a twin since it was compared.
@@ -201,6 +225,7 @@ result<std::uint64_t> heap_history::state_of(std::uint64_t version) const {
 
 void heap_history::begin_way(std::uint64_t state) {
     give_up();
+    steps_.discard_staged();
     way_ = steps_.way_to(state);
     way_back_.reserve(way_.size());
     destination_ = state;
@@ -263,6 +288,7 @@ void heap_history::arrive(std::uint64_t version) noexcept {
     steps_.go_over(way_, way_back_);
     give_up();
     steps_.arrive(destination_, version);
+    steps_.accept(version); // H10: roots that were kept
 }
 
 void heap_history::take_back() noexcept {
@@ -328,6 +354,8 @@ void heap_history::describe_commit() {
 void heap_history::describe_arrival() {
     begin_description();
     history::step_tree::append_arrival(events_, destination_, way_back_);
+    if (steps_.has_staged())
+        steps_.append_staged(events_);
 }
 
 void heap_history::describe_forgetting() {
@@ -422,10 +450,20 @@ result<void> engine::commit_described() {
     return {};
 }
 
+result<void> engine::commit_nothing() {
+    REM_TRY(names_.find());
+    pending_commit commit{commit_scope::everything, {}};
+    committer_.take_record(commit);
+    REM_TRY(committer_.reserve(commit));
+    return committer_.write_nothing(*commit.record);
+}
+
 result<void> engine::arrive_without_changes() {
-    if (history_->is_kept() && history_->is_elsewhere()) {
+    if (history_->is_kept() && (history_->is_elsewhere() || history_->has_staged())) {
         history_->describe_arrival();
         REM_TRY(commit_described());
+    } else if (history_->has_staged()) { // which needs a version of its own
+        REM_TRY(commit_nothing());
     }
     history_->arrive(session_.version());
     return {};
@@ -457,8 +495,21 @@ result<void> engine::forget_history() {
 result<void> engine::let_next_commit_migrate() {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(history_->have_all());
-    savepoints_.note_migration();
+    savepoints_.note_step(history::step_kind::migration);
     return {};
+}
+
+void engine::let_next_commit_be_hidden() {
+    const std::lock_guard alone(locks_.at_store);
+    savepoints_.note_step(history::step_kind::hidden);
+}
+
+result<bool> engine::holds_changes() {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    const std::lock_guard allocation(locks_.allocation);
+    memory_.allocator().flush();
+    return heap_.view->collector().holds_changes(memory_.unused_pages());
 }
 
 result<std::uint64_t> engine::undo(std::uint64_t steps, log::durability awaited) {
@@ -479,14 +530,17 @@ result<std::uint64_t> engine::go(const std::function<result<std::uint64_t>()>& f
     REM_TRY(history_->have_all());
     checkpoints_.adopt_if_done();
     REM_TRY(begin_way(find));
+    has_made_roots_ = false;
+    if (keeper_ != nullptr)
+        REM_TRY(keeper_->note());
     if (history_->call_on_way() != nullptr)
         return go_by_calls(alone, awaited);
     try {
-        auto made = go_by_bytes(awaited); // which has arrived
+        auto made = go_by_bytes(alone, awaited); // which has arrived
         if (!made)
             REM_TRY(stay());
         return made;
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
         REM_TRY(stay());
         throw;
     }
@@ -511,13 +565,55 @@ result<void> engine::begin_way(const std::function<result<std::uint64_t>()>& fin
     return history_->check_calls(run_procedure_ != nullptr && !is_shared());
 }
 
-result<std::uint64_t> engine::go_by_bytes(log::durability awaited) {
+result<std::uint64_t> engine::go_by_bytes(store_lock& alone, log::durability awaited) {
     {
         const std::lock_guard allocation(locks_.allocation);
         while (history_->has_next())
             REM_TRY(history_->apply_next());
     }
+    REM_TRY(keep_roots(alone));
     return arrive(awaited);
+}
+
+// What is made changes memory behind the state that was gone to, by a hidden step of the same commit (H10). Nothing of it is in a twin
+// or in the file, so a failure takes all back as a rollback does.
+result<void> engine::keep_roots(store_lock& alone) {
+    if (keeper_ == nullptr)
+        return {};
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        REM_TRY(memory_.changed_under_allocator());
+    }
+    auto is_missing = keeper_->is_missing();
+    if (!is_missing)
+        return is_missing.error();
+    if (!*is_missing)
+        return {};
+    std::optional<view::kept_pages> there;
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        auto kept = savepoints_.keep_written();
+        if (!kept)
+            return kept.error();
+        there.emplace(std::move(*kept));
+        spiller_.hold(true);
+    }
+    const struct held {
+        spiller& by;
+        ~held() { by.hold(false); }
+    } unspilled{spiller_};
+    has_made_roots_ = true;
+    {
+        alone.unlock();
+        const struct locked_again {
+            store_lock& by;
+            ~locked_again() { by.lock(); }
+        } meanwhile{alone};
+        REM_TRY(keeper_->make());
+    }
+    const std::lock_guard allocation(locks_.allocation);
+    memory_.allocator().flush();
+    return history_->stage_since(*there);
 }
 
 result<std::uint64_t> engine::arrive(log::durability awaited) {
@@ -545,6 +641,10 @@ result<std::uint64_t> engine::commit_state(log::durability awaited) {
 result<void> engine::stay() {
     if (is_poisoned())
         return {};
+    if (has_made_roots_) {
+        history_->give_up();
+        return roll_back_locked({});
+    }
     const std::lock_guard allocation(locks_.allocation);
     history_->take_back();
     return memory_.changed_under_allocator();

@@ -40,9 +40,9 @@ public:
     heap_history& operator=(const heap_history&) = delete;
 
     /// Takes what a commit of these changes is undone by, and the memory to keep it. errc::history_full when it may not be kept, and
-    /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. `migrates`: as
-    /// step_tree::stage(). Precondition: the collector has just found the changes.
-    [[gnu::weak]] result<void> stage(const change::change_set& changes, bool migrates);
+    /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. Precondition:
+    /// the collector has just found the changes.
+    [[gnu::weak]] result<void> stage(const change::change_set& changes, history::step_kind kind);
     /// The changes of the next commit are those of this call alone, so it is enough to keep that, where it is smaller. Not so while versions
     /// are kept: a state that is reached by an inverse need not have the same bytes.
     void note_call(std::optional<history::procedure_call> call) noexcept { call_ = std::move(call); }
@@ -88,6 +88,10 @@ public:
     /// errc::corrupt and errc::io as of stage(). Throws std::bad_alloc.
     [[gnu::weak]] result<void> hold_bytes_of_way(const change::change_set& changes);
     [[nodiscard]] bool is_way_one_call() const { return way_.size() == 1 && way_.front().call() != nullptr; }
+    /// Memory has come there, and has changed since it was as `kept` says: that is to be a hidden step behind it. errc::corrupt and errc::io
+    /// as of stage(). Throws std::bad_alloc.
+    [[gnu::weak]] result<void> stage_since(const view::kept_pages& kept);
+    [[nodiscard]] bool has_staged() const { return steps_.has_staged(); }
     /// That is committed, by this version.
     [[gnu::weak]] void arrive(std::uint64_t version) noexcept;
     /// It could not be: memory becomes what it was before. Precondition: no call was on the way.

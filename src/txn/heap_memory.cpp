@@ -114,6 +114,17 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     return block;
 }
 
+bool heap_memory::allocate_at(void* address, std::uint64_t bytes, std::uint64_t alignment) {
+    const std::lock_guard allocation(locks_.allocation);
+    declared_.note_allocation();
+    const std::uint64_t whole = placed(bytes);
+    if (!allocator().allocate_at(address, whole, alignment))
+        return false;
+    if (guarded_blocks_)
+        put_guard({address, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
+    return true;
+}
+
 bool heap_memory::settle_fronts() const { return fronts_->settle(); }
 
 [[gnu::cold]] void heap_memory::wait_among_threads() {

@@ -64,6 +64,8 @@ public:
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
         return allocate(bytes, alignment, why, base());
     }
+    /// A block at just this address, where it is free. False, and nothing was done: it is not. O(free runs).
+    [[nodiscard]] bool allocate_at(void* address, std::uint64_t bytes, std::uint64_t alignment);
     /// Where the arena begins that an address lies in; base(): it lies in none.
     [[nodiscard]] std::byte* home_of(const void* address) const;
 

@@ -92,11 +92,13 @@ result<std::uint64_t> engine::go_by_calls(store_lock& alone, log::durability awa
     };
     try {
         auto passed = pass_calls(alone);
+        if (passed)
+            passed = keep_roots(alone);
         auto made = passed ? arrive(awaited) : result<std::uint64_t>(passed.error());
         if (!made)
             REM_TRY(give_up());
         return made;
-    } catch (const std::bad_alloc&) {
+    } catch (...) { // a lack of memory, or what the program's own code has thrown
         REM_TRY(give_up());
         throw;
     }

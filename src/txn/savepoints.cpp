@@ -10,6 +10,16 @@ result<std::uint64_t> savepoints::make(std::size_t depth) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
     const std::lock_guard allocation(locks_.allocation);
+    made_.reserve(made_.size() + 1);
+    auto pages = keep_written();
+    if (!pages)
+        return pages.error();
+    made_.push_back({next_, depth, std::move(*pages), step_});
+    spiller_.hold(true);
+    return next_++;
+}
+
+result<view::kept_pages> savepoints::keep_written() {
     REM_TRY(give_up_unchanged());
     if (!view_.spiller().spilled().is_empty()) {
         return fail(errc::exhausted,
@@ -17,13 +27,7 @@ result<std::uint64_t> savepoints::make(std::size_t depth) {
                     "already, so it can have no savepoint any more. Make it before large changes, or commit.");
     }
     memory_.allocator().flush(); // what it keeps outside of the heap is forgotten when memory becomes another
-    made_.reserve(made_.size() + 1);
-    auto pages = view_.keep_written();
-    if (!pages)
-        return pages.error();
-    made_.push_back({next_, depth, std::move(*pages), has_migrated_});
-    spiller_.hold(true);
-    return next_++;
+    return view_.keep_written();
 }
 
 // What a checkpoint has written may be spilled like what was changed since, so that a section which changed little finds chunks spilled.
@@ -66,7 +70,7 @@ result<void> savepoints::restore_last() {
     const std::lock_guard allocation(locks_.allocation);
     return health_.poisoning_without_memory([&]() -> result<void> {
         REM_TRY(health_.poison_if_failed(view_.restore(made_.back().pages)));
-        has_migrated_ = made_.back().has_migrated;
+        step_ = made_.back().step;
         return memory_.changed_under_allocator();
     });
 }
@@ -83,7 +87,7 @@ bool savepoints::has(std::uint64_t number) const noexcept {
 
 void savepoints::end_all() noexcept {
     keep_first(0);
-    has_migrated_ = false;
+    step_ = history::step_kind::ordinary;
 }
 
 void savepoints::end_with_section() noexcept {

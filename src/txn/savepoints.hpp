@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "history/step_tree.hpp"
 #include "txn/health.hpp"
 #include "txn/heap_locks.hpp"
 #include "txn/heap_memory.hpp"
@@ -38,9 +39,13 @@ public:
     void end(std::uint64_t number) noexcept;
     [[nodiscard]] bool has(std::uint64_t number) const noexcept;
 
-    /// What the section has changed is no step of the history that others lead across, unless it goes back to a savepoint from before this call.
-    void note_migration() noexcept { has_migrated_ = true; }
-    [[nodiscard]] bool has_migrated() const noexcept { return has_migrated_; }
+    /// What the section's commit is to the history, unless it goes back to a savepoint from before this call.
+    void note_step(history::step_kind kind) noexcept { step_ = kind; }
+    [[nodiscard]] history::step_kind step() const noexcept { return step_; }
+
+    /// What the heap's thread may come back to by memory_view::restore(), outside of savepoints; nothing may be spilled meanwhile. errc::exhausted:
+    /// changes were spilled already. Throws std::bad_alloc. With both locks held.
+    result<view::kept_pages> keep_written();
 
     /// The changes of the section are committed, or dropped.
     void end_all() noexcept;
@@ -52,7 +57,7 @@ private:
         std::uint64_t number;
         std::size_t depth;
         view::kept_pages pages;
-        bool has_migrated;
+        history::step_kind step;
     };
 
     /// All but the first `count` end.
@@ -68,7 +73,7 @@ private:
     health& health_;
     std::vector<savepoint> made_; // guarded by at_store
     std::uint64_t next_ = 1;
-    bool has_migrated_ = false; // guarded by at_store
+    history::step_kind step_ = history::step_kind::ordinary; // guarded by at_store
 };
 
 } // namespace remanence::txn

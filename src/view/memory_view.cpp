@@ -182,6 +182,27 @@ result<void> memory_view::restore(std::uint64_t page, const kept_pages& kept) {
     return {};
 }
 
+result<void> memory_view::for_each_changed_since(const kept_pages& kept, const page_visitor& visit) {
+    REM_TRY(written_.gather(memory_.accessible_bytes()));
+    std::vector<std::byte> read(static_cast<std::size_t>(k_page_bytes));
+    for (const heap_range& pages : written_.ranges()) {
+        for (std::uint64_t page = pages.offset / k_page_bytes; page < pages.end() / k_page_bytes; ++page) {
+            const std::byte* was = kept.find(page);
+            if (was == nullptr)
+                was = committed_.copy(page);
+            if (was == nullptr) {
+                std::ranges::fill(read, std::byte{});
+                if (image_.is_stored(page * k_page_bytes / image_.chunk_bytes()))
+                    REM_TRY(committed_.read_image({page * k_page_bytes, k_page_bytes}, nullptr, read.data()));
+                was = read.data();
+            }
+            if (std::memcmp(base() + page * k_page_bytes, was, static_cast<std::size_t>(k_page_bytes)) != 0)
+                visit(page, was);
+        }
+    }
+    return {};
+}
+
 result<void> memory_view::forget(heap_range chunks) {
     REM_CHECK(!committed_.has_frozen());
     for (std::uint64_t chunk = chunks.offset / image_.chunk_bytes(); chunk < chunks.end() / image_.chunk_bytes();

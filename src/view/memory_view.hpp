@@ -118,8 +118,11 @@ public:
     result<void> rollback(const page_predicate& is_unused = {}, const change_listener& lost = {});
     /// Returns what a commit would look at, as it is now. Precondition, as of restore(): nothing is spilled. Throws std::bad_alloc.
     result<kept_pages> keep_written();
-    /// Memory becomes what it was when `kept` was made. Precondition: nothing was committed or rolled back since.
+    /// Memory becomes what it was when `kept` was made. Precondition: nothing was committed or rolled back since, nor spilled.
     result<void> restore(const kept_pages& kept);
+    /// Shows each page that differs from what it was when `kept` was made, with what that was. Precondition: as restore(). errc::corrupt, errc::io.
+    using page_visitor = std::function<void(std::uint64_t page, const std::byte* was)>;
+    result<void> for_each_changed_since(const kept_pages& kept, const page_visitor& visit);
     /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and twins go. Precondition: nothing
     /// uncommitted lies there, and no twin is frozen.
     result<void> forget(heap_range chunks);

@@ -23,6 +23,7 @@ struct new_book {
 };
 
 namespace {
+namespace histories_of_schemas {
 
 using old_shelf = btree_map<int, old_book>;
 using new_shelf = btree_map<int, new_book>;
@@ -114,6 +115,10 @@ TEST_P(history_and_schema, lead_nowhere_from_a_version_that_was_restored_across_
             h = open();
         }
         EXPECT_EQ(h.undo_depth(), 2U);
+        if (!GetParam()) { // it has asked for the root, and cannot begin anew
+            EXPECT_EQ(reason_of([&] { h.restore("old"); }), errc::in_use);
+            return;
+        }
         h.restore("old");
         EXPECT_EQ(h.undo_depth(), 0U);
         EXPECT_EQ(h.redo_depth(), 0U);
@@ -121,6 +126,9 @@ TEST_P(history_and_schema, lead_nowhere_from_a_version_that_was_restored_across_
         h.write([&] { (*h.find_root<old_shelf>("shelf"))[4] = {"Der 35. Mai", 133}; });
         EXPECT_EQ(h.undo_depth(), 1U);
         h.undo();
+        EXPECT_EQ(reason_of([&] { h.restore("new"); }), errc::in_use);
+        h.close();
+        h = open(); // which has not asked for the root
         h.restore("new");
         EXPECT_EQ(h.find_root<new_shelf>("shelf")->at(1).stock, 8);
         EXPECT_EQ(h.undo_depth(), 1U);
@@ -178,5 +186,6 @@ TEST_P(history_and_schema, have_no_step_left_when_only_what_came_after_a_migrati
 INSTANTIATE_TEST_SUITE_P(of_either_kind, history_and_schema, testing::Bool(),
                          [](const auto& kept) { return kept.param ? "kept" : "in_memory"; });
 
+} // namespace histories_of_schemas
 } // namespace
 } // namespace remanence::test

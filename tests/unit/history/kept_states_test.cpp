@@ -27,7 +27,7 @@ public:
 
     std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice_); }
 
-    void commit(bool migrates = false) {
+    void commit(step_kind kind = step_kind::ordinary) {
         const contents before = memory_;
         delta changed;
         for (std::uint64_t count = 1 + below(4); count != 0; --count)
@@ -44,8 +44,9 @@ public:
                 changed.add({i, end - i}, &before[i]);
             i = end - 1;
         }
-        const std::uint64_t era = migrates ? ++eras_ : era_of_.at(steps_.present());
-        steps_.stage(std::move(changed), migrates);
+        const std::uint64_t era = kind == step_kind::migration ? ++eras_ : era_of_.at(steps_.present());
+        has_hidden_ = has_hidden_ || kind == step_kind::hidden;
+        steps_.stage(std::move(changed), kind);
         steps_.accept(++version_);
         era_of_[version_] = era;
         remember();
@@ -98,14 +99,15 @@ public:
         for (const step_info& each : all)
             parents[each.version] = each.parent.value_or(0);
         const std::uint64_t era = era_of_.at(steps_.present());
-        for (std::uint64_t here = steps_.present(); parents.at(here) != 0 && era_of_.at(parents.at(here)) == era;
+        const std::uint64_t shown = std::ranges::find_if(all, &step_info::is_present)->version;
+        for (std::uint64_t here = shown; parents.at(here) != 0 && era_of_.at(parents.at(here)) == era;
              here = parents.at(here))
             ++on_way;
         for (const step_info& each : all) {
             if (steps_.is_across_migration(each.version) != (era_of_.at(each.version) != era))
                 return "a migration is not where it was";
         }
-        if (!steps_.has_ended() && on_way != steps_.undo_depth())
+        if (!steps_.has_ended() && !has_hidden_ && on_way != steps_.undo_depth())
             return "the depth is not that of the way";
         for (const auto& [version, name] : names_) {
             if (steps_.find_kept(name) != version || !parents.contains(version))
@@ -131,6 +133,8 @@ private:
             if (const auto found = copies_.find(each.version); found != copies_.end())
                 kept.insert(copies_.extract(found));
         }
+        if (has_hidden_) // some are not in the list
+            kept.merge(copies_);
         copies_ = std::move(kept);
         copies_[steps_.present()] = memory_;
     }
@@ -142,6 +146,7 @@ private:
     std::map<std::uint64_t, contents> copies_;
     std::map<std::uint64_t, std::uint64_t> era_of_{{1, 1}}; // between migrations
     std::uint64_t eras_ = 1;
+    bool has_hidden_ = false;
     std::map<std::uint64_t, std::string> names_; // of kept ones
 };
 
@@ -164,7 +169,7 @@ std::string walk(const limits& most, std::uint64_t seed, int length) {
         else if (what == 22 && of.below(5) == 0)
             of.steps().forget();
         else if (what == 23 && of.below(4) == 0)
-            of.commit(true);
+            of.commit(step_kind::migration);
         if (const std::string wrong = of.check(); !wrong.empty())
             return "step " + std::to_string(i) + " with seed " + std::to_string(seed) + ": " + wrong;
     }
@@ -227,7 +232,7 @@ TEST(kept_states, from_before_a_migration_are_restored_and_nothing_else_leads_th
     of.keep();
     const std::uint64_t old = of.steps().present();
     of.commit();
-    of.commit(true);
+    of.commit(step_kind::migration);
     EXPECT_EQ(of.steps().undo_depth(), 0U);
     EXPECT_TRUE(of.steps().is_across_migration(old));
     of.commit();
@@ -245,6 +250,106 @@ TEST(kept_states, from_before_a_migration_are_restored_and_nothing_else_leads_th
     of.steps().forget();
     of.drop();
     EXPECT_FALSE(of.steps().has_migrations()); // nothing is left from before it
+}
+
+TEST(hidden_steps, are_passed_with_the_next_one_and_count_for_nothing) {
+    small_heap of({.steps_max = 3}, 1);
+    of.commit(step_kind::hidden);
+    const std::uint64_t first = of.steps().present();
+    EXPECT_EQ(of.steps().undo_depth(), 0U);
+    of.commit();
+    of.commit(step_kind::hidden);
+    const std::uint64_t second = of.steps().present();
+    of.commit();
+    EXPECT_EQ(of.steps().undo_depth(), 2U);
+    EXPECT_EQ(of.steps().list().size(), 3U);
+    of.go(of.steps().before_present(1));
+    EXPECT_EQ(of.steps().present(), second);
+    of.go(of.steps().before_present(1));
+    EXPECT_EQ(of.steps().present(), first);
+    EXPECT_EQ(of.steps().undo_depth(), 0U);
+    EXPECT_EQ(of.steps().redo_depth(), 2U);
+    of.go(of.steps().after_present(1));
+    EXPECT_EQ(of.steps().present(), second);
+    of.go(of.steps().after_present(1));
+    EXPECT_EQ(of.check(), "");
+    for (int i = 0; i < 10; ++i) { // limits count the others
+        of.commit(step_kind::hidden);
+        of.commit(step_kind::hidden);
+        of.commit();
+    }
+    EXPECT_EQ(of.steps().undo_depth(), 3U);
+    EXPECT_EQ(of.check(), "");
+    of.steps().squash(2, of.steps().squashed(2));
+    EXPECT_EQ(of.steps().undo_depth(), 2U);
+    of.go(of.steps().before_present(1));
+    EXPECT_EQ(of.check(), "");
+}
+
+TEST(hidden_steps, do_not_take_redo_from_where_they_begin) {
+    small_heap of({.steps_max = 100}, 1);
+    of.commit();
+    of.commit();
+    const std::uint64_t last = of.steps().present();
+    of.go(of.steps().before_present(2));
+    of.commit(step_kind::hidden); // after an undo
+    EXPECT_EQ(of.steps().redo_depth(), 2U);
+    EXPECT_EQ(of.steps().undo_depth(), 0U);
+    of.go(of.steps().after_present(2));
+    EXPECT_EQ(of.steps().present(), last);
+    EXPECT_EQ(of.check(), "");
+    EXPECT_EQ(of.steps().list().size(), 3U);
+    of.go(of.steps().before_present(1));
+    of.commit(step_kind::hidden);
+    of.commit(); // a branch that begins there
+    const std::uint64_t branch = of.steps().present();
+    EXPECT_EQ(of.steps().redo_depth(), 0U);
+    EXPECT_EQ(of.steps().left_branch(), last);
+    of.go(of.steps().before_present(2));
+    EXPECT_EQ(of.steps().redo_depth(), 2U);
+    of.go(of.steps().after_present(2));
+    EXPECT_EQ(of.steps().present(), branch);
+    EXPECT_EQ(of.check(), "");
+    of.go(last);
+    EXPECT_EQ(of.check(), "");
+}
+
+TEST(hidden_steps, are_whole_whatever_goes_around_them) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        small_heap of({.steps_max = 6}, seed);
+        for (int i = 0; i < 400; ++i) {
+            const std::uint64_t what = of.below(24);
+            if (what < 6)
+                of.commit();
+            else if (what < 12)
+                of.commit(step_kind::hidden);
+            else if (what < 15)
+                of.go_anywhere();
+            else if (what < 17 && of.steps().undo_depth() != 0)
+                of.go(of.steps().before_present(1 + of.below(of.steps().undo_depth())));
+            else if (what < 19 && of.steps().redo_depth() != 0)
+                of.go(of.steps().after_present(1 + of.below(of.steps().redo_depth())));
+            else if (what == 19)
+                of.keep();
+            else if (what == 20)
+                of.drop();
+            else if (what == 21)
+                of.squash();
+            else if (what == 22)
+                of.group();
+            else if (what == 23 && of.below(8) == 0)
+                of.commit(step_kind::migration);
+            ASSERT_EQ(of.check(), "") << "seed " << seed << ", step " << i;
+            ASSERT_TRUE(what >= 12 || of.steps().sum().steps <= 6);
+        }
+        while (of.steps().undo_depth() != 0) {
+            const std::uint64_t depth = of.steps().undo_depth();
+            of.go(of.steps().before_present(1));
+            ASSERT_EQ(of.check(), "") << "seed " << seed;
+            ASSERT_EQ(of.steps().undo_depth(), depth - 1);
+            ASSERT_GE(of.steps().redo_depth(), 1U);
+        }
+    }
 }
 
 TEST(kept_states, stay_when_the_history_ends) {

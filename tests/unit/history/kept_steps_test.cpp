@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -154,10 +155,16 @@ private:
         if (below(40) == 0 && !live_.has_kept())
             live_.stage_nothing();
         else
-            live_.stage(std::move(before), below(15) == 0); // now and then a migration
+            live_.stage(std::move(before), some_kind());
         live_.append_staged(next_events());
         live_.accept(version_);
         remember();
+    }
+    step_kind some_kind() {
+        const std::uint64_t what = below(15);
+        if (what < 4 && !live_.is_in_group())
+            hidden_.insert(version_ + 1);
+        return what == 14 ? step_kind::migration : what < 4 ? step_kind::hidden : step_kind::ordinary;
     }
     /// Its own inverse.
     void make(const procedure_call& call) {
@@ -178,7 +185,11 @@ private:
         if (live_.is_in_group() || live_.has_ended())
             return;
         const auto all = live_.list();
-        const std::uint64_t to = all[below(all.size())].version;
+        std::uint64_t to = all[below(all.size())].version;
+        if (const std::uint64_t depth = live_.undo_depth(); depth != 0 && below(3) == 0)
+            to = live_.before_present(1 + below(depth));
+        else if (const std::uint64_t depth = live_.redo_depth(); depth != 0 && below(2) == 0)
+            to = live_.after_present(1 + below(depth));
         const auto way = live_.way_to(to);
         std::vector<delta> back;
         if (below(4) == 0) // as an undo that fails, of which nobody else hears
@@ -198,7 +209,8 @@ private:
         states_[version_] = memory_;
         const auto all = live_.list();
         std::erase_if(states_, [&](const auto& state) {
-            return std::ranges::none_of(all, [&](const step_info& each) { return each.version == state.first; });
+            return !hidden_.contains(state.first) &&
+                   std::ranges::none_of(all, [&](const step_info& each) { return each.version == state.first; });
         });
     }
     void group() {
@@ -273,6 +285,7 @@ private:
     std::optional<step_tree> other_;
     std::size_t followed_ = 0;                                             // of events_, by it
     std::map<std::uint64_t, std::vector<std::byte>> states_{{1, memory_}}; // by version
+    std::set<std::uint64_t> hidden_; // versions
     std::uint64_t version_ = 1;
     std::vector<std::pair<std::uint64_t, event_bytes>> events_;
 };

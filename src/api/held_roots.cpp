@@ -1,0 +1,96 @@
+#include "api/held_roots.hpp"
+
+#include "api/heap_impl.hpp"
+#include "types/root_directory.hpp"
+#include "types/schema_table.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace remanence::detail {
+
+void link_held_roots() noexcept {}
+
+std::unique_ptr<held_roots> make_held_roots(heap_impl& of) { return std::make_unique<held_roots>(of); }
+
+void held_roots::know(std::string_view name, const type_fingerprint& type, root_maker make) {
+    const std::scoped_lock lock(guards_known_);
+    if (const auto found = known_.find(name); found != known_.end())
+        found->second = {&type, make};
+    else
+        known_.emplace(name, known{&type, make});
+}
+
+// What other processes have asked for is not known here, so that each root may be theirs. An entry of another type than the one that
+// was asked for is a root that the program has made anew since.
+result<void> held_roots::note() {
+    noted_.clear();
+    missing_.clear();
+    const share::coordination* const others = of_.engine().others();
+    const bool is_shared = others != nullptr && others->attached_processes() > 1;
+    const std::scoped_lock lock(guards_known_);
+    return types::root_directory(of_.memory()).for_each([&](const types::root_view& each) {
+        const auto found = known_.find(each.name);
+        const bool is_ours = found != known_.end() && found->second.type->name == each.type;
+        if (is_ours || is_shared)
+            noted_.push_back({std::string(each.name), std::string(each.type), each.object, each.fingerprint_hash,
+                              is_ours ? found->second : known{}});
+    });
+}
+
+// A fingerprint may be an older one of the same type.
+result<bool> held_roots::is_missing() {
+    const types::root_directory roots(of_.memory());
+    for (const root& each : noted_) {
+        auto there = roots.look_up(each.name);
+        if (!there)
+            return there.error();
+        if (!*there) {
+            if (each.by_us.make == nullptr)
+                return refuse(each, "is not in that version, and this program cannot make one there");
+            missing_.push_back(&each);
+            continue;
+        }
+        const bool is_of_type =
+            (*there)->fingerprint_hash == each.fingerprint_hash ||
+            (each.by_us.type != nullptr &&
+             static_cast<bool>(roots.find(each.name, *each.by_us.type, types::renamed_members::accepted)));
+        if (!is_of_type)
+            return refuse(each, "is a " + std::string((*there)->type) + " in that version, with other members than the " +
+                                    each.type + " that it is now");
+        if ((*there)->object != each.object)
+            return refuse(each, "is another object in that version");
+    }
+    return !missing_.empty();
+}
+
+result<void> held_roots::make() {
+    txn::heap_memory& memory = of_.memory();
+    types::root_directory roots(memory);
+    for (const root* const each : missing_) {
+        const type_fingerprint& type = *each->by_us.type;
+        if (!memory.allocate_at(each->object, type.size, type.alignment))
+            return refuse(*each, "is not in that version, where something else lies in its place");
+        each->by_us.make(reinterpret_cast<heap_header*>(memory.home_of(each->object)), each->object);
+        REM_TRY(roots.add(each->name, type, each->object));
+        if (type.structure != nullptr)
+            of_.outdated.note_schema(type, &types::store_schemas);
+    }
+    return {};
+}
+
+unexpected held_roots::refuse(const root& which, const std::string& why) const {
+    const std::string path = of_.memory().path();
+    return fail(errc::in_use,
+                "the root \"" + which.name + "\" of " + path + " " + why + ". " +
+                    (which.by_us.type != nullptr
+                         ? "This program has asked for it, and may have a reference to it. Open the heap anew, and go "
+                           "there before you ask for the root."
+                         : "Other processes have the heap open, and may have a reference to it. Close it there first.") +
+                    " Nothing was done.",
+                path);
+}
+
+} // namespace remanence::detail

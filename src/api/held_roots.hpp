@@ -1,0 +1,66 @@
+// The roots of a heap that somebody has a reference to: from root() or find_root() on, until the heap is closed. No step of the history
+// takes one away, or makes another object of it. Only heaps with a history have this.
+#pragma once
+
+#include "txn/root_keeper.hpp"
+
+#include <remanence/heap.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace remanence::detail {
+
+class heap_impl;
+
+class held_roots final : public txn::root_keeper {
+public:
+    explicit held_roots(heap_impl& of) : of_(of) {}
+
+    /// Any thread. `type` must live as long as the process. std::bad_alloc.
+    void know(std::string_view name, const type_fingerprint& type, root_maker make);
+
+    /// Those that are known to this program.
+    struct known {
+        const type_fingerprint* type;
+        root_maker make;
+    };
+    using known_roots = std::map<std::string, known, std::less<>>;
+    [[nodiscard]] const known_roots& all_known() const { return known_; }
+    void know_all(known_roots all) { known_ = std::move(all); }
+
+    result<void> note() override;
+    result<bool> is_missing() override;
+    result<void> make() override;
+
+private:
+    /// One of the present state.
+    struct root {
+        std::string name;
+        std::string type;
+        void* object;
+        std::uint64_t fingerprint_hash;
+        known by_us; // type is null: this program has not asked for it, and another process may have
+    };
+    [[nodiscard]] unexpected refuse(const root& which, const std::string& why) const;
+
+    heap_impl& of_;
+    std::mutex guards_known_;
+    known_roots known_;
+    std::vector<root> noted_;
+    std::vector<const root*> missing_;
+};
+
+/// In programs that call link_held_roots() alone.
+[[gnu::weak]] std::unique_ptr<held_roots> make_held_roots(heap_impl& of);
+/// Does nothing else.
+void link_held_roots() noexcept;
+
+} // namespace remanence::detail
