@@ -92,8 +92,8 @@ struct discarded_changes {
     std::optional<std::uint64_t> bytes;
 };
 
-/// What undo() needs of commits, kept in memory as long as the heap is open, and, if kept_over_sessions says so, in its files. Without
-/// either limit set, nothing is kept.
+/// What undo() needs of commits, kept in memory as long as the heap is open, and, if kept_over_sessions says so, in its files. Nothing is
+/// kept when neither that nor a limit is set.
 struct history_options {
     /// What becomes of the steps when a commit comes that would be one too many.
     enum class when_full {
@@ -101,6 +101,7 @@ struct history_options {
         refuse,    ///< it fails with errc::history_full; nothing is written, and memory keeps its changes
         end,       ///< the history ends: all steps go, and none are kept until the heap is opened again
     };
+    static constexpr std::uint64_t k_bytes_max_by_default = std::uint64_t{64} << 20; ///< where no limit is set
     std::uint64_t bytes_max = 0; ///< of all steps, as history_step::bytes counts them. 0: no limit, if steps_max is set
     std::uint64_t steps_max = 0; ///< 0: no limit, if bytes_max is set
     when_full then = when_full::oldest_go;
@@ -109,7 +110,7 @@ struct history_options {
     /// heap, which takes about as many bytes as the steps; copy, rename and remove it with the heap. All programs that write to the heap
     /// must set this, else the history begins anew, as it does when the file is lost or damaged: see heap::why_history_is_new().
     bool kept_over_sessions = false;
-    [[nodiscard]] constexpr bool is_on() const noexcept { return bytes_max != 0 || steps_max != 0; }
+    [[nodiscard]] constexpr bool is_on() const noexcept { return bytes_max != 0 || steps_max != 0 || kept_over_sessions; }
 };
 
 /// One state that the heap can go to, with the step that led to it: see heap::history().

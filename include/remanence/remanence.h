@@ -457,7 +457,7 @@ typedef enum rem_when_full REM_AS_INT {
     REM_REFUSE = 1,      /* it is REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
     REM_HISTORY_ENDS = 2 /* all steps go, and none are kept until the heap is opened again */
 } rem_when_full;
-/* Set `size` to sizeof(rem_history_options), and one limit or both; a limit of 0 is none. */
+/* Set `size` to sizeof(rem_history_options). A limit of 0 is none; where both are 0, bytes_max is 64 MiB. */
 typedef struct rem_history_options {
     size_t size;
     size_t bytes_max; /* of all steps: what their commits changed, in words of 8 bytes */

@@ -94,6 +94,8 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
         refuse(path, errc::invalid_argument,
                "a history has no meaning for a heap that is opened read-only, where nothing is committed.");
     history::limits most{options.history.bytes_max, options.history.steps_max, history::when_full::oldest_go};
+    if (most.bytes_max == 0 && most.steps_max == 0)
+        most.bytes_max = history_options::k_bytes_max_by_default;
     if (options.history.then == history_options::when_full::refuse)
         most.then = history::when_full::refuse;
     else if (options.history.then == history_options::when_full::end)

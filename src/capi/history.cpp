@@ -27,8 +27,8 @@ history_options history_of(const rem_history_options* all) {
     default:
         refuse_argument("rem_history_options::when_full is none of rem_when_full.");
     }
-    if (!history.is_on())
-        refuse_argument("rem_history_options needs a limit of the history: bytes_max, steps_max or both.");
+    if (history.bytes_max == 0 && history.steps_max == 0)
+        history.bytes_max = history_options::k_bytes_max_by_default;
     return history;
 }
 

@@ -92,6 +92,27 @@ protected:
     fs::path path_ = dir_ / "h";
 };
 
+TEST_F(kept_histories, have_a_limit_of_bytes_when_none_is_set) {
+    heap_options with = options();
+    with.history = {.kept_over_sessions = true};
+    {
+        heap h = heap::open(path_, with);
+        int& number = h.root<int>("number");
+        for (int i = 0; i < 1'000; ++i)
+            h.write([&] { ++number; });
+        EXPECT_EQ(h.undo_depth(), 1'000U);
+        h.close();
+    }
+    EXPECT_TRUE(fs::exists(history_of(path_)));
+    heap h = heap::open(path_, with);
+    EXPECT_EQ(h.undo_depth(), 1'000U);
+    auto& large = h.root<numbers>("large", 100'000, 1U);
+    for (std::uint64_t i = 0; i < 100; ++i) // 800 kB each
+        h.write([&] { std::ranges::fill(large, i); });
+    EXPECT_LT(h.undo_depth(), 100U);
+    EXPECT_GT(h.undo_depth(), 50U);
+}
+
 TEST_F(kept_histories, go_on_after_a_close) {
     make(5);
     EXPECT_FALSE(fs::exists(log_of(path_)));

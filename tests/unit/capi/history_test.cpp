@@ -132,12 +132,21 @@ TEST_F(c_history, has_limits) {
     EXPECT_NE(a->balance, 100);
 }
 
+TEST_F(c_history, has_a_limit_of_bytes_when_none_is_set) {
+    rem_history_options history{};
+    open_with(history);
+    account* const a = add_account("a", 1);
+    const std::uint64_t before = depth(rem_undo_depth);
+    for (int i = 0; i != 100; ++i)
+        set(a, a->balance + 1);
+    EXPECT_EQ(depth(rem_undo_depth), before + 100);
+}
+
 TEST_F(c_history, refuses_what_is_wrong) {
     const rem_options options = options_of(REM_TRANSACTIONAL);
     rem_history_options history{};
     EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
     history.size = sizeof history;
-    EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT); // no limit
     EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, nullptr, &heap), REM_INVALID_ARGUMENT);
     history.steps_max = 3;
     history.when_full = static_cast<rem_when_full>(7);
