@@ -870,10 +870,11 @@ public:
     /// that is under way; errc::poisoned when that has failed, or the heap is poisoned for lack of memory. Nobody may change those
     /// containers outside of sections meanwhile. Of a heap that processes share it is a write section: errc::section_conflict in a read section of the same thread.
     [[nodiscard]] verify_report verify() const;
-    /// Looks at every word of every object for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
+    /// Looks for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
     /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types
-    /// that have plain pointers, or are vouched for. A word is taken for a pointer by its value, if it is aligned; so a
-    /// number may be, and bytes that were copied from a stack without ever being set; and, without
+    /// that have plain pointers, or are vouched for. Looks at aligned words that can hold a pointer by their type. Of objects without a
+    /// description (classes that hide their members, what no root leads to, roots of C programs) it looks at every word, and takes it for a
+    /// pointer by its value. There a number may be one, and bytes that were copied from a stack without ever being set; and, without
     /// the checking library (remanence::checked), bytes that an earlier block left in one that does not set all of its own. In a read section;
     /// nobody may change memory outside of sections meanwhile. O(heap).
     [[nodiscard]] pointer_report check_pointers() const;

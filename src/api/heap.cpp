@@ -514,21 +514,6 @@ verify_report heap::verify() const {
     return std::move(*report);
 }
 
-pointer_report heap::check_pointers() const {
-    detail::heap_impl* impl = checked(impl_);
-    return shared(impl, [&] {
-        types::pointer_survey found = impl->memory().with_allocator([&](const alloc::block_allocator& blocks) {
-            return types::survey_pointers(impl->memory(), blocks, detail::registry::path_at);
-        });
-        pointer_report report;
-        report.blocks_checked = found.blocks;
-        report.pointers_found = found.found;
-        for (types::foreign_pointer& each : found.first)
-            report.pointers.push_back({std::move(each.root), std::move(each.type), each.offset, std::move(each.what)});
-        return report;
-    });
-}
-
 const std::filesystem::path& heap::path() const { return checked(impl_)->origin.path; }
 
 std::string heap::application() const { return std::string(checked(impl_)->engine().application()); }

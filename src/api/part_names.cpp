@@ -1,25 +1,37 @@
-// Names of places for messages of the checking library: src/inspect goes through the roots by their schemas.
+// Names of places for messages of checks, and what can be a pointer there: src/inspect goes through the roots by their schemas.
 #include "types/part_names.hpp"
 
+#include "inspect/described_words.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_parts.hpp"
+#include "types/described_words.hpp"
 #include "types/root_directory.hpp"
 
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace remanence::types {
 
+static inspect::heap_to_read to_read(txn::heap_memory& memory, memory_bytes& bytes) {
+    return {bytes, memory.path(),   reinterpret_cast<std::uintptr_t>(memory.base()), memory.accessible_bytes(),
+            0,     &memory.header()};
+}
+
 names_by_place names_of_parts(txn::heap_memory& memory, const std::set<std::uint64_t>& places) {
     memory_bytes bytes(memory);
-    const inspect::heap_to_read heap{
-        bytes, memory.path(),   reinterpret_cast<std::uintptr_t>(memory.base()), memory.accessible_bytes(),
-        0,     &memory.header()};
+    const inspect::heap_to_read heap = to_read(memory, bytes);
     auto found = inspect::names_of_places(heap, places);
     if (!found)
         return {}; // the message does without them
     std::erase_if(*found, [](const auto& each) { return each.second.find_first_of(".[") == std::string::npos; });
     return std::move(*found); // the names of whole roots say no more than the message
+}
+
+std::vector<bool> hold_no_pointer(txn::heap_memory& memory, std::span<const word_in_block> words) {
+    memory_bytes bytes(memory);
+    return inspect::hold_no_pointer(to_read(memory, bytes), words);
 }
 
 void link_names_of_parts() noexcept {}

@@ -2,6 +2,7 @@
 
 #include "base/range.hpp"
 #include "base/units.hpp"
+#include "inspect/described_words.hpp"
 #include "inspect/object_parts.hpp"
 #include "inspect/root_walk.hpp"
 
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace remanence::inspect {
 
@@ -62,12 +64,35 @@ std::string sentence_of(const suspect& found) {
            root + ", is " + value + ", " + found.where;
 }
 
+constexpr std::size_t k_undecided_max = std::size_t{1} << 18; // going through the heap once for each would take long
+
+/// Moves those that can be pointers by their type to `found`, as far as they are listed, and says how many they are.
+std::uint64_t take_pointers(inspection& heap, std::vector<suspect>& undecided, std::vector<suspect>& found) {
+    std::vector<types::word_in_block> words;
+    for (const suspect& each : undecided)
+        words.push_back({each.at, each.block});
+    std::vector<bool> leave_out(words.size());
+    if (auto read = to_read(heap); read && !words.empty())
+        leave_out = hold_no_pointer(*read, words);
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i != words.size(); ++i) {
+        if (leave_out[i])
+            continue;
+        ++count;
+        if (found.size() < types::k_pointers_listed_max)
+            found.push_back(undecided[i]);
+    }
+    undecided.clear();
+    return count;
+}
+
 } // namespace
 
 result<types::pointer_survey> survey_pointers(inspection& heap, const std::vector<surveyed_root>& roots,
                                               const inspection_progress& progress) {
     types::pointer_survey all;
     std::vector<suspect> suspects;
+    std::vector<suspect> undecided;
     const std::uint64_t end = heap.heap_bytes_end();
     for (std::uint64_t page = 0; page < end; page += k_page_bytes) {
         auto done = heap.read(
@@ -77,12 +102,14 @@ result<types::pointer_survey> survey_pointers(inspection& heap, const std::vecto
                     std::memcpy(&value, bytes.data() + i, sizeof value);
                     const char* where = elsewhere(value, heap.super().base, end);
                     const auto block = where != nullptr ? heap.block_of(at + i) : std::nullopt;
-                    if (block && all.found++ < types::k_pointers_listed_max)
-                        suspects.push_back({at + i, value, where, *block});
+                    if (block)
+                        undecided.push_back({at + i, value, where, *block});
                 }
             });
         if (!done && !is_damage(done.why().code))
             return done.error();
+        if (undecided.size() >= k_undecided_max || page + k_page_bytes >= end)
+            all.found += take_pointers(heap, undecided, suspects);
         if (progress)
             progress(page, end);
     }

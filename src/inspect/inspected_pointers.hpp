@@ -1,7 +1,8 @@
 // Words of an inspected heap that look like pointers out of it.
 //
 // No process is there whose memory could be asked, as pointer_check.hpp does. So the value decides: an address in the places
-// where Linux on x86-64 puts programs, libraries and stacks, or this library heaps, and not in this heap. Where these words
+// where Linux on x86-64 puts programs, libraries and stacks, or this library heaps, and not in this heap. What can hold no pointer by its type
+// is left out (described_words.hpp). Where these words
 // come from a sanitizer's memory they are not found; now and then one is a number.
 #pragma once
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t k_word = 8;
 constexpr std::uint64_t k_size_max = std::uint64_t{1} << 47;
+constexpr std::uint64_t k_text_by_link_bytes = 24;
+constexpr unsigned k_is_long = 0x80; // in the last of them
 
 } // namespace
 
@@ -195,36 +197,75 @@ result<bool> object_reader::give(object_place container, std::uint64_t at, std::
     return visit(element);
 }
 
-result<void> object_reader::for_each_element(object_place container, const visit_element& visit) {
+bool object_reader::has_run(std::uint32_t row) const {
+    const type_row& of = schema_.rows[row];
+    return of.kind == type_kind::array || of.shape == shape_kind::array || of.shape == shape_kind::contiguous ||
+           of.shape == shape_kind::linked_block;
+}
+
+result<object_reader::run> object_reader::run_of(object_place container) {
     const type_row& of = schema_.rows[container.row];
     const auto& n = of.numbers;
     if (of.kind == type_kind::array)
-        return contiguous(container, container.at, of.extent, visit);
-    switch (of.shape) {
-    case shape_kind::array:
-        return contiguous(container, container.at, n[0], visit);
-    case shape_kind::contiguous: {
-        auto begin = word<std::uint64_t>(container.at + n[0]);
-        auto end = word<std::uint64_t>(container.at + n[1]);
-        if (!begin || !end)
-            return (!begin ? begin : end).error();
-        if (*begin == *end)
-            return {};
-        auto first = followed(*begin, container);
-        if (!first)
-            return first.error();
-        const std::uint64_t size = size_of(of.parts[0].type);
-        if (*end < *begin || size == 0 || (*end - *begin) % size != 0)
-            return damaged(container, "that ends before it begins");
-        return contiguous(container, *first, (*end - *begin) / size, visit);
-    }
-    case shape_kind::linked_block: {
+        return run{container.at, of.extent};
+    if (of.shape == shape_kind::array)
+        return run{container.at, n[0]};
+    if (of.shape == shape_kind::linked_block) {
         auto first = linked(container.at + n[0]);
         auto count = word<std::uint64_t>(container.at + n[1]);
         if (!first || !count)
             return (!first ? first : count).error();
-        return contiguous(container, *first, *count, visit);
+        return run{*first, *count};
     }
+    auto begin = word<std::uint64_t>(container.at + n[0]);
+    auto end = word<std::uint64_t>(container.at + n[1]);
+    if (!begin || !end)
+        return (!begin ? begin : end).error();
+    if (*begin == *end)
+        return run{0, 0};
+    auto first = followed(*begin, container);
+    if (!first)
+        return first.error();
+    const std::uint64_t size = size_of(of.parts[0].type);
+    if (*end < *begin || size == 0 || (*end - *begin) % size != 0)
+        return damaged(container, "that ends before it begins");
+    return run{*first, (*end - *begin) / size};
+}
+
+result<std::uint64_t> object_reader::memory_of(object_place of) {
+    const type_row& row = schema_.rows[of.row];
+    const auto& n = row.numbers;
+    switch (row.shape) {
+    case shape_kind::contiguous:
+    case shape_kind::text: {
+        auto address = word<std::uint64_t>(of.at + n[0]);
+        if (!address || *address == 0)
+            return address;
+        auto place = followed(*address, of);
+        if (place && row.shape == shape_kind::text && *place - of.at < row.size)
+            return std::uint64_t{0};
+        return place;
+    }
+    case shape_kind::text_by_link:
+    case shape_kind::serialised: {
+        auto last = word<unsigned char>(of.at + n[0] + k_text_by_link_bytes - 1);
+        if (!last)
+            return last.error();
+        return (*last & k_is_long) == 0 ? 0 : linked(of.at + n[0]);
+    }
+    case shape_kind::linked_block:
+        return linked(of.at + n[0]);
+    default:
+        return std::uint64_t{0};
+    }
+}
+
+result<void> object_reader::for_each_element(object_place container, const visit_element& visit) {
+    if (has_run(container.row)) {
+        auto elements = run_of(container);
+        return elements ? contiguous(container, elements->first, elements->count, visit) : elements.error();
+    }
+    switch (schema_.rows[container.row].shape) {
     case shape_kind::deque:
         return deque(container, visit);
     case shape_kind::ring:
@@ -273,6 +314,7 @@ result<void> object_reader::deque(object_place of, const visit_element& visit) {
     }
     if (size == 0 || row.numbers[2] > k_size_max / size)
         return damaged(of, "with elements of no size");
+    tell(*last - base_ - row.numbers[2] * size, row.numbers[2] * size);
     while (*at != *end) {
         auto place = followed(*at, of);
         if (!place)
@@ -294,6 +336,7 @@ result<void> object_reader::deque(object_place of, const visit_element& visit) {
             return begin.error();
         *at = *begin;
         *last = *begin + row.numbers[2] * size;
+        tell(*begin - base_, row.numbers[2] * size);
     }
     return {};
 }
@@ -397,6 +440,7 @@ result<bool> object_reader::btree_node(object_place of, std::uint64_t node, unsi
     if (head->height != height || head->count > n[0])
         return damaged(of, "with a node that is none");
     REM_TRY(count_one(of));
+    tell(node, n[2] + std::min<std::uint64_t>(head->capacity, n[0]) * n[3]);
     for (std::uint64_t i = 0; i <= head->count; ++i) {
         if (height != 0) {
             auto distance = word<std::uint64_t>(node + n[4] + i * k_word);
@@ -439,6 +483,7 @@ result<void> object_reader::hash_table(object_place of, const visit_element& vis
     const std::uint64_t slots = *block + (controls + alignment - 1) / alignment * alignment;
     if (!heap_.contains(*block, controls))
         return damaged(of, "whose elements do not lie in the heap");
+    tell(*block, slots - *block + (*buckets - *buckets / k_group) * n[0]);
     for (std::uint64_t i = 0; i != controls; ++i) {
         if (i % k_group == k_group - 1)
             continue;
@@ -478,16 +523,15 @@ result<std::string_view> object_reader::text(object_place of) {
         first = *place;
         length = *count;
     } else {
-        constexpr std::uint64_t k_bytes = 24;
         const std::uint64_t at = of.at + row.numbers[0];
-        auto last = word<unsigned char>(at + k_bytes - 1);
+        auto last = word<unsigned char>(at + k_text_by_link_bytes - 1);
         if (!last)
             return last.error();
-        if ((*last & 0x80U) == 0) {
-            if (*last >= k_bytes)
+        if ((*last & k_is_long) == 0) {
+            if (*last >= k_text_by_link_bytes)
                 return damaged(of, "of an impossible length");
             first = at;
-            length = k_bytes - 1 - *last;
+            length = k_text_by_link_bytes - 1 - *last;
         } else {
             auto place = linked(at);
             auto count = word<std::uint64_t>(at + k_word);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace remanence::inspect {
@@ -73,6 +74,19 @@ public:
     [[nodiscard]] bool is_map(std::uint32_t row) const { return inspect::is_map(schema_.rows[row]); }
     /// How many elements there are. Precondition and errors as for_each_element(). O(elements).
     result<std::uint64_t> count(object_place container);
+    /// Elements that lie one behind the other.
+    struct run {
+        std::uint64_t first, count;
+    };
+    /// Whether the elements of containers of this row are one run, and which. errc::corrupt.
+    [[nodiscard]] bool has_run(std::uint32_t row) const;
+    result<run> run_of(object_place container);
+    /// From now on for_each_element() tells of memory that deques, B-trees and hash tables have for elements only: what is no element
+    /// there has no value.
+    using tell_memory = std::function<void(std::uint64_t begin, std::uint64_t bytes)>;
+    void listen(tell_memory listener) { listener_ = std::move(listener); }
+    /// Where the memory begins that a vector or a text has taken for its elements or characters; 0: it has none. errc::corrupt.
+    result<std::uint64_t> memory_of(object_place of);
 
     /// Of shape_kind::text, text_by_link and serialised. Valid as long as the heap's memory.
     result<std::string_view> text(object_place of);
@@ -95,6 +109,10 @@ private:
     /// What follows a link: the offset, 0 for null.
     result<std::uint64_t> linked(std::uint64_t at);
     result<void> count_one(object_place of);
+    void tell(std::uint64_t begin, std::uint64_t bytes) {
+        if (listener_)
+            listener_(begin, bytes);
+    }
     result<bool> give(object_place container, std::uint64_t at, std::uint64_t mapped, const visit_element& visit);
 
     result<void> contiguous(object_place of, std::uint64_t first, std::uint64_t count, const visit_element& visit);
@@ -110,6 +128,7 @@ private:
     std::uint64_t base_;
     const types::type_description& schema_;
     std::uint64_t budget_;
+    tell_memory listener_;
     /// The pages of what was read last: most that comes next lies there, too, and need not be asked for.
     struct {
         const std::byte* bytes = nullptr;

@@ -1,5 +1,6 @@
-// What lies at a place of an open heap, as a program would write it: people["KNUTH"].street. Part of programs with the checking library
-// only, as going through all roots by their schemas takes code: the function is weak, and src/api/part_names.cpp has it.
+// What lies at a place of an open heap, as a program would write it: people["KNUTH"].street. Part of programs with the checking library,
+// and of those that call heap::check_pointers(): going through all roots by their schemas takes code. So the function is weak, and
+// src/api/part_names.cpp has it.
 #pragma once
 
 #include "txn/heap_memory.hpp"
@@ -25,7 +26,7 @@ inline std::string part_in_words(txn::heap_memory& memory, std::uint64_t place) 
     return names_of_parts == nullptr ? std::string() : part_in_words(names_of_parts(memory, {place}), place);
 }
 
-/// Whoever calls it has names_of_parts() in his program. It does nothing.
+/// Whoever calls it has names_of_parts() and hold_no_pointer() (described_words.hpp) in his program. It does nothing.
 void link_names_of_parts() noexcept;
 
 } // namespace remanence::types

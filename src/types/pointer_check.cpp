@@ -2,6 +2,7 @@
 
 #include "base/units.hpp"
 #include "os/memory.hpp"
+#include "types/described_words.hpp"
 #include "types/part_names.hpp"
 #include "types/root_owner.hpp"
 
@@ -129,10 +130,52 @@ std::string advice_for(const std::string& target) {
            "pointed to by heap.make(), in C by rem_alloc().";
 }
 
+/// Words that look like pointers, without those that can hold none by their type (P6). Those are told by going through the heap, once
+/// for many words.
+class finds {
+public:
+    /// `kept_max`: how many of them are kept, by place, beside their number.
+    finds(txn::heap_memory& memory, std::size_t kept_max) : memory_(memory), kept_max_(kept_max) {}
+
+    void add(const find& found) {
+        if (undecided_.size() == k_undecided_max)
+            decide();
+        undecided_.push_back(found);
+    }
+    void decide() {
+        std::sort(undecided_.begin(), undecided_.end(), [](const find& a, const find& b) { return a.at < b.at; });
+        std::vector<word_in_block> words;
+        for (const find& each : undecided_)
+            words.push_back({each.at, {memory_.offset_of(each.block.start), each.block.bytes}});
+        const std::vector<bool> leave_out = hold_no_pointer != nullptr && !words.empty()
+                                                ? hold_no_pointer(memory_, words)
+                                                : std::vector<bool>(words.size());
+        for (std::size_t i = 0; i != words.size(); ++i) {
+            if (leave_out[i])
+                continue;
+            ++count_;
+            if (kept_.size() < kept_max_)
+                kept_.push_back(undecided_[i]);
+        }
+        undecided_.clear();
+    }
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    [[nodiscard]] const std::vector<find>& kept() const { return kept_; }
+
+private:
+    static constexpr std::size_t k_undecided_max = std::size_t{1} << 20;
+
+    txn::heap_memory& memory_;
+    std::size_t kept_max_;
+    std::vector<find> undecided_;
+    std::vector<find> kept_;
+    std::uint64_t count_ = 0;
+};
+
 class checker {
 public:
     checker(txn::heap_memory& memory, const alloc::block_allocator& blocks, const heap_finder& heap_at)
-        : memory_(memory), blocks_(blocks), outside_(memory, heap_at, false) {}
+        : memory_(memory), blocks_(blocks), outside_(memory, heap_at, false), found_(memory, 1) {}
 
     result<void> run(const change::change_set& changes) {
         const std::uint64_t chunk_pages = memory_.chunk_bytes() / k_page_bytes;
@@ -148,9 +191,10 @@ public:
             for (const format::change_range& range : changes.ranges_of(page))
                 scan(page.page * k_page_bytes + range.offset, range.bytes);
         }
-        if (count_ == 0)
+        found_.decide();
+        if (found_.count() == 0)
             return {};
-        return refuse();
+        return refuse(found_.kept().front(), found_.count());
     }
 
 private:
@@ -164,21 +208,19 @@ private:
             auto block = blocks_.block_of(where); // P1
             if (!block)
                 continue;
-            if (count_++ == 0)
-                first_ = {offset, value, *block};
+            found_.add({offset, value, *block});
         }
     }
 
-    unexpected refuse() {
+    unexpected refuse(const find& first, std::uint64_t count) {
         bool complete = true;
-        auto root = find_owner(memory_, blocks_, first_.block.start, complete);
-        const std::string target = outside_.describe(first_.value);
+        auto root = find_owner(memory_, blocks_, first.block.start, complete);
+        const std::string target = outside_.describe(first.value);
         std::string others =
-            count_ == 1 ? ""
-                        : " There are " + std::to_string(count_) + " such pointers in this commit; this is the first.";
+            count == 1 ? "" : " There are " + std::to_string(count) + " such pointers in this commit; this is the first.";
         return fail(errc::foreign_pointer,
                     "cannot commit " + memory_.path() + ": a pointer " + target + " lies " +
-                        place_of(first_, memory_.offset_of(first_.block.start), part_in_words(memory_, first_.at), root,
+                        place_of(first, memory_.offset_of(first.block.start), part_in_words(memory_, first.at), root,
                                  complete) +
                         ". It would lead nowhere once this process has ended." + others + " Nothing was written. " +
                         advice_for(target),
@@ -188,8 +230,7 @@ private:
     txn::heap_memory& memory_;
     const alloc::block_allocator& blocks_;
     outside outside_;
-    std::uint64_t count_ = 0;
-    find first_{};
+    finds found_;
 };
 
 /// How far from its allocator a string or container has the first link to what it owns.
@@ -285,27 +326,28 @@ pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allo
                                const heap_finder& heap_at) {
     pointer_survey all;
     outside others(memory, heap_at, true);
-    std::vector<find> finds;
+    finds found(memory, k_pointers_listed_max);
     blocks.for_each_block([&](alloc::block block) {
         ++all.blocks;
         const auto* bytes = static_cast<const std::byte*>(block.start);
         for (std::size_t i = 0; i + sizeof(word) <= block.bytes; i += sizeof(word)) {
             const word value = value_at(bytes + i);
-            if (!others.is_address(value) || all.found++ >= k_pointers_listed_max)
-                continue;
-            finds.push_back({memory.offset_of(bytes + i), value, block});
+            if (others.is_address(value))
+                found.add({memory.offset_of(bytes + i), value, block});
         }
     });
-    if (finds.empty())
+    found.decide();
+    all.found = found.count();
+    if (all.found == 0)
         return all;
     owner_walk owners(memory, blocks);
     std::set<word> places;
-    for (const find& each : finds)
+    for (const find& each : found.kept())
         places.insert(each.at);
     names_by_place parts;
     if (names_of_parts != nullptr)
         parts = names_of_parts(memory, places);
-    for (const find& each : finds) {
+    for (const find& each : found.kept()) {
         const std::optional<owner> root = owners.owner_of(each.block.start);
         const std::string target = others.describe(each.value);
         all.first.push_back({root ? root->name : "", root ? root->type : "", each.at,

@@ -16,10 +16,14 @@
 //      mark in front of the block. Bytes that a program copied from its stack may hold the one or the other, not both. Likewise
 //      what one of another heap has taken, by where its allocator is and an address in that heap.
 //
-// What remains: a number that happens to equal an address, and bytes that a program copied from its stack without ever
-// having set them (padding, the unused part of a short string). Of a std::string, malloc's memory is found from 16
+//  P6  Not words that can hold no pointer by their type, where the schema of a root says what lies there (described_words.hpp):
+//      numbers, padding, the rest of a text or of an optional hold what the stack held. Objects without a description are looked at
+//      whole: roots of C programs, classes that hide their members, what no root leads to.
+//
+// What remains, in objects without a description: a number that happens to equal an address, and bytes that a program copied from its
+// stack without ever having set them. Of a std::string, malloc's memory is found from 16
 // characters on, since a shorter one lies in the heap as a whole. It misses pointers that are packed, tagged in their
-// upper bits or not aligned.
+// upper bits, not aligned, or kept as numbers.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -43,7 +47,7 @@ using heap_finder = std::function<std::string(const void*)>;
 
 /// errc::foreign_pointer when the commit would store one. The message names the first by root, type and offset, what it
 /// points to, what to do, and how many there are. To be called with the allocation lock held.
-/// Complexity: O(changed bytes); reads /proc/self/maps at most once. On a find also a walk from the roots, O(heap).
+/// Complexity: O(changed bytes); reads /proc/self/maps at most once. If a word looks like an address, also O(heap).
 result<void> check_pointers(txn::heap_memory& memory, const change::change_set& changes,
                             const alloc::block_allocator& blocks, const heap_finder& heap_at);
 

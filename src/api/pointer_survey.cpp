@@ -1,0 +1,29 @@
+// heap::check_pointers(), which goes through the roots by their schemas. In a file of its own, so that programs which do not call it do not
+// have that.
+
+#include "api/heap_impl.hpp"
+#include "api/registry.hpp"
+#include "types/part_names.hpp"
+#include "types/pointer_check.hpp"
+
+#include <utility>
+
+namespace remanence {
+
+pointer_report heap::check_pointers() const {
+    types::link_names_of_parts();
+    detail::heap_impl* const impl = detail::checked(impl_);
+    const detail::read_section section(impl);
+    const detail::whole_call reading(impl->calls);
+    types::pointer_survey found = impl->memory().with_allocator([&](const alloc::block_allocator& blocks) {
+        return types::survey_pointers(impl->memory(), blocks, detail::registry::path_at);
+    });
+    pointer_report report;
+    report.blocks_checked = found.blocks;
+    report.pointers_found = found.found;
+    for (types::foreign_pointer& each : found.first)
+        report.pointers.push_back({std::move(each.root), std::move(each.type), each.offset, std::move(each.what)});
+    return report;
+}
+
+} // namespace remanence

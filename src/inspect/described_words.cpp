@@ -1,0 +1,385 @@
+#include "inspect/described_words.hpp"
+
+#include "base/units.hpp"
+#include "inspect/object_reader.hpp"
+#include "types/number_shapes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace remanence::inspect {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_part;
+using types::type_row;
+
+namespace {
+
+constexpr std::uint64_t k_pointer_bytes = 8;
+
+bool is_plain_number(const type_row& row) {
+    return types::is_number(row.shape) || row.shape == shape_kind::enumeration;
+}
+
+/// The words that are asked about, and what is known of them.
+class word_list {
+public:
+    explicit word_list(std::span<const types::word_in_block> words)
+        : words_(words), known_(words.size(), verdict::unknown), unknown_(words.size()) {}
+
+    [[nodiscard]] bool has_unknown() const { return unknown_ != 0; }
+    /// That have a byte of it.
+    [[nodiscard]] bool has_some_in(std::uint64_t begin, std::uint64_t end) const {
+        const auto first = first_behind(begin);
+        return first != words_.end() && first->at < end;
+    }
+    template <class Visit>
+    void for_each_in(std::uint64_t begin, std::uint64_t end, const Visit& visit) const {
+        for (auto each = first_behind(begin); each != words_.end() && each->at < end; ++each)
+            visit(each->at);
+    }
+
+    // Each decides words that have a byte of the range.
+
+    /// A pointer may lie in it: in one of its whole words. It may lie in the padding of a base class, which held none.
+    void can_hold(std::uint64_t begin, std::uint64_t end) {
+        decide(begin, end, [&](verdict known, std::uint64_t at) {
+            if (known == verdict::unknown || (known == verdict::no_pointer && is_certain_))
+                return is_whole(at, begin, end) ? verdict::pointer : verdict::no_pointer;
+            return known;
+        });
+    }
+    /// The same of what is not decided.
+    void rest_can_hold(std::uint64_t begin, std::uint64_t end) {
+        decide(begin, end, [&](verdict known, std::uint64_t at) {
+            if (known != verdict::unknown)
+                return known;
+            return is_whole(at, begin, end) ? verdict::pointer : verdict::no_pointer;
+        });
+    }
+    /// What is not decided is no pointer.
+    void rest_holds_none(std::uint64_t begin, std::uint64_t end) {
+        decide(begin, end, [](verdict known, std::uint64_t /*at*/) {
+            return known == verdict::unknown ? verdict::no_pointer : known;
+        });
+    }
+    /// The same of a block that begins there.
+    void rest_of_block_holds_none(std::uint64_t begin) {
+        const auto first = first_behind(begin);
+        if (first != words_.end() && first->block.offset == begin)
+            rest_holds_none(begin, first->block.end());
+    }
+
+    /// From now on, what is decided stays so (DW3).
+    void keep_decided() { is_certain_ = false; }
+    /// Until anywhere(): only words that lie in this range are decided.
+    void only_in(std::uint64_t begin, std::uint64_t end) { limit_ = {begin, end}; }
+    void anywhere() { limit_ = k_no_limit; }
+
+    [[nodiscard]] std::vector<bool> without_pointers() const {
+        std::vector<bool> told(words_.size());
+        for (std::size_t i = 0; i != told.size(); ++i)
+            told[i] = known_[i] == verdict::no_pointer;
+        return told;
+    }
+
+private:
+    enum class verdict : char { unknown, no_pointer, pointer };
+    using iterator = std::span<const types::word_in_block>::iterator;
+    struct limit {
+        std::uint64_t begin, end;
+    };
+    static constexpr limit k_no_limit{0, std::numeric_limits<std::uint64_t>::max()};
+
+    static bool is_whole(std::uint64_t at, std::uint64_t begin, std::uint64_t end) {
+        return at >= begin && end - at >= k_pointer_bytes;
+    }
+    [[nodiscard]] iterator first_behind(std::uint64_t begin) const {
+        return std::partition_point(words_.begin(), words_.end(),
+                                    [&](const types::word_in_block& each) { return each.at + k_pointer_bytes <= begin; });
+    }
+    template <class Decide>
+    void decide(std::uint64_t begin, std::uint64_t end, const Decide& verdict_of) {
+        if (begin >= end)
+            return;
+        for (auto each = first_behind(begin); each != words_.end() && each->at < end; ++each) {
+            if (each->at < limit_.begin || each->at + k_pointer_bytes > limit_.end)
+                continue;
+            verdict& known = known_[static_cast<std::size_t>(each - words_.begin())];
+            const verdict now = verdict_of(known, each->at);
+            if (known == verdict::unknown && now != verdict::unknown)
+                --unknown_;
+            known = now;
+        }
+    }
+
+    std::span<const types::word_in_block> words_;
+    std::vector<verdict> known_;
+    std::size_t unknown_;
+    bool is_certain_ = true;
+    limit limit_ = k_no_limit;
+};
+
+/// Whether pointers are followed (DW3), and how many objects may be looked at: pointers that dangle might lead anywhere.
+struct way {
+    bool follows_pointers;
+    std::uint64_t steps_left;
+};
+
+/// Goes through what one root has.
+class root_objects {
+public:
+    root_objects(const heap_to_read& heap, const types::type_description& schema, word_list& words, way& how)
+        : reader_(heap.bytes, heap.path, heap.base, heap.end, schema),
+          heap_bytes_(heap.end),
+          words_(words),
+          way_(how),
+          leads_on_(schema.rows.size(), answer::not_asked) {
+        reader_.listen([this](std::uint64_t begin, std::uint64_t bytes) {
+            if (words_.has_some_in(begin, begin + bytes))
+                for_elements_only_.push_back({begin, bytes});
+        });
+    }
+
+    void run(std::uint64_t object) {
+        look({reader_.schema().root, object});
+        while (goes_on()) {
+            if (!containers_.empty()) {
+                const object_place next = containers_.back();
+                containers_.pop_back();
+                look_into(next);
+            } else if (!targets_.empty()) {
+                const object_place next = targets_.back();
+                targets_.pop_back();
+                words_.only_in(next.at, next.at + reader_.size_of(next.row));
+                look(next);
+                words_.anywhere();
+            } else {
+                return;
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] bool goes_on() const { return words_.has_unknown() && way_.steps_left != 0; }
+
+    /// What the object holds itself. Precondition: it lies in the heap.
+    void look(object_place of) { // NOLINT(misc-no-recursion): by value nothing holds itself
+        const type_row& row = reader_.row(of.row);
+        const std::uint64_t end = of.at + reader_.size_of(of.row);
+        if (way_.steps_left != 0)
+            --way_.steps_left;
+        if (end == of.at || (!words_.has_some_in(of.at, end) && !leads_on(of.row)))
+            return;
+        switch (row.kind) {
+        case type_kind::pointer:
+            words_.can_hold(of.at, end);
+            return point_from(of);
+        case type_kind::array:
+            if (row.extent == 0)
+                return words_.can_hold(of.at, end);
+            return look_at_run(row.parts[0].type, {of.at, row.extent});
+        case type_kind::members:
+            return look_at_members(of, row.parts, hides_members(row));
+        case type_kind::object:
+            return look_at_object(of, row, end);
+        default:
+            return words_.can_hold(of.at, end);
+        }
+    }
+    void look_at_object(object_place of, const type_row& row, std::uint64_t end) { // NOLINT(misc-no-recursion)
+        const auto& n = row.numbers;
+        if (is_plain_number(row))
+            return words_.rest_holds_none(of.at, end);
+        switch (row.shape) {
+        case shape_kind::none:
+            return is_told_by_bytes(row) ? words_.rest_holds_none(of.at, end) : words_.can_hold(of.at, end);
+        case shape_kind::members:
+            return look_at_members(of, row.fields, hides_members(row));
+        case shape_kind::array:
+            look_at_run(row.parts[0].type, {of.at, n[0]});
+            return words_.rest_holds_none(of.at, end);
+        case shape_kind::same_as_part:
+            look({row.parts[n[0]].type, of.at});
+            return words_.rest_holds_none(of.at, end);
+        case shape_kind::optional:
+        case shape_kind::variant: {
+            const auto held = reader_.held(of);
+            if (!held)
+                return words_.can_hold(of.at, end);
+            if (*held)
+                look(**held);
+            return words_.rest_holds_none(of.at, end);
+        }
+        case shape_kind::text: // an allocator, the address, then the length and the characters of a short one
+            words_.can_hold(of.at, of.at + n[0] + k_pointer_bytes);
+            words_.rest_holds_none(of.at, end);
+            return own_memory(of);
+        case shape_kind::text_by_link:
+        case shape_kind::serialised:
+            words_.rest_holds_none(of.at + n[0], of.at + n[0] + 3 * k_pointer_bytes);
+            words_.rest_can_hold(of.at, end);
+            return own_memory(of);
+        case shape_kind::tree: // a colour, and padding
+            words_.rest_holds_none(of.at + n[0], of.at + n[0] + k_pointer_bytes);
+            break;
+        case shape_kind::hash_chain: // the number of elements, a load factor with padding, a number
+            if (n[0] + 5 * k_pointer_bytes <= row.size)
+                words_.rest_holds_none(of.at + n[0] + k_pointer_bytes, of.at + n[0] + 4 * k_pointer_bytes);
+            break;
+        default:
+            break;
+        }
+        words_.rest_can_hold(of.at, end);
+        if (reader_.is_container(of.row))
+            containers_.push_back(of);
+    }
+    // NOLINTNEXTLINE(misc-no-recursion): by value nothing holds itself
+    void look_at_members(object_place of, const std::vector<type_part>& parts, bool hides_some) {
+        for (const type_part& part : parts) {
+            if (part.offset && !is_empty_class(reader_.row(part.type)))
+                look({part.type, of.at + *part.offset});
+        }
+        const std::uint64_t end = of.at + reader_.size_of(of.row);
+        if (hides_some)
+            words_.rest_can_hold(of.at, end);
+        else
+            words_.rest_holds_none(of.at, end);
+    }
+    /// Only those that matter.
+    void look_at_run(std::uint32_t row, object_reader::run elements) { // NOLINT(misc-no-recursion)
+        const std::uint64_t size = reader_.size_of(row);
+        const std::uint64_t first = elements.first;
+        const auto element = [&](std::uint64_t index) { return object_place{row, first + index * size}; };
+        if (leads_on(row)) {
+            for (std::uint64_t i = 0; i != elements.count && goes_on(); ++i)
+                look(element(i));
+        } else if (size != 0) {
+            words_.for_each_in(first, first + elements.count * size, [&](std::uint64_t at) { // NOLINT(misc-no-recursion)
+                const std::uint64_t behind = std::min((at + k_pointer_bytes - 1 - first) / size + 1, elements.count);
+                for (std::uint64_t i = (std::max(at, first) - first) / size; i < behind; ++i)
+                    look(element(i));
+            });
+        }
+    }
+    void look_into(object_place container) {
+        if (reader_.has_run(container.row)) {
+            const auto elements = reader_.run_of(container);
+            const std::uint32_t element = reader_.row(container.row).parts[0].type;
+            if (!elements || !lie_in_heap(*elements, reader_.size_of(element)))
+                return;
+            look_at_run(element, *elements);
+            return own_memory(container);
+        }
+        for_elements_only_.clear();
+        const auto done = reader_.for_each_element(container, [&](const element_place& each) -> result<bool> {
+            look_at_element(each);
+            return goes_on();
+        });
+        if (!done || !goes_on())
+            return;
+        for (const heap_range& each : for_elements_only_)
+            words_.rest_holds_none(each.offset, each.end());
+    }
+    void look_at_element(const element_place& element) {
+        look(element.value);
+        if (!element.has_key)
+            return;
+        look(element.key);
+        const std::uint64_t alignment = std::max(alignment_of(reader_.schema(), element.key.row),
+                                                 alignment_of(reader_.schema(), element.value.row));
+        const std::uint64_t bytes = element.value.at + reader_.size_of(element.value.row) - element.key.at;
+        words_.rest_holds_none(element.key.at, element.key.at + align_up(bytes, alignment));
+    }
+    [[nodiscard]] bool lie_in_heap(object_reader::run elements, std::uint64_t size) const {
+        return size != 0 && elements.count <= heap_bytes_ / size && elements.first <= heap_bytes_ - elements.count * size;
+    }
+    /// Behind the elements, or the characters, there is no value.
+    void own_memory(object_place of) {
+        if (const auto begin = reader_.memory_of(of); begin && *begin != 0)
+            words_.rest_of_block_holds_none(*begin);
+    }
+    void point_from(object_place pointer) {
+        if (!way_.follows_pointers)
+            return;
+        const std::uint32_t to_row = reader_.row(pointer.row).parts.front().type;
+        const auto to = reader_.target(pointer);
+        if (to && *to != 0 && reader_.size_of(to_row) != 0 && seen_.emplace(*to, to_row).second)
+            targets_.push_back({to_row, *to});
+    }
+
+    static bool is_empty_class(const type_row& row) {
+        return row.kind == type_kind::object && row.shape == shape_kind::members && row.fields.empty();
+    }
+    /// DW2.
+    [[nodiscard]] bool hides_members(const type_row& row) const {
+        if (row.kind != type_kind::members)
+            return !row.name.starts_with("std::pair<") && !row.name.starts_with("std::tuple<");
+        return std::any_of(row.parts.begin(), row.parts.end(), [&](const type_part& part) {
+            return part.offset ? reader_.size_of(part.type) == 0 : !is_plain_number(reader_.row(part.type)); // references
+        });
+    }
+    /// Whether an object of this row has more, elsewhere.
+    bool leads_on(std::uint32_t index) { // NOLINT(misc-no-recursion): by value nothing holds itself
+        answer& known = leads_on_[index];
+        if (known != answer::not_asked)
+            return known == answer::yes;
+        const type_row& row = reader_.row(index);
+        const auto any = [&](const std::vector<type_part>& parts) { // NOLINT(misc-no-recursion)
+            return std::any_of(parts.begin(), parts.end(), [&](const type_part& part) { return leads_on(part.type); });
+        };
+        bool leads = false;
+        if (row.kind == type_kind::pointer)
+            leads = way_.follows_pointers;
+        else if (row.kind == type_kind::array || row.kind == type_kind::members)
+            leads = any(row.parts);
+        else if (row.shape == shape_kind::members)
+            leads = any(row.fields);
+        else if (row.shape == shape_kind::same_as_part || row.shape == shape_kind::array ||
+                 row.shape == shape_kind::optional || row.shape == shape_kind::variant)
+            leads = any(row.parts);
+        else if (row.kind == type_kind::object)
+            leads = row.shape != shape_kind::none && !is_plain_number(row);
+        leads_on_[index] = leads ? answer::yes : answer::no;
+        return leads;
+    }
+
+    enum class answer : char { not_asked, no, yes };
+
+    object_reader reader_;
+    std::uint64_t heap_bytes_;
+    word_list& words_;
+    way& way_;
+    std::vector<answer> leads_on_;                         // by row
+    std::vector<object_place> containers_;                 // whose elements are to be looked at
+    std::vector<object_place> targets_;                    // of pointers, the same
+    std::set<std::pair<std::uint64_t, std::uint32_t>> seen_; // of targets: place and row
+    std::vector<heap_range> for_elements_only_;            // of the container that is looked at
+};
+
+} // namespace
+
+std::vector<bool> hold_no_pointer(const heap_to_read& heap, std::span<const types::word_in_block> words) {
+    word_list known(words);
+    const auto roots = roots_with_schema(heap);
+    way holding{false, std::numeric_limits<std::uint64_t>::max()};
+    way pointing{true, heap.end / k_pointer_bytes};
+    for (way* each : {&holding, &pointing}) {
+        if (each->follows_pointers)
+            known.keep_decided();
+        for (std::size_t i = 0; roots && i != roots->size() && known.has_unknown(); ++i) {
+            const root_with_schema& root = (*roots)[i];
+            if (root.schema)
+                root_objects(heap, *root.schema, known, *each).run(root.object);
+        }
+    }
+    return known.without_pointers();
+}
+
+} // namespace remanence::inspect
