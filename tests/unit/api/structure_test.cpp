@@ -42,6 +42,11 @@ struct book {
     map<std::uint64_t, std::uint64_t> of_the_standard;
 };
 
+struct chest {
+    vector_pi<chest> in;
+    hash_set<string_pi> words;
+};
+
 struct serialised {
     vector_pi<fragile<std::string>> list;
     btree_map<std::uint64_t, fragile<std::string>> by_number;
@@ -104,6 +109,23 @@ protected:
     std::vector<std::uint64_t> wrong_words(const void* where) {
         const std::uint64_t word = word_at(where);
         return {word + 8, word - 4096, word + 1, ~word, word ^ (std::uint64_t{1} << 40), random_()};
+    }
+
+    template <class T>
+    static std::array<std::byte, sizeof(T)> bytes_of(const T& object) {
+        std::array<std::byte, sizeof(T)> bytes;
+        std::memcpy(bytes.data(), static_cast<const void*>(&object), sizeof object);
+        return bytes;
+    }
+    /// The word of a vector_pi that leads to its elements.
+    template <class T>
+    static std::size_t link_of(const vector_pi<T>& all) {
+        const auto* const first = reinterpret_cast<const std::byte*>(&all);
+        std::size_t word = 0;
+        while (reinterpret_cast<std::uint64_t>(first + 8 * word) + word_at(first + 8 * word) !=
+               reinterpret_cast<std::uint64_t>(all.data()))
+            ++word;
+        return word;
     }
 
     temp_dir dir_;
@@ -269,6 +291,39 @@ TEST_F(structure, that_leads_in_a_circle_is_found) {
     const std::uint64_t distance = word_at(&outer) + static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&outer) -
                                                                                 reinterpret_cast<std::byte*>(&inner));
     EXPECT_NE(found_with(&inner, distance).find("in a circle"), std::string::npos);
+}
+
+TEST_F(structure, of_containers_that_lie_thousands_deep_in_each_other_is_checked) {
+    constexpr int k_levels = 5'000;
+    structures::chest& outermost = heap_.root<structures::chest>("chest");
+    structures::chest* innermost = &outermost;
+    heap_.write([&] {
+        for (int i = 0; i < k_levels; ++i) {
+            innermost->in.resize(2);
+            innermost = &innermost->in[i % 2];
+        }
+        innermost->words.insert(string_pi("found"));
+    });
+    EXPECT_TRUE(heap_.verify().clean());
+    auto* const size = reinterpret_cast<std::byte*>(&innermost->words) + 16;
+    EXPECT_NE(found_with(size, word_at(size) + 1), "");
+    // In a circle from there to the outermost one, and to the middle.
+    const structures::chest* middle = &outermost;
+    for (int i = 0; i < k_levels / 2; ++i)
+        middle = &middle->in[i % 2];
+    for (const structures::chest* to : {static_cast<const structures::chest*>(&outermost), middle}) {
+        const auto words = bytes_of(to->in);
+        auto* const place = reinterpret_cast<std::byte*>(&innermost->in);
+        const std::size_t link = link_of(to->in);
+        const auto before = bytes_of(innermost->in);
+        std::memcpy(place, words.data(), sizeof words);
+        const auto block = reinterpret_cast<std::uint64_t>(to->in.data());
+        const std::string found =
+            found_with(place + 8 * link, block - reinterpret_cast<std::uint64_t>(place + 8 * link));
+        EXPECT_NE(found.find("in a circle"), std::string::npos) << found;
+        std::memcpy(place, before.data(), before.size());
+    }
+    EXPECT_TRUE(heap_.verify().clean());
 }
 
 } // namespace

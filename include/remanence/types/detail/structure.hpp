@@ -6,17 +6,31 @@
 #include <remanence/types/detail/aggregate.hpp>
 #include <remanence/types/detail/known_classes.hpp>
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace remanence::detail {
+
+struct structure_fault {
+    const void* where = nullptr;
+    std::string what; ///< "a node that …"
+};
+using structure_result = std::optional<structure_fault>;
+
+class block_survey;
+/// As heap::verify() keeps it for a root.
+using root_check = structure_result (*)(const void* object, block_survey& survey);
 
 /// What a check asks about the heap.
 class block_survey {
@@ -26,20 +40,51 @@ public:
     /// Whether an allocated block begins at `first` that has at least so many bytes. O(log of its size).
     [[nodiscard]] virtual bool is_block(const void* first, std::size_t bytes) const = 0;
 
-    /// Containers that lie in containers, so many deep.
-    static constexpr unsigned k_depth_max = 200;
-    unsigned depth = 0;
+    // Containers that lie in containers are looked into at once, so many deep; those that lie deeper wait until there is no other.
+
+    struct waiting {
+        const void* object;
+        root_check check; // a member at its beginning has another one
+        friend bool operator==(const waiting&, const waiting&) = default;
+    };
+    /// Calls `look`, which looks into the container, or lets it wait. A fault if it contains itself: it is among those around it, or has
+    /// waited before. std::bad_alloc.
+    template <class Look>
+    [[nodiscard]] structure_result look_into(const waiting& next, const Look& look) {
+        if (depth_ == k_depth_max) {
+            const bool is_around = std::find(around_.begin(), around_.end(), next) != around_.end();
+            if (is_around || !have_waited_.emplace(next.object, next.check).second)
+                return structure_fault{next.object, "containers within containers that are in a circle"};
+            waiting_.push_back(next);
+            return {};
+        }
+        around_[depth_++] = next;
+        structure_result found = look();
+        --depth_;
+        return found;
+    }
+    /// What those that wait say.
+    [[nodiscard]] structure_result look_into_waiting() {
+        structure_result found;
+        while (!found && !waiting_.empty()) {
+            const waiting next = waiting_.back();
+            waiting_.pop_back();
+            found = next.check(next.object, *this);
+        }
+        return found;
+    }
 
 protected:
     block_survey() = default;
     ~block_survey() = default;
-};
 
-struct structure_fault {
-    const void* where = nullptr;
-    std::string what; ///< "a node that …"
+private:
+    static constexpr unsigned k_depth_max = 200;
+    unsigned depth_ = 0;
+    std::array<waiting, k_depth_max> around_{};
+    std::vector<waiting> waiting_;
+    std::set<std::pair<const void*, root_check>> have_waited_;
 };
-using structure_result = std::optional<structure_fault>;
 
 template <class T>
 concept checked_by_its_traits =
@@ -73,6 +118,10 @@ consteval bool has_structure() {
 
 template <class T>
 structure_result check_structure(const T& object, block_survey& survey);
+template <class T>
+structure_result check_object(const void* object, block_survey& survey) {
+    return check_structure(*static_cast<const T*>(object), survey);
+}
 
 struct structure_visitor {
     block_survey& survey;
@@ -92,13 +141,7 @@ struct structure_visitor {
 template <class T>
 structure_result check_structure(const T& object, block_survey& survey) {
     if constexpr (checked_by_its_traits<T>) {
-        if (survey.depth == block_survey::k_depth_max)
-            return structure_fault{&object,
-                                   "containers within containers that are in a circle, or too many to look into"};
-        ++survey.depth;
-        structure_result found = class_traits<T>::check(object, survey);
-        --survey.depth;
-        return found;
+        return survey.look_into({&object, &check_object<T>}, [&] { return class_traits<T>::check(object, survey); });
     } else if constexpr (has_structure<T>()) {
         structure_visitor visitor{survey};
         if constexpr (!std::is_same_v<typename element_of_arrays<T>::type, T>) {
@@ -133,12 +176,11 @@ inline constexpr bool is_plain_order_v =
     is_plain_key_v<Key> && (std::same_as<Compare, std::less<>> || std::same_as<Compare, std::less<Key>> ||
                             std::same_as<Compare, std::greater<>> || std::same_as<Compare, std::greater<Key>>);
 
-/// As heap::verify() keeps it for a root.
 template <class T>
 structure_result check_root(const void* object, block_survey& survey) {
-    return check_structure(*static_cast<const T*>(object), survey);
+    structure_result found = check_object<T>(object, survey);
+    return found ? std::move(found) : survey.look_into_waiting();
 }
-using root_check = structure_result (*)(const void* object, block_survey& survey);
 /// Null when there is nothing to check.
 template <class T>
 constexpr root_check check_of_root() {
