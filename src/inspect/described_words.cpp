@@ -101,8 +101,9 @@ private:
         return at >= begin && end - at >= k_pointer_bytes;
     }
     [[nodiscard]] iterator first_behind(std::uint64_t begin) const {
-        return std::partition_point(words_.begin(), words_.end(),
-                                    [&](const types::word_in_block& each) { return each.at + k_pointer_bytes <= begin; });
+        return std::partition_point(words_.begin(), words_.end(), [&](const types::word_in_block& each) {
+            return each.at + k_pointer_bytes <= begin;
+        });
     }
     template <class Decide>
     void decide(std::uint64_t begin, std::uint64_t end, const Decide& verdict_of) {
@@ -298,7 +299,8 @@ private:
         words_.rest_holds_none(element.key.at, element.key.at + align_up(bytes, alignment));
     }
     [[nodiscard]] bool lie_in_heap(object_reader::run elements, std::uint64_t size) const {
-        return size != 0 && elements.count <= heap_bytes_ / size && elements.first <= heap_bytes_ - elements.count * size;
+        return size != 0 && elements.count <= heap_bytes_ / size &&
+               elements.first <= heap_bytes_ - elements.count * size;
     }
     /// Behind the elements, or the characters, there is no value.
     void own_memory(object_place of) {

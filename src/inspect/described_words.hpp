@@ -16,7 +16,7 @@
 
 namespace remanence::inspect {
 
-/// As types::hold_no_pointer() says, of any heap that can be read. Where it is damaged, words stay what they are to those who know no types.
+/// As types::hold_no_pointer() says, of any heap that can be read. Where it is damaged, words stay what they are without a description.
 /// Never fails. O(heap); memory O(pointers) if some word is not described.
 std::vector<bool> hold_no_pointer(const heap_to_read& heap, std::span<const types::word_in_block> words);
 

@@ -17,8 +17,8 @@ struct word_in_block {
     heap_range block;
 };
 
-/// Of each word, in ascending order, whether the schema of a root leaves no room for a pointer there: a number, padding, the rest of a text,
-/// what an optional or a variant does not hold, memory of a container behind its elements. False also where no schema says what lies there.
+/// Of each word, in ascending order, whether the schema of a root leaves no room for a pointer there: a number, padding, the rest of a
+/// text, what an optional or a variant does not hold, memory of a container behind its elements. False also where no schema describes it.
 /// Memory must not change meanwhile. O(heap).
 [[gnu::weak]] std::vector<bool> hold_no_pointer(txn::heap_memory& memory, std::span<const word_in_block> words);
 

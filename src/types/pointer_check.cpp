@@ -217,7 +217,8 @@ private:
         auto root = find_owner(memory_, blocks_, first.block.start, complete);
         const std::string target = outside_.describe(first.value);
         std::string others =
-            count == 1 ? "" : " There are " + std::to_string(count) + " such pointers in this commit; this is the first.";
+            count == 1 ? ""
+                       : " There are " + std::to_string(count) + " such pointers in this commit; this is the first.";
         return fail(errc::foreign_pointer,
                     "cannot commit " + memory_.path() + ": a pointer " + target + " lies " +
                         place_of(first, memory_.offset_of(first.block.start), part_in_words(memory_, first.at), root,

@@ -175,9 +175,9 @@ struct filled<Map> {
 template <class Container>
 class described_words_in : public described_words {};
 using containers =
-    testing::Types<rem::vector<mixed>, rem::vector_pi<mixed>, rem::deque<mixed>, rem::list<mixed>, rem::forward_list<mixed>,
-                   std::array<mixed, 3>, rem::map<int, mixed>, rem::unordered_map<int, mixed>, rem::btree_map<int, mixed>,
-                   rem::hash_map<int, mixed>>;
+    testing::Types<rem::vector<mixed>, rem::vector_pi<mixed>, rem::deque<mixed>, rem::list<mixed>,
+                   rem::forward_list<mixed>, std::array<mixed, 3>, rem::map<int, mixed>, rem::unordered_map<int, mixed>,
+                   rem::btree_map<int, mixed>, rem::hash_map<int, mixed>>;
 TYPED_TEST_SUITE(described_words_in, containers);
 
 template <class Element>
@@ -248,8 +248,8 @@ TEST_F(described_words, memory_of_a_container_behind_its_elements_has_no_value) 
         for (int i = 0; i < 10; ++i)
             b[i], h[i];
     });
-    for (int i = 5; i < 10; ++i) {
-        for (auto* each : {&v[static_cast<std::size_t>(i)], &p[static_cast<std::size_t>(i)], &d[static_cast<std::size_t>(i)], &b[i], &h[i]})
+    for (std::size_t i = 5; i < 10; ++i) {
+        for (entry* each : {&v[i], &p[i], &d[i], &b[static_cast<int>(i)], &h[static_cast<int>(i)]})
             poison(each, sizeof(entry));
     }
     EXPECT_EQ(found(), 5U * 5 * 4);
