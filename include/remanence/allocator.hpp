@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -54,6 +55,17 @@ void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t 
 [[nodiscard]] heap_header* default_heap() noexcept;
 /// Throws errc::invalid_argument: containers of different heaps cannot exchange their memory.
 [[noreturn]] void refuse_to_swap_allocators();
+/// The same: nor can one list take nodes of another.
+[[noreturn]] void refuse_to_move_nodes();
+
+/// Of what a std::list allocates. libstdc++ compares its allocators by != before splice() and merge(), and ends the process without a word
+/// when they differ.
+template <class T>
+inline constexpr bool is_list_node_v = false;
+#if defined(__GLIBCXX__)
+template <class T>
+inline constexpr bool is_list_node_v<std::_List_node<T>> = true;
+#endif
 
 /// While it lives, default-made allocators of this thread belong to this heap, or to none, unless a write section or another
 /// of these began later. To be destroyed by the thread that made it.
@@ -84,8 +96,8 @@ class kept_allocator;
 ///
 /// It never propagates, so that memory of one heap cannot come to be owned by an object of another: assignment and move
 /// between heaps copy element by element. So do swap(a, b) with containers of namespace remanence. The member function
-/// swap() of the standard's containers cannot: between heaps it ends the process by an `error` that says so. Their splice() and
-/// merge(), and node handles, are not for containers of different heaps.
+/// swap() of the standard's containers cannot: between heaps it ends the process by an `error` that says so, as splice() and merge() of
+/// lists do. merge() of others, and node handles, are not for containers of different heaps.
 template <class T>
 class allocator {
 public:
@@ -175,6 +187,14 @@ public:
     template <class U>
     [[nodiscard]] bool operator==(const allocator<U>& other) const noexcept {
         return owner_ == other.owner_ || (heap() == other.heap() && detail::share_memory(owner_, other.owner_));
+    }
+    /// Only splice() and merge() ask. Throws errc::invalid_argument instead of telling that they differ.
+    friend bool operator!=(const allocator& a, const allocator& b)
+        requires detail::is_list_node_v<T>
+    {
+        if (!(a == b)) [[unlikely]]
+            detail::refuse_to_move_nodes();
+        return false;
     }
     /// Of equal ones only: there is nothing to do then. Throws errc::invalid_argument.
     friend void swap(allocator& a, allocator& b) { // NOLINT(performance-noexcept-swap)

@@ -90,6 +90,13 @@ void refuse_to_swap_allocators() {
         "elements, or assign."});
 }
 
+void refuse_to_move_nodes() {
+    raise(failure{errc::invalid_argument,
+                  "splice() or merge() of two lists that belong to different heaps, or one of which belongs to none: each "
+                  "would own memory of the other's. Insert the elements, which copies them, and erase them where they "
+                  "were."});
+}
+
 void refuse_foreign_block(const void* block, std::size_t bytes) noexcept {
     std::fprintf(
         stderr,

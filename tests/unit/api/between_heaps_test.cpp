@@ -184,11 +184,21 @@ TEST_F(between_heaps_DeathTest, the_member_swap_of_the_standards_containers_ends
     EXPECT_DEATH(std::swap(stored, mine), k_message);
 }
 
-// What std::list checks itself.
-TEST_F(between_heaps_DeathTest, splice_and_merge_of_lists_end_the_process) {
+// std::list asks whether the allocators are equal, and would end the process without a word.
+TEST_F(between_heaps_DeathTest, splice_and_merge_of_lists_end_the_process_with_a_message) {
+    constexpr const char* k_message = "of two lists that belong to different heaps, or one of which belongs to none";
     list<string> mine(3);
-    EXPECT_DEATH(stored_list_.splice(stored_list_.end(), mine), "");
-    EXPECT_DEATH(stored_list_.merge(mine), "");
+    EXPECT_DEATH(stored_list_.splice(stored_list_.end(), mine), k_message);
+    EXPECT_DEATH(stored_list_.splice(stored_list_.end(), mine, mine.begin()), k_message);
+    EXPECT_DEATH(stored_list_.merge(mine), k_message);
+    heap other = heap::create(dir_ / "other", small_heap());
+    auto& there = other.root<list<string>>("list");
+    heap_.write([&] { stored_list_.emplace_back(text_of(1)); });
+    EXPECT_DEATH(there.splice(there.end(), stored_list_), k_message);
+    list<string> more(2, there.get_allocator());
+    there.splice(there.end(), more);
+    EXPECT_EQ(there.size(), 2U);
+    EXPECT_TRUE(stored_list_.get_allocator() != there.get_allocator());
 }
 
 // Where nothing in between can see it. (A heap refuses blocks from elsewhere likewise: tests/unit/alloc.)
