@@ -432,6 +432,8 @@ void erase_root(heap_impl* impl, std::string_view name);
 heap_header* header_of(heap_impl* impl);
 /// The same, to change the heap: errc::read_only.
 heap_header* writable_header_of(heap_impl* impl);
+/// In a library that checks commits: ends the process with a message unless a block begins there that has at least so many bytes.
+void refuse_if_destroyed(const heap_impl& impl, const void* object, std::size_t bytes) noexcept;
 /// The same, for an object that may hold addresses: errc::base_taken when the heap is mapped elsewhere.
 heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type);
 template <class T>
@@ -730,12 +732,14 @@ public:
         return detail::make_by(allocator<T>(detail::header_for<T>(detail::checked(impl_))),
                                std::forward<Args>(args)...);
     }
-    /// Destroys what make() made and frees its memory. Null is allowed. Throws errc::read_only, before it does anything.
+    /// Destroys what make() made and frees its memory. Null is allowed. Throws errc::read_only, before it does anything. In a library that
+    /// checks commits it ends the process with a message when no object lies there.
     template <class T>
     void destroy(T* object) {
         if (object == nullptr)
             return;
         detail::heap_header* const where = detail::writable_header_of(detail::checked(impl_));
+        detail::refuse_if_destroyed(*impl_, object, sizeof(T));
         std::destroy_at(object);
         allocator<T>(where).deallocate(object, 1);
     }

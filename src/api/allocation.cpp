@@ -3,7 +3,10 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "api/registry.hpp"
+#include "types/pointer_check.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 namespace remanence::detail {
@@ -43,6 +46,20 @@ void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
         }
     }
     return block;
+}
+
+void refuse_if_destroyed(const heap_impl& impl, const void* object, std::size_t bytes) noexcept {
+    if (!types::checks_pointers())
+        return;
+    const txn::heap_memory& memory = impl.memory();
+    const auto block = memory.contains(object) ? memory.block_of(object) : std::nullopt;
+    if (block && block->start == object && block->bytes >= bytes)
+        return;
+    std::fprintf(stderr,
+                 "remanence: destroy(%p) of an object of %zu bytes: no such object lies there in the heap %s (destroyed "
+                 "twice, a part of another object, or from elsewhere). The heap file is as of its last commit.\n",
+                 object, bytes, memory.path().c_str());
+    std::abort();
 }
 
 void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept {

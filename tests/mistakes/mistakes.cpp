@@ -2,19 +2,35 @@
 // NEXT_RELEASE it is the program whose struct has changed.
 #include <remanence/remanence.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <new>
+#include <optional>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
+#include <variant>
 
 namespace rem = remanence;
 
 namespace shop {
 struct node {
     node* next = nullptr;
+};
+// Bytes of it that hold no value are as the stack has left them: padding, the rest of an array, an empty optional, the larger alternative.
+struct measured {
+    char letter;
+    long double wide;
+    char name[64];
+    std::optional<std::array<long, 3>> somewhere;
+    std::variant<int, std::array<long, 3>> either;
+    std::pair<long double, std::byte> both;
 };
 #ifndef NEXT_RELEASE
 struct address {
@@ -83,6 +99,50 @@ void keep_a_pointer_to_the_stack(const char* path) {
     book.write([&] { first.next = &local; });
 }
 
+void keep_bytes_without_a_value(const char* path) {
+    rem::heap book = rem::heap::open(path);
+    auto& all = book.root<rem::vector<shop::measured>>("all");
+    int local = 0;
+    void* words[sizeof(shop::measured) / sizeof(void*)];
+    for (void*& each : words)
+        each = &local;
+    book.write([&] {
+        all.resize(2);
+        for (shop::measured& each : all) {
+            std::memcpy(static_cast<void*>(&each), words, sizeof each);
+            each.letter = 'a';
+            each.wide = 1;
+            std::strcpy(each.name, "x");
+            new (&each.somewhere) std::optional<std::array<long, 3>>();
+            new (&each.either) std::variant<int, std::array<long, 3>>(1);
+            each.both.first = 2;
+            each.both.second = std::byte(3);
+        }
+    });
+}
+
+struct titled {
+    rem::string title;
+};
+void destroy_twice(const char* path) {
+    rem::heap book = rem::heap::open(path);
+    book.write([&] {
+        titled* const made = book.make<titled>();
+        made->title = "a title that does not fit into the string itself";
+        book.destroy(made);
+        book.destroy(made);
+    });
+}
+
+void splice_between_files(const char* path) {
+    rem::heap book = rem::heap::open(path);
+    rem::heap other = rem::heap::create(std::string(path) + "-other");
+    auto& here = book.root<rem::list<int>>("all");
+    auto& there = other.root<rem::list<int>>("all");
+    other.write([&] { there.push_back(1); });
+    book.write([&] { here.splice(here.end(), there); });
+}
+
 void forget_to_commit(const char* path) {
     rem::heap book = rem::heap::open(path);
     book.root<numbers>("numbers").push_back(1);
@@ -126,6 +186,9 @@ int main(int count, char** arguments) {
         {"be-killed", be_killed},
         {"fill", fill},
         {"stack-pointer", keep_a_pointer_to_the_stack},
+        {"bytes-without-a-value", keep_bytes_without_a_value},
+        {"destroy-twice", destroy_twice},
+        {"splice", splice_between_files},
         {"forgotten-commit", forget_to_commit},
         {"lambda", store_a_lambda},
         {"address", store_an_address},

@@ -106,6 +106,15 @@ class RunTime(unittest.TestCase):
     def test_pointer_to_the_stack(self):
         self.says(self.run_program("stack-pointer"), "a pointer to the stack", r"in first\.next", 'below the root "first"', r"heap\.make\(\)")
 
+    def test_destroyed_twice(self):
+        self.says(self.run_program("destroy-twice"), r"destroy\(0x[0-9a-f]+\) of an object of 40 bytes", "destroyed twice", str(self.heap))
+
+    def test_splice_between_files(self):
+        self.says(self.run_program("splice"), r"splice\(\) or merge\(\) of two lists that belong to different heaps", "Insert the elements")
+
+    def test_bytes_without_a_value_are_no_mistake(self):
+        self.succeed("bytes-without-a-value")
+
     def test_forgotten_commit(self):
         self.says(self.run_program("forgotten-commit"), r"discards \d+ bytes", 'the root "numbers"', r"Call commit\(\)", fails=False)
 
