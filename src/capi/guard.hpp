@@ -8,6 +8,17 @@
 
 #include <string>
 
+/// pthread_cancel() and pthread_exit() unwind the stack. With libstdc++ handlers of all exceptions catch that, too, and must throw it on.
+/// With libc++ they do not catch it, and it has no name.
+#if defined(__GLIBCXX__)
+#define REM_LET_CANCELLATION_PASS                                                                                      \
+    catch (const abi::__forced_unwind&) {                                                                              \
+        throw;                                                                                                         \
+    }
+#else
+#define REM_LET_CANCELLATION_PASS
+#endif
+
 namespace remanence::capi {
 
 /// Keeps what went wrong for the thread's rem_last_error(), and returns the status. Without memory for the texts, the general
@@ -26,9 +37,9 @@ template <class F>
 rem_status guard(const F& f) {
     try {
         return f();
-    } catch (const abi::__forced_unwind&) { // pthread_cancel(), pthread_exit()
-        throw;
-    } catch (...) {
+    }
+    REM_LET_CANCELLATION_PASS
+    catch (...) {
         return note_exception();
     }
 }
@@ -38,9 +49,9 @@ template <class T, class F>
 T guard_or(T on_failure, const F& f) {
     try {
         return f();
-    } catch (const abi::__forced_unwind&) {
-        throw;
-    } catch (...) {
+    }
+    REM_LET_CANCELLATION_PASS
+    catch (...) {
         note_exception();
         return on_failure;
     }
