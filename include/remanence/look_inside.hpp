@@ -25,17 +25,25 @@ enum class schema_form {
                                  const progress_callback& on_progress = {});
 
 /// A part of a root as JSON. `object_path` begins with the root's name; `.member`, `[number]` and `["key"]` lead on, and follow
-/// pointers, std::optional and std::variant: `people["KNUTH"][0].city`. Of a key that has several elements it gives a list of
-/// them, and the next number one of it. errc::not_found, saying what there is; errc::invalid_argument for what is no path.
+/// pointers, std::optional and std::variant: `people["KNUTH"][0].city`. What stands in brackets is a value of JSON, as a dump has it. Of a key of
+/// a multimap it gives a list, be it of one element, and the next number one of it. errc::not_found, saying what there is; errc::invalid_argument for what is no path.
 /// O(elements of the containers on the way).
 [[nodiscard]] std::string get(const std::string& path, std::string_view object_path,
                               const progress_callback& on_progress = {});
 
 /// Hands the portable form of the root of that name, or of all roots if it is empty, to `sink` in pieces of whole lines
 /// (docs/reference/dump.md); it may throw. What went out cannot be taken back: it is whole only if it ends with the line that
-/// says so. errc::not_found: no such root; errc::not_supported, before anything is written, for pointers that may lead to several
-/// objects, and for what lies too deep. O(objects); memory also for each pointer, of which there may be many.
+/// says so. errc::not_found: no such root. What cannot be written so that it can be read again is refused before anything is written, and named:
+/// errc::not_supported, as save() has it, and errc::corrupt. O(objects), which are gone through twice; memory also for each pointer, of which
+/// there may be many.
 void dump(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,
           const progress_callback& on_progress = {});
+
+/// The same of what is left: whatever dump() would refuse is left out, an element of a root or an object at a time, and `left_out` is told each
+/// time, in a sentence. Pointers to what is left out are null. What is written can be loaded, but for classes that hide their members. errc::in_use:
+/// the heap is open for writing; errc::corrupt: not even its roots can be read.
+void salvage(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,
+             const std::function<void(std::string_view what, bool is_damage)>& left_out,
+             const progress_callback& on_progress = {});
 
 } // namespace remanence::inspect

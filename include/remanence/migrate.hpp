@@ -73,8 +73,8 @@ struct migration_change {
 
 struct migration_report {
     bool is_needed = false; ///< false: the root has the program's type, or is not there
-    /// With dry_run; else what is not possible is thrown. It looks at types alone: equal keys, and objects that cannot be made by default, are
-    /// found when objects are converted.
+    /// With dry_run; else what is not possible is thrown. It looks at types, and for values that would be lost: equal keys, and objects that
+    /// cannot be made by default, are found when objects are converted.
     bool is_possible = true;
     bool is_in_place = true; ///< all objects keep their addresses, and are not there twice
     /// With dry_run: about how many bytes the heap needs until the commit beyond what it has in use, in blocks of objects that are made anew.
@@ -170,6 +170,9 @@ struct migration_options {
     std::vector<renamed_member> renamed = {};
     std::vector<migration_step> steps = {};
     std::vector<class_with_other_name> renamed_classes = {};
+    /// Members that are gone with the values that they have, "year" of any class or "book.year", and enumerators, "kind::novel", whose
+    /// values become 0. "account.$rest" is what a class left out in its REM_REFLECT.
+    std::vector<std::string> dropped = {};
 };
 
 namespace detail {
@@ -197,7 +200,7 @@ root_to_migrate root_for_migration(std::string_view name) {
 /// Converts the root of this name to T, if an older release of the program has stored it as another version of its type; to be called
 /// before root() and find_root(), which throw errc::type_mismatch for such a root. In one atomic commit (within a write section in that);
 /// whatever happens meanwhile, the heap has the old root or the new one. Objects are matched by the names of their members, at any
-/// depth: members may be in another order, new (they have what T() gives them), gone, renamed (`how`), of a wider number, of an enumeration
+/// depth: members may be in another order, new (they have what T() gives them), gone (if all of them are zero or empty, or `how` drops them), renamed (`how`), of a wider number, of an enumeration
 /// with more enumerators, a std::optional of what they were, or another kind of container of like elements. Sets and maps whose order
 /// is the program's own stay in it only if neither comparator nor keys have changed. What else has changed the functions in `how.steps` do.
 /// Pointers among the objects of the root, and to objects of their own that it points at, lead to the new ones; these have other addresses.
@@ -251,6 +254,12 @@ public:
     /// `renamed_class<"app::circle">::of<app::round>()`
     migrations& rename(class_with_other_name which) {
         how_.renamed_classes.push_back(std::move(which));
+        return *this;
+    }
+
+    /// "year" of any class, or "book.year": migration_options::dropped. Values of members that are gone are refused without it.
+    migrations& drop(std::string name) {
+        how_.dropped.push_back(std::move(name));
         return *this;
     }
 

@@ -14,18 +14,26 @@
 
 namespace remanence {
 
+/// How a dump becomes objects of the program's types.
+struct load_options {
+    /// Members that the program's classes do not have any more, and whose values may go: "year" of any class, or "book.year".
+    /// Any other one that has a value, somewhere in the dump, is errc::type_mismatch.
+    std::vector<std::string> dropped = {};
+};
+
 namespace detail {
 
 std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read,
-                       const std::vector<type_to_load>& types);
+                       const std::vector<type_to_load>& types, const load_options& how = {});
 std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from);
 
 } // namespace detail
 
 /// Writes the objects of a heap, of all roots or of one, as the portable form. It has what memory holds, in a read section: what is
-/// not committed, too, but roots whose type was never committed are told without their objects. Throws errc::not_found: no such
-/// root; errc::not_supported, before anything is written, for a pointer that may lead to several objects, or to a part of one that no schema
-/// knows, and for objects that lie more than 1,000 levels deep in each other; errc::corrupt for an object that is not as its schema says;
+/// not committed, too. Throws errc::not_found: no such root; and before anything is written errc::not_supported, naming what cannot be
+/// written so that it can be read again: a root whose type was never committed; a class that hides its members, if it has room for an address; a
+/// pointer that may lead to several objects, or to a part of one that no schema knows; bytes that REM_REFLECT leaves out, and that may be an
+/// address; objects that lie more than 1,000 levels deep in each other; errc::corrupt for an object that is not as its schema says;
 /// errc::io when the stream does not take it: what went out is not whole then. O(objects), and memory for each pointer.
 void save(const heap& from, std::ostream& to, const std::string& root = {});
 /// The same by a function that takes pieces of whole lines, and may throw.
@@ -43,19 +51,20 @@ void save(const heap& from, const std::function<void(std::string_view)>& to, con
 /// Throws, and the heap is as before: errc::exists when it has such a root already; errc::invalid_argument, with the line and the way to
 /// the object, for what is no dump, or not whole: texts that are not UTF-8, unknown members, numbers out of range, keys
 /// twice, keys of sets and maps that are not in order, references that lead nowhere; errc::type_mismatch when a type has changed by more
-/// than that; errc::not_supported for containers whose comparator or hash is the program's own, unless the root's type is one of `Types`:
+/// than that, or would lose values that `how` does not name; errc::not_supported for containers whose comparator or hash is the program's own, unless the root's type is one of `Types`:
 /// then these functions are called. For these they must have no state and a default constructor, and keys of hash containers no pointers.
 /// errc::not_supported also for classes that do not say their members, and for what lies too deep; errc::base_taken when the heap is mapped
 /// elsewhere; what write() throws. What the stream, and the program's functions throw, it throws, too. A dump is trusted as a heap is:
 /// programs rely on what it says of its types. O(objects); memory for the lines of a root, and for each element of a hash container if
 /// types have pointers.
 template <class... Types>
-std::size_t load(heap& into, const std::function<std::size_t(char* to, std::size_t bytes)>& read) {
-    return detail::load_roots(into, read, {detail::type_to_load_of<Types>()...});
+std::size_t load(heap& into, const std::function<std::size_t(char* to, std::size_t bytes)>& read,
+                 const load_options& how = {}) {
+    return detail::load_roots(into, read, {detail::type_to_load_of<Types>()...}, how);
 }
 template <class... Types>
-std::size_t load(heap& into, std::istream& from) {
-    return load<Types...>(into, detail::reader_of(from));
+std::size_t load(heap& into, std::istream& from, const load_options& how = {}) {
+    return load<Types...>(into, detail::reader_of(from), how);
 }
 
 } // namespace remanence

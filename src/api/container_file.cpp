@@ -6,6 +6,7 @@
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
+#include "api/save_heap.hpp"
 #include "api/whole_file.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
@@ -174,7 +175,9 @@ void text_file_of_container::save(const heap& from) const {
     whole_file made(os::posix_file_system(), file_.string(), file_.string() + "-new");
     check(made.begin());
     const auto put = [&](std::string_view text) { check(made.put(text)); };
-    remanence::save(from, form_ == file_form::binary ? as_binary(put) : put);
+    // What fails in the middle leaves the file as it was.
+    save_heap(from, {}, {.looks_first = false},
+              form_ == file_form::binary ? as_binary(put) : std::function<void(std::string_view)>(put));
     check(made.finish(true));
 }
 

@@ -4,6 +4,7 @@
 #include <remanence/look_inside.hpp>
 
 #include "base/result.hpp"
+#include "inspect/heap_schema.hpp"
 #include "inspect/inspection.hpp"
 
 #include <cstdint>
@@ -20,6 +21,7 @@ using heap_visit = std::function<void(const std::function<result<void>(inspectio
 /// As the functions of look_inside.hpp.
 [[nodiscard]] std::string schema(const heap_visit& at, schema_form form);
 [[nodiscard]] std::string get(const heap_visit& at, std::string_view object_path);
-void dump(const heap_visit& at, const std::string& root, const std::function<void(std::string_view)>& sink);
+void dump(const heap_visit& at, const std::string& root, const std::function<void(std::string_view)>& sink,
+          const dump_manner& manner = {});
 
 } // namespace remanence::inspect

@@ -38,6 +38,27 @@ heap_visit at_last_commit(const std::string& path, const progress_callback& on_p
     };
 }
 
+/// The same of a heap that may be damaged, and that nobody writes to.
+heap_visit at_what_is_left(const std::string& path, const progress_callback& on_progress) {
+    return [&path, &on_progress](const std::function<result<void>(inspection&, std::uint64_t)>& use) {
+        const auto progress = [&](std::uint64_t done, std::uint64_t total) {
+            if (on_progress)
+                on_progress(step::reading_log, done, total);
+        };
+        auto heap = with_last_commit(os::posix_file_system(), detail::real_path(path).string(), 1, progress,
+                                     [&](inspection& now) -> result<void> {
+                                         if (now.is_live())
+                                             return fail(errc::in_use,
+                                                         now.path() + " is open for writing, so what does not fit may be "
+                                                                      "the writer's doing. Close it first.",
+                                                         now.path());
+                                         return use(now, now.version());
+                                     });
+        if (!heap)
+            detail::raise(heap.why());
+    };
+}
+
 } // namespace
 
 std::string schema(const heap_visit& at, schema_form form) {
@@ -60,7 +81,8 @@ std::string get(const heap_visit& at, std::string_view object_path) {
     return text;
 }
 
-void dump(const heap_visit& at, const std::string& root, const std::function<void(std::string_view)>& sink) {
+void dump(const heap_visit& at, const std::string& root, const std::function<void(std::string_view)>& sink,
+          const dump_manner& manner) {
     bool has_begun = false;
     std::uint64_t lines = 0;
     at([&](inspection& seen, std::uint64_t version) -> result<void> {
@@ -73,7 +95,7 @@ void dump(const heap_visit& at, const std::string& root, const std::function<voi
         if (!place)
             return place.error();
         place->version = version;
-        auto put = dump_objects(*place, root, [&](std::string_view piece) {
+        auto put = dump_objects(*place, root, manner, [&](std::string_view piece) {
             has_begun = true;
             sink(piece);
         });
@@ -96,6 +118,12 @@ std::string get(const std::string& path, std::string_view object_path, const pro
 void dump(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,
           const progress_callback& on_progress) {
     dump(at_last_commit(path, on_progress), root, sink);
+}
+
+void salvage(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,
+             const std::function<void(std::string_view what, bool is_damage)>& left_out,
+             const progress_callback& on_progress) {
+    dump(at_what_is_left(path, on_progress), root, sink, {.leave_out = left_out});
 }
 
 } // namespace remanence::inspect

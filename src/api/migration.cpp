@@ -59,6 +59,7 @@ objects::migration_request request_for(const root_to_migrate& root, const migrat
         request.renamings.push_back({each.type, each.old_name, each.new_name});
     for (const class_with_other_name& each : how.renamed_classes)
         request.renamed_classes.push_back({each.old_name, each.new_name});
+    request.dropped = how.dropped;
     return request;
 }
 

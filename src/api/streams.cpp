@@ -4,6 +4,7 @@
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
+#include "api/save_heap.hpp"
 #include "inspect/heap_schema.hpp"
 #include "objects/binary_form.hpp"
 #include "objects/dump_loader.hpp"
@@ -16,9 +17,12 @@
 
 namespace remanence {
 
-void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root) {
-    detail::heap_impl& impl = detail::impl_of(from);
-    const detail::read_section section(&impl);
+namespace detail {
+
+void save_heap(const heap& from, const std::string& root, const inspect::dump_manner& manner,
+               const std::function<void(std::string_view)>& to) {
+    heap_impl& impl = impl_of(from);
+    const read_section section(&impl);
     types::memory_bytes bytes(impl.memory());
     const inspect::heap_to_read place{bytes,
                                       impl.memory().path(),
@@ -26,10 +30,16 @@ void save(const heap& from, const std::function<void(std::string_view)>& to, con
                                       impl.memory().accessible_bytes(),
                                       from.version(),
                                       &impl.memory().header()};
-    auto lines = inspect::dump_objects(place, root, to);
+    auto lines = inspect::dump_objects(place, root, manner, to);
     if (!lines)
-        detail::raise(lines.why());
+        raise(lines.why());
     to("{\"end\":true,\"lines\":" + std::to_string(*lines) + "}\n");
+}
+
+} // namespace detail
+
+void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root) {
+    detail::save_heap(from, root, {}, to);
 }
 
 void save(const heap& from, std::ostream& to, const std::string& root) {
@@ -63,7 +73,7 @@ std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from) {
 }
 
 std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::size_t)>& read,
-                       const std::vector<type_to_load>& types) {
+                       const std::vector<type_to_load>& types, const load_options& how) {
     heap_impl& impl = impl_of(into);
     if (impl.options.read_only)
         impl.origin.raise_read_only();
@@ -72,7 +82,7 @@ std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::s
                                     ": the heap is mapped elsewhere, since opening it at its own addresses failed: " +
                                     elsewhere->message);
     return into.write([&] {
-        auto loaded = objects::load_dump(impl.memory(), read, types);
+        auto loaded = objects::load_dump(impl.memory(), read, types, how.dropped);
         if (!loaded)
             raise(loaded.why());
         return *loaded;

@@ -1,5 +1,6 @@
 #include "inspect/heap_schema.hpp"
 
+#include "inspect/object_text.hpp"
 #include "types/root_reader.hpp"
 #include "types/schema_table.hpp"
 
@@ -75,7 +76,7 @@ std::string schema_text(const std::vector<root_with_schema>& roots) {
     std::string text;
     std::set<const type_description*> printed;
     for (const root_with_schema& root : roots) {
-        text += root.name + ": " + root.type + '\n';
+        text += on_one_line(root.name) + ": " + root.type + '\n';
         if (!root.schema) {
             text += "    not stored: a program that knows this type and commits to the heap adds it\n";
             continue;

@@ -51,10 +51,21 @@ std::string schema_header(const std::vector<root_with_schema>& roots, const std:
 /// for what is no path; errc::corrupt. O(elements of the containers on the way).
 result<void> get_object(inspection& heap, std::string_view path, const std::function<void(std::string_view)>& sink);
 
+/// What is done with what a dump cannot have: damaged objects, types of which the heap does not say what they consist of, pointers to what is not
+/// known as one object, and bytes that a class leaves out and that may be an address.
+struct dump_manner {
+    /// Empty: it is refused, before the first byte is written. Else it is left out, and this function is told each time, in a sentence.
+    std::function<void(std::string_view what, bool is_damage)> leave_out = {};
+    /// Whether all objects are gone through before the first byte is written, so that what cannot be read is found. Else a dump may end in the
+    /// middle, which is for those who throw it away then.
+    bool looks_first = true;
+};
+
 /// Hands the portable form of a root, or of all (`only` empty), to `sink` in pieces of lines, but for the last line: it says that
 /// the heap was read as of one commit, which the caller knows later. Returns how many lines there are before it.
-/// docs/reference/dump.md. errc::not_found: no such root; errc::corrupt. Time O(objects); memory O(pointers), and that of an element.
-result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& only,
+/// docs/reference/dump.md. errc::not_found: no such root; errc::not_supported, errc::corrupt. Time O(objects); memory O(pointers), and that of
+/// an element.
+result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& only, const dump_manner& manner,
                                    const std::function<void(std::string_view)>& sink);
 
 } // namespace remanence::inspect

@@ -1,11 +1,14 @@
 // The portable form (docs/reference/dump.md): the schema, then the objects line by line.
 //
+//  OD1  Nothing is written before it is known that all can be: types are looked at first, then objects. Who salvages writes what can be read.
+//
 // A pointer is told by the way to what it points at. So where there are pointers, the heap is gone through three times: to
 // learn what is pointed at, to learn which of it lies in roots, and to write; objects that lie in no root once more. What lies in no root
 // is an object of its own; of two that lie in each other the larger one is. Its block must be that of one such object, or the dump would
 // not have the others.
 #include "inspect/dumped_row.hpp"
 #include "inspect/heap_schema.hpp"
+#include "inspect/hidden_parts.hpp"
 #include "inspect/lone_objects.hpp"
 #include "inspect/object_parts.hpp"
 #include "inspect/object_reader.hpp"
@@ -51,11 +54,14 @@ class dump_writer final : public object_walk::listener {
 public:
     /// `others`: roots that are not to be written.
     dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots, std::vector<root_with_schema> others,
-                const std::function<void(std::string_view)>& sink)
-        : heap_(heap), roots_(std::move(roots)), others_(std::move(others)), sink_(sink) {}
+                const dump_manner& manner, const std::function<void(std::string_view)>& sink)
+        : heap_(heap), roots_(std::move(roots)), others_(std::move(others)), manner_(manner), sink_(sink) {}
 
     result<std::uint64_t> run() {
+        REM_TRY(look_at_types());
         REM_TRY(find_targets());
+        REM_TRY(look_at_objects());
+        purpose_ = purpose::writing;
         put_head();
         for (std::size_t i = 0; i != roots_.size(); ++i)
             REM_TRY(put_root(roots_[i]));
@@ -65,7 +71,64 @@ public:
     }
 
 private:
-    enum class purpose { collecting, locating, owning, writing };
+    enum class purpose { looking, collecting, locating, owning, writing };
+
+    [[nodiscard]] bool salvages() const { return static_cast<bool>(manner_.leave_out); }
+    /// Where parts are left out, what is there goes on.
+    result<void> unless_salvaged(result<void> done, const std::string& where) {
+        if (done || !salvages() || (!is_damage(done.why().code) && done.why().code != errc::not_supported))
+            return done;
+        has_failed_ = true;
+        if (purpose_ == purpose::writing) // the passes before have met the same
+            manner_.leave_out(where + " is left out: " + done.why().message, is_damage(done.why().code));
+        return {};
+    }
+    [[nodiscard]] bool carries_all() const override { return !salvages(); }
+
+    /// OD1
+    result<void> look_at_types() {
+        std::vector<std::string> hidden;
+        std::erase_if(roots_, [&](const root_with_schema& root) {
+            if (!root.schema)
+                hidden.push_back("the root \"" + on_one_line(root.name) + "\" is a " + root.type +
+                                 ", of which the heap does not say what it consists of: a program that has this type "
+                                 "opens the root and commits");
+            return !root.schema;
+        });
+        for (const root_with_schema& root : roots_) {
+            auto parts = hidden_parts(*root.schema, on_one_line(root.name));
+            std::move(parts.begin(), parts.end(), std::back_inserter(hidden));
+        }
+        if (salvages()) {
+            for (const std::string& each : hidden)
+                manner_.leave_out(each, false);
+            return {};
+        }
+        constexpr std::size_t k_shown_max = 10;
+        std::string text;
+        for (std::size_t i = 0; i != std::min(hidden.size(), k_shown_max); ++i)
+            text += (i == 0 ? "" : "; ") + hidden[i];
+        if (hidden.size() > k_shown_max)
+            text += "; and " + std::to_string(hidden.size() - k_shown_max) + " more";
+        return hidden.empty() ? result<void>() : cannot_dump(text);
+    }
+    /// OD1. Roots with pointers have been gone through.
+    result<void> look_at_objects() {
+        purpose_ = purpose::looking;
+        for (const root_with_schema& root : roots_) {
+            if (salvages() || !manner_.looks_first || has_pointers(*root.schema))
+                continue;
+            schema_ = root.schema.get();
+            REM_TRY(look({root.schema->root, root.object}));
+        }
+        return {};
+    }
+    [[nodiscard]] unexpected cannot_dump(const std::string& why) const {
+        return fail(errc::not_supported,
+                    heap_.path + " cannot be dumped: " + why +
+                        ". Nothing was written. \"rem dump --salvage\" writes the rest.",
+                    heap_.path);
+    }
 
     static bool has_pointers(const type_description& schema) {
         return std::any_of(schema.rows.begin(), schema.rows.end(),
@@ -137,22 +200,33 @@ private:
         auto& [reader, walk] = reading_of(*schema_);
         std::string text;
         walk.path().clear();
-        if (!reader.is_container(object.row))
-            return walk.put(text, object);
+        if (!reader.is_container(object.row)) {
+            auto put = walk.put(text, object);
+            if (!put && purpose_ == purpose::locating)
+                forget_ways('[' + owner_);
+            return unless_salvaged(std::move(put), {});
+        }
         if (follows())
             meet(object, {});
         std::uint64_t index = 0;
-        return reader.for_each_element(object, [&](const element_place& each) -> result<bool> {
+        auto done = reader.for_each_element(object, [&](const element_place& each) -> result<bool> {
             text.clear();
-            walk.path() = {{{}, index++}};
-            if (each.has_key) {
+            walk.path() = {{{}, index}};
+            if (each.has_key)
                 walk.path().push_back({{}, 0});
-                REM_TRY(walk.put(text, each.key));
+            auto put = each.has_key ? walk.put(text, each.key) : result<void>();
+            if (put && each.has_key)
                 walk.path().back().element = 1;
-            }
-            REM_TRY(walk.put(text, each.value));
+            if (put)
+                put = walk.put(text, each.value);
+            if (put) // else it is no element of the dump
+                ++index;
+            else if (purpose_ == purpose::locating)
+                forget_ways('[' + owner_ + ',' + std::to_string(index));
+            REM_TRY(unless_salvaged(std::move(put), {}));
             return true;
         });
+        return unless_salvaged(std::move(done), {});
     }
 
     result<void> find_targets() {
@@ -163,16 +237,14 @@ private:
             REM_TRY(locate_in_roots());
             REM_TRY(look_into_other_roots());
         } while (looked_at != pending_.size()); // which led to more
-        REM_TRY(number_objects());
-        purpose_ = purpose::writing;
-        return {};
+        return number_objects();
     }
 
     /// What whole objects point at, from this one of pending_ on. Parts are looked at with their owners.
     result<void> collect(std::size_t from) {
         purpose_ = purpose::collecting;
         for (const root_with_schema& root : roots_) {
-            if (from != 0 || !root.schema || !has_pointers(*root.schema))
+            if (from != 0 || !has_pointers(*root.schema))
                 continue;
             schema_ = root.schema.get();
             REM_TRY(look({root.schema->root, root.object}));
@@ -192,7 +264,7 @@ private:
     result<void> locate_in_roots() {
         purpose_ = purpose::locating;
         for (const root_with_schema& root : roots_) {
-            if (!root.schema || targets_.empty())
+            if (targets_.empty())
                 continue;
             schema_ = root.schema.get();
             owner_.clear();
@@ -251,18 +323,42 @@ private:
             owner_ = std::to_string(objects_.size());
             objects_.push_back(each);
             schema_ = each.schema;
+            has_failed_ = false;
             REM_TRY(look({each.row, each.at}));
+            if (has_failed_ && !reading_of(*each.schema).reader.is_container(each.row))
+                leave_out_last_object();
         }
         for (const target& each : pending_) {
             if (is_located(each))
                 continue;
-            if (!is_for_search_)
-                return refused(each);
-            objects_.push_back(each);
+            if (is_for_search_) {
+                objects_.push_back(each);
+                continue;
+            }
+            auto why = why_refused(each);
+            if (!why)
+                return why.error();
+            if (!salvages())
+                return cannot_dump(*why);
+            manner_.leave_out(*why + ". The pointer is written as null", false);
         }
         return {};
     }
 
+    /// It cannot be read. Pointers into it are null.
+    void leave_out_last_object() {
+        const std::string name = objects_.back().schema->name_of(objects_.back().row);
+        manner_.leave_out("a " + name + " that pointers lead to is left out, since it cannot be read. They are written as null",
+                          true);
+        objects_.pop_back();
+    }
+    /// To what is left out, and lies at this way or behind it.
+    void forget_ways(const std::string& begin) {
+        for (auto& [key, way] : targets_) {
+            if (way.starts_with(begin) && (way[begin.size()] == ',' || way[begin.size()] == ']'))
+                way.clear();
+        }
+    }
     [[nodiscard]] bool is_located(const target& which) {
         return !targets_[key_of(*which.schema, which.row, which.at)].empty();
     }
@@ -272,7 +368,8 @@ private:
         if (reader.size_of(which.row) == 0 || // told as hidden
             parts_of_others_.contains(key_of(*which.schema, which.row, which.at)))
             return true;
-        return lone_objects(reader).is_alone({which.row, which.at});
+        auto is_alone = lone_objects(reader).is_alone({which.row, which.at});
+        return is_alone || !salvages() ? std::move(is_alone) : result<bool>(false);
     }
     /// What lies behind a lone object in its block, up to the last byte that is not 0.
     result<std::string> behind(const target& which) {
@@ -286,7 +383,7 @@ private:
             return std::string();
         auto bytes = lone.room_behind(place);
         if (!bytes)
-            return bytes.error();
+            return salvages() ? result<std::string>(std::string()) : bytes.error();
         std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
         text.resize(text.find_last_not_of('\0') + 1); // npos + 1 is 0
         return text;
@@ -296,7 +393,9 @@ private:
         if (!with_others_) {
             auto all = roots_;
             all.insert(all.end(), others_.begin(), others_.end());
-            with_others_ = std::make_unique<dump_writer>(heap_, std::move(all), std::vector<root_with_schema>(), sink_);
+            std::erase_if(all, [](const root_with_schema& each) { return !each.schema; });
+            with_others_ =
+                std::make_unique<dump_writer>(heap_, std::move(all), std::vector<root_with_schema>(), manner_, sink_);
             with_others_->is_for_search_ = true;
             REM_TRY(with_others_->find_targets());
         }
@@ -305,16 +404,13 @@ private:
             return with_others_->key_of(*each.schema, each.row, each.at) == key;
         });
     }
-    [[nodiscard]] unexpected refused(const target& which) {
+    result<std::string> why_refused(const target& which) {
         auto name = name_of_pointer(which.pointer);
-        if (!name)
+        if (!name && !salvages())
             return name.error();
-        return fail(errc::not_supported,
-                    heap_.path + " cannot be dumped: " + *name + " leads to a " + which.schema->name_of(which.row) +
-                        ' ' + std::string(k_not_one_object) +
-                        ", so the dump might lack the others. Keep such objects in a container, or set the pointer to "
-                        "null. Nothing was written.",
-                    heap_.path);
+        return (name ? *name : std::string("a pointer")) + " leads to a " + which.schema->name_of(which.row) + ' ' +
+               std::string(k_not_one_object) +
+               ", so the dump might lack the others. Keep such objects in a container, or set the pointer to null";
     }
     /// By its way from a root, or from the type of the object that has it.
     result<std::string> name_of_pointer(std::uint64_t pointer) {
@@ -349,7 +445,7 @@ private:
         out_ += "{\"remanence_dump\":1,\"commit\":" + std::to_string(heap_.version) + '}';
         end_line();
         for (const root_with_schema& root : roots_) {
-            if (!root.schema || !schemas_.try_emplace(root.schema.get(), schemas_.size()).second)
+            if (!schemas_.try_emplace(root.schema.get(), schemas_.size()).second)
                 continue;
             out_ += "{\"schema\":" + std::to_string(schemas_[root.schema.get()]) + ",\"types\":[";
             for (std::uint32_t i = 0; i != root.schema->rows.size(); ++i) {
@@ -374,54 +470,62 @@ private:
     }
 
     result<void> put_root(const root_with_schema& root) {
+        const std::size_t begin = out_.size();
         out_ += "{\"root\":";
         put_json_bytes(out_, root.name);
         out_ += ",\"name\":";
         put_json_bytes(out_, root.type);
-        if (!root.schema) {
-            out_ += ",\"hidden\":true}";
-            end_line();
-            return {};
-        }
         schema_ = root.schema.get();
         out_ += ",\"schema\":" + std::to_string(schemas_[schema_]) + ",\"type\":" + std::to_string(schema_->root);
         if (root.position_independent)
             out_ += ",\"position_independent\":true";
-        return put_object({schema_->root, root.object});
+        return put_object({schema_->root, root.object}, on_one_line(root.name), begin);
     }
 
-    /// Ends the line that begins with what the object is.
-    result<void> put_object(object_place object) {
+    /// Ends the line that begins with what the object is, from this place on.
+    result<void> put_object(object_place object, const std::string& name, std::size_t begin) {
         auto& [reader, walk] = reading_of(*schema_);
         const bool is_characters = reader.row(object.row).kind == type_kind::array ||
                                    reader.row(object.row).shape == detail::shape_kind::array;
         if (!reader.is_container(object.row) || is_characters) {
             out_ += ",\"value\":";
-            REM_TRY(walk.put(out_, object));
+            if (auto put = walk.put(out_, object); !put) {
+                out_.resize(begin);
+                return unless_salvaged(std::move(put), name);
+            }
             out_ += '}';
             end_line();
             return {};
         }
         out_ += ",\"elements\":true}";
         end_line();
-        return reader.for_each_element(object, [&](const element_place& each) -> result<bool> {
-            if (each.has_key) {
-                out_ += "{\"k\":";
-                REM_TRY(walk.put(out_, each.key));
+        std::uint64_t index = 0; // in the heap
+        auto done = reader.for_each_element(object, [&](const element_place& each) -> result<bool> {
+            const std::size_t line = out_.size();
+            out_ += each.has_key ? "{\"k\":" : "{\"v\":";
+            auto put = walk.put(out_, each.has_key ? each.key : each.value);
+            if (put && each.has_key) {
                 out_ += ",\"v\":";
-            } else {
-                out_ += "{\"v\":";
+                put = walk.put(out_, each.value);
             }
-            REM_TRY(walk.put(out_, each.value));
-            out_ += '}';
-            end_line();
+            if (put) {
+                out_ += '}';
+                end_line();
+            } else {
+                out_.resize(line);
+                REM_TRY(unless_salvaged(std::move(put), name + '[' + std::to_string(index) + ']'));
+            }
+            ++index;
             return true;
         });
+        return unless_salvaged(std::move(done),
+                               "what lies behind the first " + std::to_string(index) + " elements of " + name);
     }
 
     result<void> put_objects() {
         for (std::size_t i = 0; i != objects_.size(); ++i) {
             const target& each = objects_[i];
+            const std::size_t begin = out_.size();
             schema_ = each.schema;
             out_ += "{\"object\":" + std::to_string(i) + ",\"schema\":" + std::to_string(schemas_[schema_]) +
                     ",\"type\":" + std::to_string(each.row);
@@ -433,7 +537,7 @@ private:
                 put_hex(out_, *bytes);
                 out_ += '"';
             }
-            REM_TRY(put_object({each.row, each.at}));
+            REM_TRY(put_object({each.row, each.at}, "object " + std::to_string(i), begin));
         }
         return {};
     }
@@ -441,6 +545,7 @@ private:
     const heap_to_read& heap_;
     std::vector<root_with_schema> roots_;
     std::vector<root_with_schema> others_;
+    const dump_manner& manner_;
     std::unique_ptr<dump_writer> with_others_; // of all roots, to find what lies in them
     bool is_for_search_ = false;               // this is such a one: it writes nothing, and refuses nothing
     const std::function<void(std::string_view)>& sink_;
@@ -448,6 +553,7 @@ private:
     std::map<const type_description*, std::size_t> schemas_; // numbers
     const type_description* schema_ = nullptr;               // of the object that is gone through
     purpose purpose_ = purpose::writing;
+    bool has_failed_ = false; // something that was left out
     std::string owner_; // JSON: the name of a root, or the number of an object
     std::unordered_map<target_key, std::string, target_hash> targets_; // the way to each; empty: not known yet
     std::unordered_set<target_key, target_hash> owned_;                // parts of objects that lie in no root
@@ -462,7 +568,7 @@ private:
 
 } // namespace
 
-result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& only,
+result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& only, const dump_manner& manner,
                                    const std::function<void(std::string_view)>& sink) {
     auto roots = roots_with_schema(heap);
     if (!roots)
@@ -476,7 +582,7 @@ result<std::uint64_t> dump_objects(const heap_to_read& heap, const std::string& 
             return fail(errc::not_found, heap.path + " has no root \"" + only + "\"; \"rem ls\" lists them.",
                         heap.path);
     }
-    return dump_writer(heap, std::move(*roots), std::move(others), sink).run();
+    return dump_writer(heap, std::move(*roots), std::move(others), manner, sink).run();
 }
 
 } // namespace remanence::inspect

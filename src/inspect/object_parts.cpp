@@ -81,13 +81,23 @@ private:
     result<void> add_elements(const std::string& path, object_place of, unsigned depth) {
         std::uint64_t index = 0;
         const bool is_keyed = is_set(of.row);
+        const type_row& row = reader_.row(of.row);
+        const bool has_several = has_several_of_a_key(row);
+        const bool is_sorted = row.shape == shape_kind::tree || row.shape == shape_kind::btree;
+        std::map<std::string, std::uint64_t> of_keys; // elements that came, of those that have a number within their key
         return reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
             std::string at = std::to_string(index++);
             if (each.has_key || is_keyed) {
                 at.clear();
                 REM_TRY(walk_.put(at, each.has_key ? each.key : each.value));
             }
-            REM_TRY(add(path + '[' + at + ']', each.value, depth + 1));
+            std::string way = path + '[' + at + ']';
+            if (each.has_key && has_several) {
+                if (is_sorted && !of_keys.contains(at)) // the key before does not come again
+                    of_keys.clear();
+                way += '[' + std::to_string(of_keys[at]++) + ']';
+            }
+            REM_TRY(add(way, each.value, depth + 1));
             return true;
         });
     }
@@ -126,7 +136,7 @@ result<std::map<std::string, std::string>> parts_of_root(inspection& heap, const
                                   return {};
                               std::string text;
                               REM_TRY(walk.put(text, of));
-                              // A second one by the same path is numbered, as those of a key that has several are.
+                              // A second one by the same path is numbered: of a set that has several of a key.
                               std::string name = path;
                               for (std::uint64_t i = 1; found.contains(name); ++i)
                                   name = path + '[' + std::to_string(i) + ']';

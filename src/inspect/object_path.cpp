@@ -1,4 +1,5 @@
 // `rem get`: a path leads from a root to a part of its object.
+#include "base/put_utf8.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/object_text.hpp"
@@ -22,6 +23,83 @@ struct way_step {
     std::string shown; // the path up to here
 };
 
+/// Behind a member's name. That of a base may have arguments of templates in it, which end where they begin.
+std::size_t end_of_name(std::string_view path, std::size_t at) {
+    for (int depth = 0; at < path.size(); ++at) {
+        const char c = path[at];
+        if (depth == 0 && (c == '.' || c == '['))
+            break;
+        depth += c == '<' || c == '(' ? 1 : c == '>' || c == ')' ? -1 : 0;
+    }
+    return at;
+}
+
+/// Where the bracket is closed in which a value of JSON stands.
+std::size_t end_of_value(std::string_view path, std::size_t at) {
+    for (int depth = 0; at < path.size(); ++at) {
+        const char c = path[at];
+        if (c == '"') {
+            for (++at; at < path.size() && path[at] != '"'; ++at)
+                at += path[at] == '\\' ? std::size_t{1} : std::size_t{0};
+        } else if (c == '[' || c == '{') {
+            ++depth;
+        } else if (c == ']' || c == '}') {
+            if (depth == 0)
+                return c == ']' ? at : path.size();
+            --depth;
+        }
+    }
+    return path.size();
+}
+
+/// A value as the dump writes it: without space between its parts, and with no escapes but those that are needed.
+std::string normal_json(std::string_view value) {
+    std::string normal;
+    std::string text;
+    bool is_in_text = false;
+    for (std::size_t i = 0; i != value.size(); ++i) {
+        const char c = value[i];
+        if (!is_in_text) {
+            is_in_text = c == '"';
+            if (!is_in_text && c != ' ' && c != '\t' && c != '\n' && c != '\r')
+                normal += c;
+            continue;
+        }
+        if (c == '"') {
+            put_json_text(normal, text);
+            text.clear();
+            is_in_text = false;
+            continue;
+        }
+        if (c != '\\' || i + 1 == value.size()) {
+            text += c;
+            continue;
+        }
+        const char escaped = value[++i];
+        constexpr std::string_view k_letters = "bfnrt";
+        constexpr std::string_view k_meant = "\b\f\n\r\t";
+        std::uint32_t code = 0;
+        const char* const digits = value.data() + i + 1;
+        if (const std::size_t at = k_letters.find(escaped); at != std::string_view::npos) {
+            text += k_meant[at];
+        } else if (escaped == 'u' && value.size() - i > 4 &&
+                   std::from_chars(digits, digits + 4, code, 16).ptr == digits + 4) {
+            i += 4;
+            const char* const low_digits = digits + 6;
+            std::uint32_t low = 0;
+            if (code >= 0xd800 && code < 0xdc00 && value.size() - i > 6 && value.substr(i + 1, 2) == "\\u" &&
+                std::from_chars(low_digits, low_digits + 4, low, 16).ptr == low_digits + 4) { // two halves
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+                i += 6;
+            }
+            put_utf8(text, code);
+        } else {
+            text += escaped;
+        }
+    }
+    return normal;
+}
+
 result<std::vector<way_step>> steps_of(std::string_view path, std::size_t from) {
     const auto wrong = [&](std::size_t at) {
         return fail(errc::invalid_argument,
@@ -33,24 +111,17 @@ result<std::vector<way_step>> steps_of(std::string_view path, std::size_t from) 
     while (at < path.size()) {
         way_step next;
         if (path[at] == '.') {
-            const std::size_t end = std::min(path.find_first_of(".[", at + 1), path.size());
+            const std::size_t end = end_of_name(path, at + 1);
             if (end == at + 1)
                 return wrong(end);
             next.member = path.substr(at + 1, end - at - 1);
             next.is_member = true;
             at = end;
         } else if (path[at] == '[') {
-            std::size_t end = at + 1;
-            if (end < path.size() && path[end] == '"') {
-                for (++end; end < path.size() && path[end] != '"'; ++end)
-                    end += path[end] == '\\' ? std::size_t{1} : std::size_t{0};
-                ++end;
-            } else {
-                end = path.find(']', at);
-            }
-            if (end >= path.size() || path[end] != ']' || end == at + 1)
+            const std::size_t end = end_of_value(path, at + 1);
+            if (end >= path.size() || end == at + 1)
                 return wrong(std::min(end, path.size()));
-            next.index = path.substr(at + 1, end - at - 1);
+            next.index = normal_json(path.substr(at + 1, end - at - 1));
             at = end + 1;
         } else {
             return wrong(at);
@@ -74,17 +145,23 @@ public:
         : reader_(reader), at_({root}), shown_(std::move(name)) {}
 
     result<void> follow(const way_step& next) {
+        if (are_of_a_key_) {
+            const auto index = number(next);
+            if (next.is_member)
+                return fail(errc::not_found, "there is no " + next.shown +
+                                                 ": a key may have several elements here, and has " +
+                                                 std::to_string(at_.size()) + ". [0] is the first of them.");
+            if (!index || *index >= at_.size())
+                return none(next);
+            at_ = {at_[*index]};
+            are_of_a_key_ = false;
+            shown_ = next.shown;
+            return {};
+        }
         auto inner = look_through(at_.front(), next);
         if (!inner)
             return inner.error();
         shown_ = next.shown;
-        if (at_.size() != 1) { // several elements of one key
-            auto index = number(next);
-            if (!index || *index >= at_.size())
-                return none(next);
-            at_ = {at_[*index]};
-            return {};
-        }
         return next.is_member ? member(*inner, next) : element(*inner, next);
     }
     /// A path that ends at a pointer means what that points at; null stays null.
@@ -101,6 +178,8 @@ public:
         return {};
     }
     [[nodiscard]] const std::vector<object_place>& found() const { return at_; }
+    /// Of a key of a multimap, which has a list of elements, even of one.
+    [[nodiscard]] bool are_of_a_key() const { return are_of_a_key_; }
 
 private:
     static unexpected none(const way_step& wanted) {
@@ -191,11 +270,13 @@ private:
         if (all.empty())
             return none(wanted);
         at_ = std::move(all);
+        are_of_a_key_ = reader_.is_map(of.row) && has_several_of_a_key(reader_.row(of.row));
         return {};
     }
 
     object_reader& reader_;
-    std::vector<object_place> at_; // several: of a key that has several elements
+    std::vector<object_place> at_;
+    bool are_of_a_key_ = false;    // else it is one
     std::string shown_;            // the path to there
 };
 
@@ -241,7 +322,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
     pointers_by_place pointers;
     object_walk walk(reader, pointers);
     std::string text;
-    const bool is_list = follower.found().size() > 1;
+    const bool is_list = follower.are_of_a_key();
     for (std::size_t i = 0; i != follower.found().size(); ++i) {
         if (is_list)
             text += i == 0 ? '[' : ',';

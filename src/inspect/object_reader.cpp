@@ -30,6 +30,13 @@ unexpected object_reader::damaged(object_place where, std::string_view what) con
                 path_);
 }
 
+unexpected object_reader::cannot_carry(object_place where, std::string_view what) const {
+    return fail(errc::not_supported,
+                path_ + " has at heap offset " + std::to_string(where.at) + " a " + schema_.name_of(where.row) + " with " +
+                    std::string(what) + '.',
+                path_);
+}
+
 unexpected object_reader::too_deep(object_place where) const {
     return fail(
         errc::not_supported,
@@ -56,14 +63,27 @@ bool has_bit_fields(const type_row& row) {
            std::any_of(row.parts.begin(), row.parts.end(), [](const type_part& each) { return !each.offset; });
 }
 
-std::vector<object_reader::byte_range> object_reader::rest_of(std::uint32_t index) const {
-    const type_row& row = schema_.rows[index];
+namespace {
+
+/// The members of a class, of either kind; null: it has none that are known.
+const std::vector<type_part>* known_members(const type_row& row) {
+    return row.shape == shape_kind::members ? &row.fields : row.kind == type_kind::members ? &row.parts : nullptr;
+}
+
+bool is_empty_class(const type_row& row) { return row.shape == shape_kind::members && row.fields.empty(); }
+
+} // namespace
+
+bool may_leave_out(const type_row& row) {
+    return row.shape == shape_kind::members && !row.fields.empty() && !row.name.starts_with("std::");
+}
+
+std::vector<byte_range> rest_of(const types::type_description& schema, std::uint32_t index) {
+    const type_row& row = schema.rows[index];
     std::vector<byte_range> taken;
-    for (const type_part& each : row.parts) {
-        const type_row& member = schema_.rows[each.type];
-        const bool is_empty = member.shape == shape_kind::members && member.fields.empty();
-        if (each.offset && !is_empty)
-            taken.push_back({*each.offset, size_of(each.type)});
+    for (const type_part& each : *known_members(row)) {
+        if (each.offset && !is_empty_class(schema.rows[each.type]))
+            taken.push_back({*each.offset, size_of(schema, each.type)});
     }
     std::sort(taken.begin(), taken.end(), [](const byte_range& a, const byte_range& b) { return a.at < b.at; });
     taken.push_back({row.size, 0});
@@ -77,10 +97,34 @@ std::vector<object_reader::byte_range> object_reader::rest_of(std::uint32_t inde
     return rest;
 }
 
-std::uint64_t object_reader::size_of(std::uint32_t index) const {
+bool has_address(const type_row& row, const std::vector<byte_range>& ranges, std::string_view rest) {
+    if (!may_leave_out(row) || row.alignment < k_word)
+        return false;
+    std::uint64_t begin = 0; // of a range, in `rest`
+    for (const byte_range& each : ranges) {
+        for (std::uint64_t at = align_up(each.at, k_word); at + k_word <= each.at + each.count; at += k_word) {
+            const std::string_view word = rest.substr(begin + at - each.at, k_word);
+            if (word.find_first_not_of('\0') != std::string_view::npos)
+                return true;
+        }
+        begin += each.count;
+    }
+    return false;
+}
+
+std::uint64_t room_of(const types::type_description& schema, std::uint32_t index, const type_part& member) {
+    std::uint64_t room = k_all_room;
+    for (const type_part& each : *known_members(schema.rows[index])) {
+        if (each.offset && *each.offset > *member.offset && !is_empty_class(schema.rows[each.type]))
+            room = std::min(room, *each.offset - *member.offset);
+    }
+    return room < size_of(schema, member.type) ? room : k_all_room;
+}
+
+std::uint64_t size_of(const types::type_description& schema, std::uint32_t index) {
     std::uint64_t times = 1;
     for (;;) {
-        const type_row& each = schema_.rows[index];
+        const type_row& each = schema.rows[index];
         if (each.kind == type_kind::pointer)
             return times * k_word;
         if (each.kind != type_kind::array)
@@ -90,6 +134,30 @@ std::uint64_t object_reader::size_of(std::uint32_t index) const {
         times *= std::max<std::uint64_t>(each.extent, 1);
         index = each.parts.front().type;
     }
+}
+
+const std::vector<byte_range>& object_reader::rest_of(std::uint32_t index) const {
+    if (!rests_[index])
+        rests_[index] = inspect::rest_of(schema_, index);
+    return *rests_[index];
+}
+
+bool object_reader::has_rest(std::uint32_t index) const {
+    const type_row& row = schema_.rows[index];
+    return has_bit_fields(row) || (may_leave_out(row) && !rest_of(index).empty());
+}
+
+result<std::string_view> object_reader::rest(object_place of, std::uint64_t room) {
+    gathered_.clear();
+    for (const byte_range& each : rest_of(of.row)) {
+        const std::uint64_t own = each.at >= room ? 0 : std::min(each.count, room - each.at);
+        auto found = bytes(of.at + each.at, each.count);
+        if (!found)
+            return found.error();
+        gathered_.append(reinterpret_cast<const char*>(*found), own);
+        gathered_.append(each.count - own, '\0');
+    }
+    return std::string_view(gathered_);
 }
 
 result<const std::byte*> object_reader::bytes(std::uint64_t at, std::uint64_t count) {
@@ -165,6 +233,10 @@ bool is_map(const type_row& of) {
     default:
         return false;
     }
+}
+
+bool has_several_of_a_key(const type_row& container) {
+    return container.name.substr(0, container.name.find('<')).find("multi") != std::string::npos;
 }
 
 bool is_container(const type_row& of) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,30 +43,50 @@ inline constexpr unsigned k_depth_max = 1000;
 /// Whether an object of this row has elements, and whether these have keys beside their values.
 [[nodiscard]] bool is_container(const types::type_row& row);
 [[nodiscard]] bool is_map(const types::type_row& row);
+/// Whether it is a multimap or a multiset.
+[[nodiscard]] bool has_several_of_a_key(const types::type_row& container);
 /// Whether an object of a class that hides its members is told by its bytes: it has no address, since an address is aligned to 8 bytes.
 [[nodiscard]] bool is_told_by_bytes(const types::type_row& row);
 /// In bytes. Arrays have that of their elements.
 [[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
 /// Of an aggregate with bit-fields.
 [[nodiscard]] bool has_bit_fields(const types::type_row& row);
+/// Of an object of this row, in bytes; 0 where it is not known.
+[[nodiscard]] std::uint64_t size_of(const types::type_description& schema, std::uint32_t row);
+struct byte_range {
+    std::uint64_t at, count;
+    friend bool operator==(const byte_range&, const byte_range&) = default;
+};
+/// Where no member lies whose place is known, from the object's begin: bit-fields, what a class leaves out, and padding. Precondition: the
+/// row has members.
+[[nodiscard]] std::vector<byte_range> rest_of(const types::type_description& schema, std::uint32_t row);
+/// Whether there may be an address in these bytes, one range behind the other: an aligned word that is not 0, of what a class leaves out.
+[[nodiscard]] bool has_address(const types::type_row& row, const std::vector<byte_range>& ranges, std::string_view rest);
+inline constexpr std::uint64_t k_all_room = ~std::uint64_t{0};
+/// How many bytes of a member are its own, up to the next member, which may lie in its padding; k_all_room, if that does not.
+[[nodiscard]] std::uint64_t room_of(const types::type_description& schema, std::uint32_t row,
+                                    const types::type_part& member);
+/// Of a class that says its members (REM_REFLECT), and may have others: those it leaves out, and bases that it does not list.
+[[nodiscard]] bool may_leave_out(const types::type_row& row);
 
 class object_reader {
 public:
     /// `base`: the heap's recorded address. `bytes`: of the heap. All must outlive it.
     object_reader(types::heap_bytes& heap, const std::string& path, std::uint64_t base, std::uint64_t bytes,
                   const types::type_description& schema)
-        : heap_(heap), path_(path), base_(base), schema_(schema), budget_(16 * bytes) {}
+        : heap_(heap), path_(path), base_(base), schema_(schema), budget_(16 * bytes), rests_(schema.rows.size()) {}
 
     [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
     [[nodiscard]] types::heap_bytes& heap() { return heap_; }
     /// Of an object of this row; 0 where it is not known.
-    [[nodiscard]] std::uint64_t size_of(std::uint32_t row) const;
-    /// Where no member lies whose place is known, from the object's begin: bit-fields, and padding.
-    struct byte_range {
-        std::uint64_t at, count;
-    };
-    [[nodiscard]] std::vector<byte_range> rest_of(std::uint32_t row) const;
+    [[nodiscard]] std::uint64_t size_of(std::uint32_t row) const { return inspect::size_of(schema_, row); }
+    /// inspect::rest_of(), worked out once.
+    [[nodiscard]] const std::vector<byte_range>& rest_of(std::uint32_t row) const;
+    /// Whether it has such bytes, and they are told: of bit-fields, and of what a class leaves out.
+    [[nodiscard]] bool has_rest(std::uint32_t row) const;
+    /// These bytes of an object, one range behind the other; those from `room` on are told as 0. Valid until the next call.
+    result<std::string_view> rest(object_place of, std::uint64_t room = k_all_room);
 
     /// Visits the elements in the container's order until `visit` returns false or fails. Precondition: is_container(). errc::corrupt.
     using visit_element = std::function<result<bool>(const element_place&)>;
@@ -98,6 +119,8 @@ public:
 
     /// Of an object that is not as its schema says.
     [[nodiscard]] unexpected damaged(object_place where, std::string_view what) const;
+    /// errc::not_supported, of an object that has something which no text can have.
+    [[nodiscard]] unexpected cannot_carry(object_place where, std::string_view what) const;
     /// errc::not_supported, of an object that lies more than k_depth_max levels deep in others.
     [[nodiscard]] unexpected too_deep(object_place where) const;
 
@@ -129,6 +152,8 @@ private:
     const types::type_description& schema_;
     std::uint64_t budget_;
     tell_memory listener_;
+    mutable std::vector<std::optional<std::vector<byte_range>>> rests_; // by row, worked out once
+    std::string gathered_;                                              // what rest() returns
     /// The pages of what was read last: most that comes next lies there, too, and need not be asked for.
     struct {
         const std::byte* bytes = nullptr;

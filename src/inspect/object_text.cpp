@@ -1,6 +1,7 @@
 #include "inspect/object_text.hpp"
 
 #include "base/plain_text.hpp"
+#include "base/real_text.hpp"
 #include "types/schema_table.hpp"
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 namespace remanence::inspect {
 
@@ -27,14 +30,40 @@ void put_chars(std::string& out, T value) {
     out.append(text.data(), end);
 }
 
+/// Of 80 bits, which can be written in ways that the processor never does: one that is 0 in its highest digit though it is large, for
+/// example. Their values say nothing, so their bits do.
+bool is_written_as_always(const std::byte* long_number) {
+    constexpr std::uint64_t k_highest = std::uint64_t{1} << 63;
+    constexpr std::uint16_t k_exponent = 0x7fff;
+    std::uint64_t digits = 0;
+    std::uint16_t exponent = 0;
+    std::memcpy(&digits, long_number, sizeof digits);
+    std::memcpy(&exponent, long_number + sizeof digits, sizeof exponent);
+    return ((exponent & k_exponent) != 0) == ((digits & k_highest) != 0);
+}
+
 template <class T>
 void put_floating(std::string& out, const std::byte* from) {
+    constexpr std::size_t k_bytes = real_bytes(sizeof(T)); // without padding
+    bool is_text = true;
+    if constexpr (std::numeric_limits<T>::digits == 64)
+        is_text = is_written_as_always(from);
     T value;
     std::memcpy(&value, from, sizeof value);
-    if (std::isfinite(value))
-        put_chars(out, value);
-    else
-        out += std::isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"";
+    if (is_text && std::isfinite(value))
+        return put_real(out, value);
+    for (const auto& [text, known] : {std::pair("nan", std::numeric_limits<T>::quiet_NaN()),
+                                      std::pair("-nan", -std::numeric_limits<T>::quiet_NaN()),
+                                      std::pair("inf", std::numeric_limits<T>::infinity()),
+                                      std::pair("-inf", -std::numeric_limits<T>::infinity())}) {
+        if (std::memcmp(&known, from, k_bytes) == 0)
+            return put_json_text(out, text);
+    }
+    std::string bits(reinterpret_cast<const char*>(from), k_bytes);
+    std::reverse(bits.begin(), bits.end());
+    out += "{\"$bits\":\"";
+    put_hex(out, bits);
+    out += "\"}";
 }
 
 std::uint64_t unsigned_at(const std::byte* from, std::uint64_t size) {
@@ -85,6 +114,17 @@ void put_json_text(std::string& out, std::string_view text) {
     out += '"';
 }
 
+std::string on_one_line(std::string_view name) {
+    std::string shown;
+    for (const char c : name) {
+        const bool is_control = static_cast<unsigned char>(c) < 0x20;
+        std::string escaped;
+        put_json_text(escaped, {&c, 1});
+        shown += is_control ? escaped.substr(1, escaped.size() - 2) : std::string(1, c);
+    }
+    return shown;
+}
+
 void put_hex(std::string& out, std::string_view bytes) {
     for (const char c : bytes) {
         out += k_digits[static_cast<unsigned char>(c) >> 4];
@@ -115,15 +155,19 @@ result<void> object_walk::put_hidden(std::string& out, object_place of) {
     return {};
 }
 
-result<void> object_walk::put_rest(std::string& out, object_place of) {
+/// Nothing, where what a class leaves out is 0 or padding that is.
+result<void> object_walk::put_rest(std::string& out, object_place of, std::uint64_t room, std::string_view before) {
+    auto rest = reader_.rest(of, room);
+    if (!rest)
+        return rest.error();
+    if (!has_bit_fields(reader_.row(of.row)) && rest->find_first_not_of('\0') == std::string_view::npos)
+        return {};
+    if (told_.carries_all() && has_address(reader_.row(of.row), reader_.rest_of(of.row), *rest))
+        return reader_.cannot_carry(of, k_left_out);
+    out += before;
     out += "\"$rest\":\"";
-    for (const auto& each : reader_.rest_of(of.row)) {
-        auto bytes = reader_.bytes(of.at + each.at, each.count);
-        if (!bytes)
-            return bytes.error();
-        put_hex(out, {reinterpret_cast<const char*>(*bytes), each.count});
-    }
-    out += "\"}";
+    put_hex(out, *rest);
+    out += '"';
     return {};
 }
 
@@ -161,7 +205,8 @@ result<void> object_walk::put_number(std::string& out, object_place of) {
         break;
     }
     case shape_kind::enumeration: {
-        const bool is_signed = reader_.row(row.parts[0].type).shape == shape_kind::signed_number;
+        const shape_kind stored_as = reader_.row(row.parts[0].type).shape;
+        const bool is_signed = stored_as == shape_kind::signed_number || stored_as == shape_kind::character;
         const std::uint64_t value =
             is_signed ? static_cast<std::uint64_t>(signed_at(from, row.size)) : unsigned_at(from, row.size);
         for (std::size_t i = 0; i != row.numbers.size(); ++i) {
@@ -187,7 +232,7 @@ result<void> object_walk::put_number(std::string& out, object_place of) {
 
 // NOLINTNEXTLINE(misc-no-recursion): bounded
 result<void> object_walk::put_members(std::string& out, object_place of, const std::vector<type_part>& parts,
-                                      unsigned depth) {
+                                      std::uint64_t room, unsigned depth) {
     if (parts.empty()) {
         out += "{}";
         return {};
@@ -197,15 +242,16 @@ result<void> object_walk::put_members(std::string& out, object_place of, const s
         out += each.before;
         if (follows_)
             path_.push_back(each.step);
+        next_room_ = each.room;
         REM_TRY(put(out, {each.row, of.at + each.offset}, depth + 1));
         if (follows_)
             path_.pop_back();
     }
-    if (has_bit_fields(reader_.row(of.row))) {
-        out += members.empty() ? '{' : ',';
-        return put_rest(out, of);
-    }
-    out += members.empty() ? "{}" : "}";
+    if (members.empty())
+        out += '{';
+    if (reader_.has_rest(of.row))
+        REM_TRY(put_rest(out, of, room, members.empty() ? "" : ","));
+    out += '}';
     return {};
 }
 
@@ -224,6 +270,9 @@ const std::vector<object_walk::member_text>& object_walk::members_of(std::uint32
         made.step.member = part.name.empty() ? reader_.row(part.type).name : part.name;
         made.row = part.type;
         made.offset = *part.offset;
+        const type_row& member = reader_.row(part.type);
+        if (may_leave_out(member) || has_bit_fields(member))
+            made.room = room_of(reader_.schema(), row, part);
     }
     return members;
 }
@@ -270,6 +319,7 @@ result<void> object_walk::put_elements(std::string& out, object_place of, unsign
 
 // NOLINTNEXTLINE(misc-no-recursion): bounded
 result<void> object_walk::put(std::string& out, object_place of, unsigned depth) {
+    const std::uint64_t room = std::exchange(next_room_, k_all_room);
     if (depth == k_depth_max)
         return reader_.too_deep(of);
     const type_row& row = reader_.row(of.row);
@@ -288,9 +338,9 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
     if (row.kind == type_kind::array)
         return row.extent == 0 ? put_hidden(out, of) : put_elements(out, of, depth);
     if (row.shape == shape_kind::members)
-        return put_members(out, of, row.fields, depth);
+        return put_members(out, of, row.fields, room, depth);
     if (row.kind == type_kind::members)
-        return put_members(out, of, row.parts, depth);
+        return put_members(out, of, row.parts, room, depth);
     switch (row.shape) {
     case shape_kind::none:
         return put_hidden(out, of);

@@ -15,8 +15,17 @@ namespace remanence::inspect {
 void put_json_text(std::string& out, std::string_view text);
 /// A text, or {"$bytes":"hex"} where it is no UTF-8.
 void put_json_bytes(std::string& out, std::string_view bytes);
+/// A name as a part of one line: its control characters are escaped as JSON does it.
+[[nodiscard]] std::string on_one_line(std::string_view name);
+/// Of a floating point number of this size those that are not padding.
+[[nodiscard]] constexpr std::size_t real_bytes(std::size_t size) { return size > 8 ? 10 : size; }
 /// Two hexadecimal digits for each byte.
 void put_hex(std::string& out, std::string_view bytes);
+
+/// Said of what a class leaves out, behind "has " or "with ".
+inline constexpr std::string_view k_left_out =
+    "bytes that its REM_REFLECT leaves out, and that may be an address, which is another one elsewhere. Name the member in "
+    "REM_REFLECT, or the base in its parentheses, or make these bytes 0";
 
 /// A place on the way from a root to a part of its object: a member's name, or the number of an element in its container (then
 /// 0 for the key and 1 for the value of a map's element).
@@ -34,6 +43,8 @@ public:
         [[nodiscard]] virtual bool follows() const { return false; }
         /// Each object before its parts. `path` leads to it.
         virtual void meet(object_place, const std::vector<path_step>& /*path*/) {}
+        /// Whether the text is to have all that memory has: else what a class leaves out may be missing in it.
+        [[nodiscard]] virtual bool carries_all() const { return false; }
         /// What stands for a pointer in the text. `to`: 0 for null.
         virtual void point(std::string& /*out*/, object_place /*pointer*/, std::uint64_t /*to*/) {}
     };
@@ -53,23 +64,25 @@ private:
     result<void> put(std::string& out, object_place of, unsigned depth);
     result<void> put_number(std::string& out, object_place of);
     result<void> put_members(std::string& out, object_place of, const std::vector<types::type_part>& parts,
-                             unsigned depth);
+                             std::uint64_t room, unsigned depth);
     /// A member as its struct's text has it.
     struct member_text {
         std::string before; // its name, behind a brace or a comma
         path_step step;
         std::uint32_t row = 0;
         std::uint64_t offset = 0;
+        std::uint64_t room = k_all_room;
     };
     /// Of each row that was met, without bit-fields.
     const std::vector<member_text>& members_of(std::uint32_t row, const std::vector<types::type_part>& parts);
     result<void> put_elements(std::string& out, object_place of, unsigned depth);
     result<void> put_hidden(std::string& out, object_place of);
-    result<void> put_rest(std::string& out, object_place of);
+    result<void> put_rest(std::string& out, object_place of, std::uint64_t room, std::string_view before);
 
     object_reader& reader_;
     listener& told_;
     bool follows_ = false;
+    std::uint64_t next_room_ = k_all_room; // of the object that is put next
     std::vector<path_step> path_;
     std::vector<std::vector<member_text>> members_;
 };

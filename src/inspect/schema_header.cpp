@@ -1,6 +1,7 @@
 // What `rem schema --cpp` prints: the structs and enumerations of a schema as C++, each after those that it holds.
 #include "base/units.hpp"
 #include "inspect/heap_schema.hpp"
+#include "inspect/object_text.hpp"
 #include "types/number_shapes.hpp"
 
 #include <algorithm>
@@ -42,8 +43,10 @@ std::pair<std::string, std::string> split(const std::string& name) {
 class header_writer {
 public:
     explicit header_writer(const type_description& schema) : schema_(schema), done_(schema.rows.size(), false) {
-        for (const type_row& row : schema.rows)
-            names_.insert(row.name);
+        for (const type_row& row : schema.rows) {
+            if (!row.name.empty()) // pointers and arrays have none
+                names_.insert(row.name);
+        }
     }
 
     std::string run(std::set<std::string>& declared) {
@@ -212,7 +215,7 @@ private:
 } // namespace
 
 std::string schema_header(const std::vector<root_with_schema>& roots, const std::string& path) {
-    std::string text = "// The types of the roots of " + path.substr(path.rfind('/') + 1) +
+    std::string text = "// The types of the roots of " + on_one_line(path.substr(path.rfind('/') + 1)) +
                        ", as the heap's schema has them.\n#pragma once\n\n#include <remanence/remanence.hpp>\n\n"
                        "namespace rem = remanence;\n\n";
     std::set<std::string> declared;
@@ -223,7 +226,7 @@ std::string schema_header(const std::vector<root_with_schema>& roots, const std:
     }
     text += '\n';
     for (const root_with_schema& root : roots)
-        text += "// root \"" + root.name + "\": " + root.type + (root.schema ? "" : " (not stored)") + '\n';
+        text += "// root \"" + on_one_line(root.name) + "\": " + root.type + (root.schema ? "" : " (not stored)") + '\n';
     return text;
 }
 

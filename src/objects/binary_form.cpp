@@ -1,5 +1,6 @@
 #include "objects/binary_form.hpp"
 
+#include "base/real_text.hpp"
 #include "inspect/object_text.hpp"
 #include "objects/json_source.hpp"
 
@@ -47,8 +48,9 @@ void put_head(std::string& out, unsigned kind, std::uint64_t value) {
 }
 
 std::string number_text(double value) {
-    std::array<char, 64> text{};
-    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+    std::string text;
+    put_real(text, value);
+    return text;
 }
 
 template <class T>
@@ -66,7 +68,7 @@ void put_json_number(std::string& out, std::string_view text) {
     if (is_all(text, negative) && negative != 0)
         return put_head(out, k_negative, static_cast<std::uint64_t>(-1 - negative));
     double real = 0;
-    if (!is_all(text, real) || number_text(real) != text) { // longer than a double
+    if (!read_real(text, real) || number_text(real) != text) { // longer than a double
         put_head(out, k_tag, k_tag_of_json);
         put_head(out, k_bytes, text.size());
         out += text;

@@ -1,6 +1,7 @@
 #include "objects/conversion.hpp"
 
 #include "base/assert.hpp"
+#include "inspect/object_text.hpp"
 
 #include <remanence/containers/detail/hash_bytes.hpp>
 
@@ -8,6 +9,7 @@
 #include <bit>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 namespace remanence::objects {
 
@@ -85,9 +87,6 @@ public:
             return {};
         }
         for (const type_part& each : *parts) {
-            if (!each.offset && !inspect::has_bit_fields(row))
-                return "a " + builder_.schema().name_of(index) +
-                       " has bit-fields, whose places are not known: they would become 0";
             if (auto why = find(each.type))
                 return why;
         }
@@ -108,6 +107,7 @@ std::optional<std::string> conversion::why_not(const object_builder& builder, st
 // NOLINTBEGIN(misc-no-recursion): bounded
 
 result<void> conversion::make(object_place from, object_place to, unsigned depth) {
+    const rooms room = std::exchange(next_rooms_, {});
     if (depth == inspect::k_depth_max)
         return source_.too_deep(from);
     const type_row& was = source_.row(from.row);
@@ -131,7 +131,7 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
         return {};
     }
     if (members_of(is) != nullptr)
-        return make_members(from, to, depth);
+        return make_members(from, to, room, false, depth);
     if (is_character_array(builder_.schema(), to.row)) {
         auto text = source_.text(from);
         if (!text)
@@ -197,14 +197,14 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     }
 }
 
-result<void> conversion::make_members(object_place from, object_place to, unsigned depth) {
+result<void> conversion::make_members(object_place from, object_place to, rooms room, bool by_function,
+                                      unsigned depth) {
     REM_TRY(source_.check_members(from));
     auto bytes = source_.bytes(from);
     if (!bytes)
         return bytes.error();
     std::optional<object_place> model;
-    if (inspect::has_bit_fields(builder_.row(to.row)) && inspect::has_bit_fields(source_.row(from.row)))
-        REM_TRY(make_rest(from, to));
+    REM_TRY(make_rest(from, to, room, by_function));
     if (*bytes == nullptr) {
         for (std::size_t i = 0; i != members_of(builder_.row(to.row))->size(); ++i)
             REM_TRY(make_member(from, to, i, model, depth));
@@ -218,24 +218,53 @@ result<void> conversion::make_members(object_place from, object_place to, unsign
     return {};
 }
 
-/// Bit-fields have no place of their own: what lies between the other members is taken as it is.
-result<void> conversion::make_rest(object_place from, object_place to) {
-    auto bytes = source_.rest(from);
-    if (!bytes)
-        return bytes.error();
-    const auto places = builder_.built().reader().rest_of(to.row);
-    std::uint64_t count = 0;
-    for (const auto& each : places)
-        count += each.count;
-    if (bytes->size() != count)
-        return source_.damaged(from, "a " + builder_.schema().name_of(to.row) + " has " + std::to_string(count) +
-                                         " bytes beside its members, not " + std::to_string(bytes->size()));
-    const auto* next = reinterpret_cast<const std::byte*>(bytes->data());
-    for (const auto& each : places) {
-        builder_.put_bytes(to.at + each.at, next, each.count);
-        next += each.count;
+/// Bit-fields have no place of their own, nor has what a class leaves out: what lies between the other members is taken as it is.
+result<void> conversion::make_rest(object_place from, object_place to, rooms room, bool may_lose) {
+    const type_row& was = source_.row(from.row);
+    const bool has_bits = inspect::has_bit_fields(was) && inspect::has_bit_fields(builder_.row(to.row));
+    if (!has_bits && !inspect::may_leave_out(was))
+        return {};
+    const row_matching::rest_plan& plan = rows_.rest(from.row, to.row);
+    if (plan.ranges.empty())
+        return {};
+    auto rest = source_.rest(from, room.from);
+    if (!rest)
+        return rest.error();
+    if (rest->empty())
+        return {};
+    if (rest->size() != plan.bytes)
+        return source_.damaged(from, "a " + source_.schema().name_of(from.row) + " has " + std::to_string(plan.bytes) +
+                                         " bytes beside its members, not " + std::to_string(rest->size()));
+    const auto is_something = [](std::string_view bytes) { return bytes.find_first_not_of('\0') != bytes.npos; };
+    if (!has_bits && inspect::has_address(was, inspect::rest_of(source_.schema(), from.row), *rest) && !may_lose)
+        return fail(errc::type_mismatch,
+                    source_.line() + "a " + source_.schema().name_of(from.row) + " has " +
+                        std::string(inspect::k_left_out));
+    std::string_view next = *rest;
+    for (const auto& each : plan.ranges) {
+        const std::string_view bytes = next.substr(0, each.count);
+        next.remove_prefix(each.count);
+        if (!each.is_carried && is_something(bytes) && !may_lose &&
+            !rows_.is_dropped(from.row, to.row, std::string(k_rest)))
+            return fail(errc::type_mismatch,
+                        source_.line() + "a " + source_.schema().name_of(from.row) + " has bytes from its byte " +
+                            std::to_string(each.at) +
+                            " on that its REM_REFLECT leaves out, and the class has changed, so nobody knows where they "
+                            "belong. If they may go, as padding may, say .drop(\"" +
+                            was.name + '.' + std::string(k_rest) + "\")");
+        const std::uint64_t own = each.at >= room.to ? 0 : std::min(each.count, room.to - each.at);
+        if (each.is_carried)
+            builder_.put_bytes(to.at + each.at, reinterpret_cast<const std::byte*>(bytes.data()), own);
     }
     return {};
+}
+
+conversion::rooms conversion::rooms_of(std::uint32_t from, const type_part& origin, std::uint32_t to,
+                                       const type_part& member) const {
+    const type_row& was = source_.row(origin.type);
+    if (!inspect::may_leave_out(was) && !inspect::has_bit_fields(was))
+        return {};
+    return {inspect::room_of(source_.schema(), from, origin), inspect::room_of(builder_.schema(), to, member)};
 }
 
 result<void> conversion::make_member(object_place from, object_place to, std::size_t index,
@@ -252,6 +281,7 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         if (!member)
             return member.error();
         REM_CHECK(*member); // it has an offset
+        next_rooms_ = rooms_of(from.row, *origin, to.row, each);
         REM_TRY(make(**member, place, depth + 1));
     } else {
         if (!model) {
@@ -396,11 +426,14 @@ result<scalar> conversion::number(object_place from, std::uint32_t to) {
     if (!value)
         return value;
     if (is.shape == shape_kind::enumeration && !value->label.empty()) { // by its name
-        const auto found = std::find(is.labels.begin(), is.labels.end(), value->label);
-        if (found != is.labels.end()) {
-            value->bits = is.numbers[static_cast<std::size_t>(found - is.labels.begin())];
-            value->is_negative = static_cast<std::int64_t>(value->bits) < 0 &&
-                                 builder_.row(is.parts[0].type).shape == shape_kind::signed_number;
+        const std::string label(value->label);
+        const auto becomes = rows_.enumerator(from.row, label, to);
+        if (becomes || rows_.is_dropped_enumerator(from.row, label, to)) {
+            value->bits = becomes ? is.numbers[*becomes] : 0;
+            const shape_kind stored_as = builder_.row(is.parts[0].type).shape;
+            value->is_negative =
+                static_cast<std::int64_t>(value->bits) < 0 &&
+                (stored_as == shape_kind::signed_number || stored_as == shape_kind::character);
         }
     }
     return value;

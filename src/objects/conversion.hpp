@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -80,6 +81,29 @@ public:
     /// A class that was renamed, wherever alternatives of variants are named by it.
     void rename_class(std::string old_name, std::string new_name);
 
+    /// What of the rest of an object (inspect::rest_of) stays where it is: what it leaves out, if it has that in both rows.
+    struct rest_plan {
+        struct range {
+            std::uint64_t at, count;
+            bool is_carried;
+        };
+        std::vector<range> ranges; // of the older row
+        std::uint64_t bytes = 0;   // of these
+    };
+    /// Worked out once for each pair of rows with members.
+    [[nodiscard]] const rest_plan& rest(std::uint32_t from, std::uint32_t to) const;
+    /// A member that may go with its values, as "year" of any class, or as "book.year"; or an enumerator: "kind::novel".
+    void drop(std::string name) { dropped_.insert(std::move(name)); }
+    [[nodiscard]] bool is_dropped(std::uint32_t from, std::uint32_t to, const std::string& member) const;
+    /// Which enumerator a stored one becomes, by its name or a renaming; nothing: it is gone.
+    [[nodiscard]] std::optional<std::size_t> enumerator(std::uint32_t from, const std::string& label,
+                                                        std::uint32_t to) const;
+    [[nodiscard]] bool is_dropped_enumerator(std::uint32_t from, const std::string& label, std::uint32_t to) const;
+    /// Members of the older row that the newer one does not have, and whose values may not go. Worked out once for each pair of rows.
+    [[nodiscard]] const std::vector<const types::type_part*>& lost(std::uint32_t from, std::uint32_t to) const;
+    /// Whether anything that was matched has such.
+    [[nodiscard]] bool may_lose() const { return may_lose_; }
+
     /// What objects become that pointers lead to; nothing: no pointer that was matched leads to such.
     [[nodiscard]] std::optional<std::uint32_t> pointee(std::uint32_t from) const {
         const auto found = pointees_.find(from);
@@ -121,6 +145,10 @@ private:
     mutable std::map<row_pair, std::vector<const types::type_part*>> origins_;
     mutable std::map<row_pair, std::vector<std::optional<std::size_t>>> alternatives_;
     mutable std::map<row_pair, member_plan> plans_;
+    mutable std::map<row_pair, rest_plan> rests_;
+    mutable std::map<row_pair, std::vector<const types::type_part*>> lost_;
+    std::set<std::string> dropped_;
+    bool may_lose_ = false;
     mutable const member_plan* last_plan_ = nullptr; // the one asked for before: most often the same
     mutable row_pair last_plan_of_;
     const step_table* steps_ = nullptr;
@@ -173,12 +201,21 @@ public:
                               std::uint64_t number);
     /// Why objects of this row, or of one that it holds, cannot be made here; nothing: they can.
     static std::optional<std::string> why_not(const object_builder& builder, std::uint32_t row);
+    /// The bytes of an object in which no member lies: into memory of which nobody else has those.
+    struct rooms {
+        std::uint64_t from = inspect::k_all_room;
+        std::uint64_t to = inspect::k_all_room;
+    };
+    result<void> make_rest(object_place from, object_place to, rooms room, bool may_lose);
+    /// Of a member, which is made from the other one.
+    [[nodiscard]] rooms rooms_of(std::uint32_t from, const types::type_part& origin, std::uint32_t to,
+                                 const types::type_part& member) const;
     /// The way to what failed, as a program would write it: "[3].city".
     [[nodiscard]] std::string way() const;
 
 private:
     result<void> make(object_place from, object_place to, unsigned depth);
-    result<void> make_members(object_place from, object_place to, unsigned depth);
+    result<void> make_members(object_place from, object_place to, rooms room, bool by_function, unsigned depth);
     result<void> make_member(object_place from, object_place to, std::size_t index, std::optional<object_place>& model,
                              unsigned depth);
     result<void> make_default(object_place model, object_place to, unsigned depth);
@@ -189,7 +226,6 @@ private:
     result<void> make_array(object_place from, object_place to, unsigned depth);
     result<void> make_container(object_place from, object_place to, unsigned depth);
     result<void> make_number(object_place from, object_place to);
-    result<void> make_rest(object_place from, object_place to);
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
                               std::uint64_t number, unsigned depth);
     result<std::uint64_t> hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed);
@@ -207,6 +243,7 @@ private:
     const row_matching& rows_;
     listener& told_;
     std::vector<way_step> way_;
+    rooms next_rooms_; // of the object that is made next
 };
 
 } // namespace remanence::objects

@@ -93,7 +93,7 @@ result<void> conversion::make_by_steps(const step_chain& chain, object_place fro
 /// But for what the function does.
 result<void> conversion::make_filled(object_place from, object_place to, unsigned depth) {
     if (members_of(source_.row(from.row)) != nullptr && members_of(builder_.row(to.row)) != nullptr)
-        return make_members(from, to, depth);
+        return make_members(from, to, {}, true, depth);
     return told_.construct(builder_, to);
 }
 

@@ -7,6 +7,7 @@
 #include "objects/dump_references.hpp"
 #include "objects/json_document.hpp"
 #include "objects/json_source.hpp"
+#include "objects/lost_values.hpp"
 #include "objects/shared_objects.hpp"
 #include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
@@ -38,8 +39,14 @@ struct known_schema {
 
 class dump_loader final : conversion::listener {
 public:
-    dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_to_load> types)
-        : memory_(memory), lines_(read), types_(types), directory_(memory), references_(memory.path()) {}
+    dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_to_load> types,
+                const std::vector<std::string>& dropped)
+        : memory_(memory),
+          lines_(read),
+          types_(types),
+          dropped_(dropped),
+          directory_(memory),
+          references_(memory.path()) {}
 
     result<std::size_t> run() {
         auto whole = read_lines();
@@ -60,7 +67,8 @@ private:
     }
     /// What failed in an object, with the place.
     [[nodiscard]] unexpected wrong_in(const std::string& owner, const conversion& by, unexpected why) const {
-        if (why.why().code != errc::invalid_argument && why.why().code != errc::not_supported)
+        if (why.why().code != errc::invalid_argument && why.why().code != errc::not_supported &&
+            why.why().code != errc::type_mismatch)
             return why;
         std::string way = by.way();
         if (!way.empty() && way.front() != '[')
@@ -214,6 +222,8 @@ private:
                 made->from = &made->to; // so that nothing has to be matched
             }
             made->rows = std::make_unique<row_matching>(*made->from, made->to);
+            for (const std::string& each : dropped_)
+                made->rows->drop(each);
             made->builder = std::make_unique<object_builder>(
                 memory_, made->to,
                 object_builder::program_functions{.known = own != nullptr ? own->functions
@@ -306,6 +316,8 @@ private:
             source_.emplace(document_, *(*by)->from, lines_.number());
             conversion converted(*source_, *(*by)->builder, *(*by)->rows, *this);
             line_of_objects_ = lines_.number();
+            if ((*by)->rows->may_lose())
+                REM_TRY(refuse_losses(*source_, **by, owner, {{{static_cast<std::uint32_t>(*row), value}, made.place.row}}));
             if (auto done = converted.make({static_cast<std::uint32_t>(*row), value}, made.place); !done)
                 return wrong_in(owner, converted, done.error());
             return false;
@@ -367,6 +379,14 @@ private:
                 from.key = {was.parts[0].type, key};
             }
             line_of_objects_ = number;
+            if (made.by->rows->may_lose()) {
+                const type_row& becomes = made.by->to.rows[made.place.row];
+                std::vector<std::pair<object_place, std::uint32_t>> parts;
+                if (is_map)
+                    parts.emplace_back(from.key, becomes.parts[0].type);
+                parts.emplace_back(from.value, becomes.parts[is_map ? 1 : 0].type);
+                REM_TRY(refuse_losses(source, *made.by, owner + '[' + std::to_string(number - first_line) + ']', parts));
+            }
             if (auto done = converted.make_element(**filler, made.place, from, number - first_line); !done)
                 return wrong_in(owner + '[' + std::to_string(number - first_line) + ']', converted, done.error());
         }
@@ -377,6 +397,21 @@ private:
             REM_TRY(parse_line());
         }
         return has_line;
+    }
+    /// Before they are made: the first object of which the program's class would not have a value.
+    result<void> refuse_losses(object_source& source, const way_of_making& by, const std::string& owner,
+                               const std::vector<std::pair<object_place, std::uint32_t>>& parts) const {
+        lost_values lost(source, *by.rows);
+        for (const auto& [from, to] : parts)
+            REM_TRY(lost.look_at(from, to));
+        const std::vector<std::string> found = lost.found("name it in load_options::dropped");
+        if (found.empty())
+            return {};
+        return fail(errc::type_mismatch,
+                    "the dump for " + memory_.path() + " cannot be loaded: " + source.line() + found.front() + ", in " +
+                        owner + ". Nothing was loaded. A file_backed of another form than memory names such members in "
+                        "heap.migrate, by .drop().",
+                    memory_.path());
     }
     [[nodiscard]] static bool is_fixed(const made_object& made) {
         const type_row& row = made.by->to.rows[made.place.row];
@@ -479,6 +514,7 @@ private:
     txn::heap_memory& memory_;
     line_reader lines_;
     std::span<const detail::type_to_load> types_;
+    const std::vector<std::string>& dropped_;
     types::root_directory directory_;
     std::string line_;
     json_document document_;
@@ -500,8 +536,8 @@ private:
 } // namespace
 
 result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
-                              std::span<const detail::type_to_load> types) {
-    return dump_loader(memory, read, types).run();
+                              std::span<const detail::type_to_load> types, const std::vector<std::string>& dropped) {
+    return dump_loader(memory, read, types, dropped).run();
 }
 
 } // namespace remanence::objects

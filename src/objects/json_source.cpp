@@ -1,8 +1,12 @@
 #include "objects/json_source.hpp"
 
+#include "base/real_text.hpp"
+#include "inspect/object_text.hpp"
+
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <system_error>
 
@@ -14,8 +18,6 @@ using types::type_part;
 using types::type_row;
 
 namespace {
-
-constexpr std::string_view k_rest = "$rest";
 
 std::string shown(const json_part& part) {
     constexpr std::size_t k_shown_max = 40;
@@ -72,6 +74,46 @@ unexpected json_source::is_not(object_place of, std::string_view wanted) const {
     return damaged(of, shown(part(of)) + " is no " + schema().name_of(of.row) + ": that is " + std::string(wanted));
 }
 
+/// By its own size: reading it as a longer one, and rounding that, may give a neighbour.
+result<scalar> json_source::real(object_place of) {
+    const type_row& is = row(of.row);
+    return is.size == sizeof(float)    ? real_of<float>(of)
+           : is.size == sizeof(double) ? real_of<double>(of)
+                                       : real_of<long double>(of);
+}
+
+template <class T>
+result<scalar> json_source::real_of(object_place of) {
+    constexpr T k_nan = std::numeric_limits<T>::quiet_NaN();
+    constexpr T k_infinity = std::numeric_limits<T>::infinity();
+    const json_part& from = part(of);
+    std::array<std::byte, sizeof(T)> bytes{};
+    T value = 0;
+    const std::uint32_t bits = document_.member(static_cast<std::uint32_t>(of.at), "$bits");
+    if (bits != 0 && from.children == 1 && document_.at(bits).kind == json_kind::text) {
+        auto read = bytes_of_hex(document_.at(bits).text);
+        if (!read || read->size() != inspect::real_bytes(sizeof(T)))
+            return damaged(of, "the bits of a " + schema().name_of(of.row) + " are " +
+                                   std::to_string(2 * inspect::real_bytes(sizeof(T))) + " hexadecimal digits");
+        std::reverse(read->begin(), read->end());
+        std::memcpy(bytes.data(), read->data(), read->size());
+    } else {
+        if (from.kind == json_kind::text && (from.text == "nan" || from.text == "-nan"))
+            value = from.text == "nan" ? k_nan : -k_nan;
+        else if (from.kind == json_kind::text && (from.text == "inf" || from.text == "-inf"))
+            value = from.text == "inf" ? k_infinity : -k_infinity;
+        else if (from.kind != json_kind::number)
+            return is_not(of, R"(a number, "nan", "-nan", "inf", "-inf" or {"$bits":...})");
+        else if (!read_real(from.text, value))
+            return damaged(of, shown(from) + " is out of the range of " + schema().name_of(of.row));
+        std::memcpy(bytes.data(), &value, inspect::real_bytes(sizeof(T)));
+    }
+    scalar made;
+    if (!made.take_real(bytes.data(), sizeof(T)))
+        return is_not(of, "a number of a size that is known");
+    return made;
+}
+
 result<scalar> json_source::number(object_place of) {
     const type_row& is = row(of.row);
     const json_part& from = part(of);
@@ -96,37 +138,8 @@ result<scalar> json_source::number(object_place of) {
             return is_not(of, "true or false");
         value.bits = from.is_true ? 1 : 0;
         return value;
-    case shape_kind::floating: {
-        value.what = scalar::form::real;
-        if (from.kind == json_kind::text) {
-            if (from.text == "nan")
-                value.real = std::numeric_limits<long double>::quiet_NaN();
-            else if (from.text == "inf" || from.text == "-inf")
-                value.real = std::numeric_limits<long double>::infinity() * (from.text == "inf" ? 1 : -1);
-            else
-                return is_not(of, "a number, \"nan\", \"inf\" or \"-inf\"");
-            return value;
-        }
-        if (from.kind != json_kind::number)
-            return is_not(of, "a number");
-        // By its own size: reading it as a longer one, and rounding that, may give a neighbour.
-        std::from_chars_result read{};
-        const char* const end = from.text.data() + from.text.size();
-        if (is.size == sizeof(float)) {
-            float number = 0;
-            read = std::from_chars(from.text.data(), end, number);
-            value.real = static_cast<long double>(number);
-        } else if (is.size == sizeof(double)) {
-            double number = 0;
-            read = std::from_chars(from.text.data(), end, number);
-            value.real = static_cast<long double>(number);
-        } else {
-            read = std::from_chars(from.text.data(), end, value.real);
-        }
-        if (read.ec != std::errc() || read.ptr != end)
-            return damaged(of, shown(from) + " is out of the range of " + schema().name_of(of.row));
-        return value;
-    }
+    case shape_kind::floating:
+        return real(of);
     case shape_kind::character:
         if (from.kind == json_kind::text) {
             if (from.text.size() != 1)
@@ -211,7 +224,15 @@ result<std::string_view> json_source::hidden(object_place of) {
     return bytes;
 }
 
-result<std::string_view> json_source::rest(object_place of) { return hex_of(of, k_rest); }
+bool json_source::may_have_rest(std::uint32_t row_index) const {
+    return inspect::has_bit_fields(row(row_index)) || inspect::may_leave_out(row(row_index));
+}
+
+result<std::string_view> json_source::rest(object_place of, std::uint64_t /*room*/) {
+    if (!inspect::has_bit_fields(row(of.row)) && document_.member(static_cast<std::uint32_t>(of.at), k_rest) == 0)
+        return std::string_view();
+    return hex_of(of, k_rest);
+}
 
 result<std::optional<held_place>> json_source::held(object_place of) {
     const type_row& is = row(of.row);
@@ -302,7 +323,7 @@ bool json_source::has_these_in_order(object_place of, const std::vector<type_par
             return false;
         at = document_.at(at + 1).next;
     }
-    if (at != end && inspect::has_bit_fields(row(of.row)) && document_.at(at).text == k_rest)
+    if (at != end && may_have_rest(of.row) && document_.at(at).text == k_rest)
         at = document_.at(at + 1).next;
     return at == end;
 }
@@ -317,7 +338,7 @@ result<void> json_source::check_members(object_place of) {
         return {};
     for (auto i = static_cast<std::uint32_t>(of.at) + 1; i != end; i = document_.at(i + 1).next) {
         const std::string_view name = document_.at(i).text;
-        const bool is_rest = name == k_rest && inspect::has_bit_fields(row(of.row));
+        const bool is_rest = name == k_rest && may_have_rest(of.row);
         const bool is_known =
             is_rest || std::any_of(members->begin(), members->end(), [&](const type_part& each) {
                 return each.offset && (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);

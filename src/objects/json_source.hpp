@@ -26,7 +26,7 @@ public:
     result<void> for_each_element(object_place of, const visit_element& visit) override;
     result<std::optional<object_place>> member(object_place of, const types::type_part& part) override;
     result<std::string_view> hidden(object_place of) override;
-    result<std::string_view> rest(object_place of) override;
+    result<std::string_view> rest(object_place of, std::uint64_t room) override;
     result<void> check_members(object_place of) override;
     result<bool> is_null(object_place pointer) override;
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override;
@@ -42,7 +42,12 @@ private:
     }
     /// As a dump writes an object that has no bases.
     [[nodiscard]] bool has_these_in_order(object_place of, const std::vector<types::type_part>& members) const;
+    result<scalar> real(object_place of);
+    template <class T>
+    result<scalar> real_of(object_place of);
     result<std::string_view> hex_of(object_place of, std::string_view name);
+    /// Whether an object of this row may have "$rest".
+    [[nodiscard]] bool may_have_rest(std::uint32_t row_index) const;
     [[nodiscard]] unexpected is_not(object_place of, std::string_view wanted) const;
 
     const json_document& document_;

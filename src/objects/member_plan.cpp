@@ -1,6 +1,8 @@
 // What of an object is copied as it is: numbers that have not changed, whatever they lie in.
 #include "objects/conversion.hpp"
 
+#include <algorithm>
+
 namespace remanence::objects {
 
 using detail::shape_kind;
@@ -58,7 +60,8 @@ bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan:
                old_element.kind == type_kind::object && new_element.kind == type_kind::object &&
                is_same_number(old_element, new_element) && copy(extent_of(was) * old_element.size);
     }
-    if (members_of(was) == nullptr || members_of(is) == nullptr)
+    if (members_of(was) == nullptr || members_of(is) == nullptr ||
+        (inspect::may_leave_out(was) && !rest(from, to).ranges.empty()))
         return false;
     const std::vector<member_plan::bytes> before = plan.copies;
     const auto& from_members = origins(from, to);
@@ -74,6 +77,21 @@ bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan:
         }
     }
     return true;
+}
+
+const row_matching::rest_plan& row_matching::rest(std::uint32_t from, std::uint32_t to) const {
+    const auto [known, is_new] = rests_.try_emplace({from, to});
+    if (!is_new)
+        return known->second;
+    const type_row& is = to_.rows[to];
+    const bool is_told = inspect::has_bit_fields(is) || inspect::may_leave_out(is);
+    const auto ranges = is_told ? inspect::rest_of(to_, to) : std::vector<inspect::byte_range>();
+    for (const inspect::byte_range& each : inspect::rest_of(from_, from)) {
+        known->second.ranges.push_back(
+            {each.at, each.count, std::find(ranges.begin(), ranges.end(), each) != ranges.end()});
+        known->second.bytes += each.count;
+    }
+    return known->second;
 }
 
 const row_matching::member_plan& row_matching::plan(std::uint32_t from, std::uint32_t to) const {

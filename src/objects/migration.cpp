@@ -2,6 +2,7 @@
 #include "objects/migration.hpp"
 
 #include "objects/conversion_size.hpp"
+#include "objects/lost_values.hpp"
 #include "objects/place_plan.hpp"
 #include "objects/root_conversion.hpp"
 #include "objects/shared_objects.hpp"
@@ -97,6 +98,8 @@ public:
             rows.rename(each.type, each.old_name, each.new_name);
         for (const class_renaming& each : request_.renamed_classes)
             rows.rename_class(each.old_name, each.new_name);
+        for (const std::string& each : request_.dropped)
+            rows.drop(each);
         outcome.is_possible = rows.match(from_.root, to_.root);
         outcome.changes = rows.changes();
         object_builder builder(memory_, to_, {.trusts_order = true});
@@ -112,6 +115,12 @@ public:
             auto why = why_not_converted(builder, rows, *schemas, outcome.is_in_place, object);
             if (!why)
                 return why.error();
+            if (why->empty() && rows.may_lose() && (!request_.only_says || request_.estimates)) {
+                auto lost = values_lost(old_objects, rows, object);
+                if (!lost)
+                    return lost.error();
+                *why = std::move(*lost);
+            }
             for (const std::string& each : *why)
                 outcome.changes.push_back({each, false});
             outcome.is_possible = why->empty();
@@ -180,6 +189,23 @@ private:
         if (!shared->empty())
             why.push_back(std::move(*shared));
         return why;
+    }
+
+    /// Of all objects of the root, and of those that pointers lead to.
+    result<std::vector<std::string>> values_lost(heap_source& old_objects, const row_matching& rows,
+                                                 std::uint64_t root) {
+        const object_place old{from_.root, root};
+        lost_values lost(old_objects, rows);
+        REM_TRY(lost.look_at(old, to_.root));
+        if (has_pointer(from_)) {
+            pointees_of_root pointed;
+            REM_TRY(collect_pointees(old_objects, old, pointed));
+            for (const named_pointee& each : pointed.all) {
+                if (const auto becomes = rows.pointee(each.row))
+                    REM_TRY(lost.look_at({each.row, each.at}, *becomes));
+            }
+        }
+        return lost.found("say .drop(), or .rename() if it has another name now");
     }
 
     /// The root has this object, of the program's type.

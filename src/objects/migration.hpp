@@ -34,6 +34,7 @@ struct migration_request {
     std::function<std::map<std::string, std::function<void(void*)>>()> makers;
     std::vector<member_renaming> renamings = {};
     std::vector<class_renaming> renamed_classes = {};
+    std::vector<std::string> dropped = {}; // row_matching::drop()
     std::span<const conversion_step> steps = {};
     bool only_says = false;     // changes nothing
     bool estimates = false;     // with only_says: finds what memory it needs, which is O(objects)
@@ -64,7 +65,7 @@ struct migration_outcome {
 /// Converts the root, all that it holds and points at, and frees what it was. So it does with all other roots that have the fingerprint of this
 /// type, if enumerators or classes that say their members have changed since: they have one schema. Where nothing but names differ, no object is looked at; where
 /// all sizes stay, objects are changed where they are (place_plan.hpp). With the write lock held; when it fails, or a maker or a function
-/// throws, the caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic; errc::not_supported when the
+/// throws, the caller rolls back. errc::type_mismatch, with all changes, when one of them is not automatic, or would lose values that are not named; errc::not_supported when the
 /// heap does not have its schema, or a shape cannot be made; errc::exhausted; errc::corrupt. O(objects), which are there twice meanwhile
 /// unless they stay, and memory for the address of each block, and of each object that pointers may lead to.
 result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request);

@@ -1,6 +1,7 @@
 #include "objects/object_builder.hpp"
 
 #include "base/units.hpp"
+#include "inspect/object_text.hpp"
 #include "objects/shaped_filler.hpp"
 
 #include <algorithm>
@@ -40,10 +41,6 @@ bool can_hash(const types::type_description& schema, std::uint32_t index) {
 
 bool is_ordered(const type_row& container) {
     return container.shape == shape_kind::tree || container.shape == shape_kind::btree;
-}
-
-bool has_several_of_a_key(const type_row& container) {
-    return without_arguments(container.name).find("multi") != std::string::npos;
 }
 
 std::string names_of_key_functions(const types::type_description& schema, std::uint32_t index) {
@@ -160,13 +157,17 @@ std::optional<std::uint64_t> object_builder::bits_for(std::uint32_t index, const
 bool object_builder::put_number(object_place to, const scalar& value) {
     const type_row& is = row(to.row);
     if (is.shape == shape_kind::floating) {
+        if (value.what == scalar::form::real && value.real_size == is.size) {
+            put_bytes(to.at, value.real_bits.data(), inspect::real_bytes(is.size));
+            return true;
+        }
         const long double real = value.what == scalar::form::real ? value.real
                                  : value.is_negative ? static_cast<long double>(static_cast<std::int64_t>(value.bits))
                                                      : static_cast<long double>(value.bits);
         const auto put = [&]<class T>(T number) {
             if (std::isinf(number) && !std::isinf(real))
                 return false;
-            std::memcpy(at(to.at), &number, sizeof number == 16 ? 10 : sizeof number); // without padding
+            std::memcpy(at(to.at), &number, inspect::real_bytes(sizeof number));
             return true;
         };
         if (is.size == sizeof(float))

@@ -53,8 +53,7 @@ enum class key_function { less, greater, seeded, standard_hash, own };
 /// which follow from the key. Empty: it has no keys.
 [[nodiscard]] std::string names_of_key_functions(const types::type_description& schema, std::uint32_t row);
 [[nodiscard]] bool is_ordered(const types::type_row& container);
-/// Whether it is a multimap or a multiset.
-[[nodiscard]] bool has_several_of_a_key(const types::type_row& container);
+using inspect::has_several_of_a_key;
 /// What is wrong with a key behind another one, in the order of the program: "a key that …". Empty: nothing.
 [[nodiscard]] std::string_view fault_of_order(const detail::key_functions& by, bool has_several, const void* before,
                                               const void* next);

@@ -1,5 +1,7 @@
 #include "objects/object_source.hpp"
 
+#include "inspect/object_text.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -22,6 +24,21 @@ T read(const std::byte* from) {
 
 } // namespace
 
+bool scalar::take_real(const std::byte* from, std::uint64_t size) {
+    what = form::real;
+    if (size == sizeof(float))
+        real = static_cast<long double>(read<float>(from));
+    else if (size == sizeof(double))
+        real = static_cast<long double>(read<double>(from));
+    else if (size == sizeof(long double))
+        real = read<long double>(from);
+    else
+        return false;
+    real_size = size;
+    std::memcpy(real_bits.data(), from, inspect::real_bytes(size));
+    return true;
+}
+
 result<scalar> heap_source::number(object_place of) {
     const type_row& is = row(of.row);
     auto bytes = reader_.bytes(of.at, is.size);
@@ -29,18 +46,8 @@ result<scalar> heap_source::number(object_place of) {
         return bytes.error();
     const std::byte* const from = *bytes;
     scalar value;
-    if (is.shape == shape_kind::floating) {
-        value.what = scalar::form::real;
-        if (is.size == sizeof(float))
-            value.real = static_cast<long double>(read<float>(from));
-        else if (is.size == sizeof(double))
-            value.real = static_cast<long double>(read<double>(from));
-        else if (is.size == sizeof(long double))
-            value.real = read<long double>(from);
-        else
-            return damaged(of, "of a size that is not known");
-        return value;
-    }
+    if (is.shape == shape_kind::floating)
+        return value.take_real(from, is.size) ? result<scalar>(value) : damaged(of, "of a size that is not known");
     if (is.size > sizeof value.bits) {
         value.what = scalar::form::bytes;
         value.bytes = {reinterpret_cast<const char*>(from), is.size};
@@ -78,17 +85,6 @@ result<std::string_view> heap_source::hidden(object_place of) {
     if (!bytes)
         return bytes.error();
     return std::string_view(reinterpret_cast<const char*>(*bytes), row(of.row).size);
-}
-
-result<std::string_view> heap_source::rest(object_place of) {
-    gathered_.clear();
-    for (const auto& each : reader_.rest_of(of.row)) {
-        auto bytes = reader_.bytes(of.at + each.at, each.count);
-        if (!bytes)
-            return bytes.error();
-        gathered_.append(reinterpret_cast<const char*>(*bytes), each.count);
-    }
-    return std::string_view(gathered_);
 }
 
 result<bool> heap_source::is_null(object_place pointer) {

@@ -6,6 +6,7 @@
 #include "inspect/object_reader.hpp"
 #include "types/type_description.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,8 @@
 namespace remanence::objects {
 
 inline constexpr std::uint64_t k_word = 8; // bytes of an address
+/// The member of an object's text that has the bytes in which no member lies.
+inline constexpr std::string_view k_rest = "$rest";
 
 using inspect::alignment_of;
 using inspect::element_place;
@@ -29,8 +32,14 @@ struct scalar {
     bool is_negative = false;    // whole
     std::uint64_t bits = 0;      // whole, as two's complement
     long double real = 0;        // real
+    // real: what the number itself looks like, and its size, so that one of the same size has every bit of a NaN.
+    std::array<std::byte, sizeof(long double)> real_bits = {};
+    std::size_t real_size = 0;
     std::string_view bytes = {}; // of numbers of more than 8 bytes
     std::string_view label = {}; // of an enumeration, if it has one
+
+    /// Takes a float, a double or a long double from its bytes. False: it has another size than these.
+    [[nodiscard]] bool take_real(const std::byte* from, std::uint64_t size);
 };
 
 class object_source {
@@ -58,8 +67,8 @@ public:
     virtual result<const std::byte*> bytes(object_place /*of*/) { return nullptr; }
     /// Of a class that hides its members, if it is told by its bytes. Valid until the next call.
     virtual result<std::string_view> hidden(object_place of) = 0;
-    /// What lies where no member is (object_reader::rest_of()). Likewise.
-    virtual result<std::string_view> rest(object_place of) = 0;
+    /// What lies where no member is (object_reader::rest()), which has the bytes up to `room`. Likewise; empty: they are all 0.
+    virtual result<std::string_view> rest(object_place of, std::uint64_t room) = 0;
     /// Fails when an object has what its row does not have.
     virtual result<void> check_members(object_place /*of*/) { return {}; }
     virtual result<bool> is_null(object_place pointer) = 0;
@@ -95,7 +104,7 @@ public:
     }
     result<const std::byte*> bytes(object_place of) override { return reader_.bytes(of.at, row(of.row).size); }
     result<std::string_view> hidden(object_place of) override;
-    result<std::string_view> rest(object_place of) override;
+    result<std::string_view> rest(object_place of, std::uint64_t room) override { return reader_.rest(of, room); }
     result<bool> is_null(object_place pointer) override;
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override {
         return reader_.damaged(of, what);
@@ -105,7 +114,6 @@ public:
 
 private:
     inspect::object_reader reader_;
-    std::string gathered_; // what rest() returns
 };
 
 /// The name of a template without its arguments: "std::vector" of "std::vector<int>". Other names as they are.

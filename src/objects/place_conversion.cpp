@@ -120,6 +120,7 @@ result<void> place_conversion::take_members(const moved_object& all) {
             REM_TRY(make_new(all.is, members[i], model));
     }
     const bool is_overwritten = all.is_overwritten || model;
+    REM_TRY(values_.make_rest({all.was.row, all.copy}, all.is, all.room, false));
     for (const auto& each : plan.copies) {
         if (!is_overwritten && all.was.at + each.from == all.is.at + each.to)
             continue;
@@ -132,8 +133,11 @@ result<void> place_conversion::take_members(const moved_object& all) {
         const type_part* const origin = origins[i];
         const object_place is{members[i].type, all.is.at + *members[i].offset};
         if (origin != nullptr)
-            REM_TRY(
-                take({{origin->type, all.was.at + *origin->offset}, all.copy + *origin->offset, is, is_overwritten}));
+            REM_TRY(take({{origin->type, all.was.at + *origin->offset},
+                          all.copy + *origin->offset,
+                          is,
+                          is_overwritten,
+                          values_.rooms_of(all.was.row, *origin, all.is.row, members[i])}));
     }
     return {};
 }

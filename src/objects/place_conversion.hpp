@@ -35,6 +35,7 @@ private:
         std::uint64_t copy; // its bytes
         object_place is;
         bool is_overwritten = false; // at its place there is something else by now, even if it has not moved
+        conversion::rooms room = {};
     };
 
     result<void> change(object_place from, std::uint32_t to, unsigned depth);

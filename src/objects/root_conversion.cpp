@@ -38,6 +38,10 @@ result<void> root_conversion::make(object_place from, object_place to) {
     auto done = converted.make(from, to);
     if (!done && done.why().code == errc::invalid_argument) // keys that are equal now
         return refused(errc::type_mismatch, done.why().message);
+    if (!done && done.why().code == errc::type_mismatch) { // bytes that would be lost
+        const std::string way = converted.way();
+        return refused(errc::type_mismatch, done.why().message + (way.empty() ? "" : ", at " + way));
+    }
     return done;
 }
 

@@ -138,6 +138,24 @@ const std::vector<const type_part*>& row_matching::origins(std::uint32_t from, s
     return known->second;
 }
 
+bool row_matching::is_dropped(std::uint32_t from, std::uint32_t to, const std::string& member) const {
+    return dropped_.contains(member) || dropped_.contains(from_.rows[from].name + '.' + member) ||
+           dropped_.contains(to_.rows[to].name + '.' + member);
+}
+
+const std::vector<const type_part*>& row_matching::lost(std::uint32_t from, std::uint32_t to) const {
+    const auto [known, is_new] = lost_.try_emplace({from, to});
+    if (!is_new || &from_ == &to_)
+        return known->second;
+    const auto& used = origins(from, to);
+    for (const type_part& each : *members_of(from_.rows[from])) {
+        if (each.offset && std::find(used.begin(), used.end(), &each) == used.end() &&
+            !is_dropped(from, to, member_name(from_, each)))
+            known->second.push_back(&each);
+    }
+    return known->second;
+}
+
 std::optional<std::size_t> row_matching::alternative(std::uint32_t from, std::size_t index, std::uint32_t to) const {
     const std::vector<type_part>& old_parts = from_.rows[from].parts;
     const std::vector<type_part>& new_parts = to_.rows[to].parts;
@@ -304,17 +322,22 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
     const type_row& is = to_.rows[to];
     const category a = category_of(was);
     const category b = category_of(is);
-    if (a == category::same || b == category::same) {
-        if (a == b && (is_of_chrono(was) || is_of_chrono(is)) && was.name != is.name)
-            return refuse(from, to, ": another unit");
-        return match(a == category::same ? was.parts[was.numbers[0]].type : from,
-                     b == category::same ? is.parts[is.numbers[0]].type : to);
-    }
     if (b == category::optional && a != category::optional) {
         if (!match(from, is.parts[0].type))
             return false;
         note(place_ + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
         return true;
+    }
+    if (a == category::same && !is_of_chrono(was))
+        return match(was.parts[was.numbers[0]].type, to);
+    if (b == category::same && !is_of_chrono(is))
+        return match(from, is.parts[is.numbers[0]].type);
+    if (a == category::same || b == category::same) {
+        if (a != b)
+            return refuse(from, to, ": a number does not say of what it is a number, so a function has to");
+        if (was.name != is.name)
+            return refuse(from, to, ": another unit");
+        return match(was.parts[was.numbers[0]].type, is.parts[is.numbers[0]].type);
     }
     const auto changed_kind = [&] {
         if (was.name != is.name && a != category::members)
@@ -432,13 +455,36 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
             has_same_bytes_ = false;
         }
     }
+    may_lose_ = may_lose_ || !lost(from, to).empty();
     place_ = outer;
     const auto has_no_place = [](const type_part& each) { return !each.offset; };
     const bool is_whole = std::none_of(old_members.begin(), old_members.end(), has_no_place) &&
                           std::none_of(new_members.begin(), new_members.end(), has_no_place);
-    if (!is_whole && (!inspect::has_bit_fields(was) || layout_difference(from_, from, to_, to)))
+    const bool is_told = inspect::has_bit_fields(was) || inspect::may_leave_out(was); // by its bytes
+    if (!is_whole && (!is_told || layout_difference(from_, from, to_, to)))
         return refuse(from, to, ", with members whose place is not known, such as bit-fields");
     return check_renamings(from, to) && matches;
+}
+
+std::optional<std::size_t> row_matching::enumerator(std::uint32_t from, const std::string& label,
+                                                    std::uint32_t to) const {
+    const type_row& is = to_.rows[to];
+    const auto named = [&](const std::string& name) -> std::optional<std::size_t> {
+        const auto found = std::find(is.labels.begin(), is.labels.end(), name);
+        return found == is.labels.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - is.labels.begin()));
+    };
+    for (const renaming& each : renamings_) {
+        if ((each.type == is.name || each.type == from_.rows[from].name) && each.old_name == label) {
+            if (const auto found = named(each.new_name))
+                return found;
+        }
+    }
+    return named(label);
+}
+
+bool row_matching::is_dropped_enumerator(std::uint32_t from, const std::string& label, std::uint32_t to) const {
+    return dropped_.contains(from_.rows[from].name + "::" + label) ||
+           dropped_.contains(to_.rows[to].name + "::" + label);
 }
 
 bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
@@ -455,11 +501,13 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
         const auto& stored = from_.rows[was.parts[0].type];
         const auto& now = to_.rows[is.parts[0].type];
         for (std::size_t i = 0; i != was.labels.size(); ++i) {
-            const auto found = std::find(is.labels.begin(), is.labels.end(), was.labels[i]);
-            if (found == is.labels.end())
+            const auto becomes = enumerator(from, was.labels[i], to);
+            if (!becomes && !is_dropped_enumerator(from, was.labels[i], to))
                 return refuse(from, to, ", which has no " + was.labels[i]);
-            if (is.numbers[static_cast<std::size_t>(found - is.labels.begin())] != was.numbers[i]) {
-                note(is.name + "::" + was.labels[i] + " has another value", true);
+            if (becomes && is.labels[*becomes] != was.labels[i])
+                note(is.name + "::" + is.labels[*becomes] + " was named " + was.labels[i], true);
+            if (!becomes || is.numbers[*becomes] != was.numbers[i]) {
+                note(is.name + "::" + was.labels[i] + (becomes ? " has another value" : " is gone, and becomes 0"), true);
                 has_same_bytes_ = false;
             }
         }

@@ -99,6 +99,7 @@ migrations to_third_release() {
         .to<map<int, new_name>>("names")
         .to<list<new_place>>("places")
         .rename(renamed<"value", "name">::of<new_name>())
+        .drop("gone")
         .migrate<first_price, second_price>(
             [](const first_price& was, second_price& now) { now.cents = static_cast<long>(was.amount * 100); })
         .migrate<second_price, third_price>([](const second_price& was, third_price& now) {

@@ -75,6 +75,7 @@ migrations to_newer_types() {
         .to<new_entries>("entries")
         .to<vector<third_price>>("prices")
         .to<list<new_place>>("places")
+        .drop("gone")
         .migrate<first_price, second_price>([](const first_price& was, second_price& now) {
             now.cents = static_cast<long>(was.amount * 100);
             now.text = "a text that is too long for the object itself";

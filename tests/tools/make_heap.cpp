@@ -1,5 +1,5 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// objects, change_objects: object_heap.hpp. history: one that is kept over sessions, of prices.
+// objects, change_objects, odd, kept_by_a_number: object_heap.hpp. history: one that is kept over sessions, of prices.
 // usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|forged_object|forged_schema|forged_type_table|hidden|stray|distances|shared_...
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
@@ -161,6 +161,15 @@ int run(int argc, char** argv) {
     if (end == "pointer_to_several") {
         add_pointer_to_several(argv[1]);
         std::puts("{}");
+        return 0;
+    }
+    if (end == "odd") {
+        make_odd(argv[1]);
+        std::puts("{}");
+        return 0;
+    }
+    if (end == "kept_by_a_number") {
+        std::printf("{\"version\": %ju}\n", std::uintmax_t{keep_by_a_number(argv[1])});
         return 0;
     }
     if (end == "forged_object") {

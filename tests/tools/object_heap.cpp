@@ -258,6 +258,53 @@ void make_hidden(const char* path) {
     heap.close();
 }
 
+struct city {
+    rem::string name;
+    int grid[2][3] = {};
+};
+struct person {
+    rem::string name;
+    city* home = nullptr;
+    city* others[2] = {};
+};
+
+void make_odd(const char* path) {
+    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    auto& people = heap.root<rem::vector<person>>("people\nstruct broken {");
+    auto& by_pair = heap.root<rem::map<std::pair<int, rem::string>, int>>("by_pair");
+    auto& by_list = heap.root<rem::map<rem::vector<rem::string>, int>>("by_list");
+    auto& by_text = heap.root<rem::map<rem::string, int>>("by_text");
+    auto& by_real = heap.root<rem::multimap<double, rem::vector<int>>>("by_real");
+    heap.write([&] {
+        people.emplace_back().home = heap.make<city>();
+        people.front().home->name = "Bonn";
+        by_pair[{1, "a]"}] = 1;
+        by_pair[{-1, "\"\\"}] = 2;
+        by_list[{"a", "]["}] = 3;
+        by_list[{}] = 4;
+        by_text["M\xc3\xbcnchen\t\"]"] = 5;
+        by_text["\xff"] = 6;
+        by_text[""] = 7;
+        by_real.emplace(0.5, rem::vector<int>{7, 8});
+        by_real.emplace(1.5, rem::vector<int>{9});
+        by_real.emplace(1.5, rem::vector<int>{10});
+    });
+    heap.close();
+}
+
+std::uint64_t keep_by_a_number(const char* path) {
+    rem::heap heap = rem::heap::create(path, {.history = {.steps_max = 50, .kept_over_sessions = true}});
+    auto& all = heap.root<rem::vector<int>>("all");
+    for (int i = 0; i != 6; ++i)
+        heap.write([&] { all.push_back(i); });
+    const std::uint64_t version = heap.keep("3");
+    heap.write([&] { all.clear(); });
+    heap.keep("2024");
+    heap.write([&] { all.push_back(7); });
+    heap.close();
+    return version;
+}
+
 void change_objects(const char* path) {
     rem::heap heap = rem::heap::open_existing(path);
     auto& changing = heap.root<rem::map<std::uint64_t, rem::string>>("changing");

@@ -15,5 +15,9 @@ void make_forged_object(const char* path);
 std::uint64_t make_forged_schema(const char* path, bool whole_table);
 /// A heap with objects of classes that do not say their members.
 void make_hidden(const char* path);
+/// A heap with what is hard to write down: keys of every kind, classes of no namespace with pointers and arrays, names with line breaks.
+void make_odd(const char* path);
+/// Keeps one version by a name of digits, and changes the heap after it: the number of that version.
+std::uint64_t keep_by_a_number(const char* path);
 /// Adds to "changing", and takes from it, in one commit after the other, until it is killed: as many elements as "count" says.
 [[noreturn]] void change_objects(const char* path);

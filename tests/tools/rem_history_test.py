@@ -168,6 +168,18 @@ class history(RemTest):
         self.assertIn("number", self.text("keep", "book.rem", "9", code=USAGE)[1])
         self.assertFalse(os.path.exists(self.path("old.rem")))
 
+    def test_a_name_of_digits_is_not_taken_for_another_version(self):
+        version = self.make("kept_by_a_number", "digits.rem")["version"]
+        why = self.text("get", "digits.rem", "all", "--version", "3", code=ERROR)[1]
+        self.assertIn(f"3 is a version of digits.rem, and the name by which version {version} is kept. Say {version}", why)
+        before = self.read(self.path("digits.rem"))
+        self.assertIn("and the name by which", self.text("restore", "digits.rem", "3", code=ERROR)[1])
+        self.assertEqual(self.read(self.path("digits.rem")), before)
+        self.assertEqual(self.json("get", "digits.rem", "all", "--version", str(version)), [0, 1, 2, 3, 4, 5])
+        self.assertEqual(self.json("get", "digits.rem", "all", "--version", "2024"), [])
+        self.rem("restore", "digits.rem", str(version))
+        self.assertEqual(self.json("get", "digits.rem", "all"), [0, 1, 2, 3, 4, 5])
+
     def test_a_damaged_history_says_so_with_one_reason_and_exit_code_5(self):
         path = self.path("book.rem-history")
         with open(path, "r+b") as file:

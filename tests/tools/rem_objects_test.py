@@ -81,6 +81,17 @@ def lines_of_cbor(data):
         yield item()
 
 
+def compile_header(test, text):
+    compiler = shutil.which("g++-12") or shutil.which("g++")
+    if compiler is None:
+        test.skipTest("no compiler")
+    header = test.path("types.cpp")
+    with open(header, "w") as file:
+        file.write(text.replace("#pragma once", ""))
+    done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-I", INCLUDE, header], capture_output=True)
+    test.assertEqual(done.returncode, 0, text + done.stderr.decode())
+
+
 class objects(RemTest):
     def setUp(self):
         super().setUp()
@@ -95,7 +106,8 @@ class objects(RemTest):
     def test_get_finds_members_elements_and_keys(self):
         self.assertEqual(self.get('people["KNUTH"][0].city'), "Stanford")
         self.assertEqual(self.get('people["KNUTH"][1].city'), "M\u00fcnchen")
-        self.assertEqual(self.get('people["ADA"]'), {"street": "St James's Square 12", "city": "London", "zip": 0})
+        self.assertEqual(self.get('people["ADA"]'), [{"street": "St James's Square 12", "city": "London", "zip": 0}])
+        self.assertEqual(self.get('people["ADA"][0].city'), "London")
         self.assertEqual([each["zip"] for each in self.get('people["KNUTH"]')], [94305, 80331])
         self.assertEqual(self.get("shapes.hash_map[42]"), "42")
         self.assertEqual(self.get('shapes.btree_map["key 7"][1]'), 8)
@@ -121,6 +133,8 @@ class objects(RemTest):
         self.assertIn("It has: account, empty, numbers", error_of("nobody"))
         self.assertIn("there is no numbers.weight: the members of app::numbers are yes, letter,", error_of("numbers.weight"))
         self.assertIn('there is no people["BABBAGE"].', error_of('people["BABBAGE"]'))
+        self.assertIn('there is no people["ADA"].city: a key may have several elements here, and has 1. [0] is the first', error_of('people["ADA"].city'))
+        self.assertIn('there is no people["ADA"][1].', error_of('people["ADA"][1]'))
         self.assertIn("there is no shapes.vector[3].", error_of("shapes.vector[3]"))
         self.assertIn('"people[" is no path', error_of("people["))
         self.assertIn("is no path: at its character 8", error_of("people.."))
@@ -264,14 +278,7 @@ class objects(RemTest):
         self.compile(text)
 
     def compile(self, text):
-        compiler = shutil.which("g++-12") or shutil.which("g++")
-        if compiler is None:
-            self.skipTest("no compiler")
-        header = self.path("types.cpp")
-        with open(header, "w") as file:
-            file.write(text.replace("#pragma once", ""))
-        done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-I", INCLUDE, header], capture_output=True)
-        self.assertEqual(done.returncode, 0, text + done.stderr.decode())
+        compile_header(self, text)
 
     def test_the_printed_header_compiles_with_classes_that_do_not_say_their_members(self):
         self.make("hidden", "hidden.rem")
@@ -303,6 +310,83 @@ class objects(RemTest):
         self.assertEqual(self.state(), before)
 
 
+class odd(RemTest):
+    def setUp(self):
+        super().setUp()
+        self.make("odd")
+
+    def get(self, path):
+        return self.json("get", "book.rem", path)
+
+    def test_get_takes_every_key_as_a_dump_has_it(self):
+        out = self.rem("dump", "book.rem").stdout
+        dump = Dump(out)
+        asked = 0
+        for root in ("by_pair", "by_list", "by_text"):
+            for key, value in dump.roots[root]:
+                for spelled in (json.dumps(key), json.dumps(key, ensure_ascii=False), json.dumps(key, separators=(",", ":"))):
+                    asked += 1
+                    self.assertEqual(self.get(f"{root}[{spelled}]"), value)
+        self.assertEqual(asked, 21)
+        self.assertIn("there is no by_list", self.text("get", "book.rem", 'by_list[["a"]]', code=ERROR)[1])
+        self.assertIn("is no path: at its character 16", self.text("get", "book.rem", 'by_list[["a","b"', code=ERROR)[1])
+
+    def test_a_key_of_a_multimap_has_a_list_however_many_there_are(self):
+        self.assertEqual(self.get("by_real[0.5]"), [[7, 8]])
+        self.assertEqual(self.get("by_real[0.5][0]"), [7, 8])
+        self.assertEqual(self.get("by_real[0.5][0][1]"), 8)
+        self.assertEqual(self.get("by_real[1.5]"), [[9], [10]])
+
+    def test_names_with_line_breaks_stay_on_their_line(self):
+        text = self.text("schema", "book.rem")[0]
+        self.assertIn("people\\nstruct broken {: rem::vector<person>\n", text)
+        self.assertIn('// root "people\\nstruct broken {": rem::vector<person>\n', self.text("schema", "--cpp", "book.rem")[0])
+        for line in self.text("ls", "book.rem")[0].splitlines():
+            self.assertFalse(line.startswith("struct"))
+
+    def test_the_printed_header_has_classes_of_no_namespace_with_pointers_and_arrays(self):
+        text = self.text("schema", "--cpp", "book.rem")[0]
+        self.assertIn("struct city {\n    rem::string name;\n    int grid[2][3];\n};", text)
+        self.assertIn("struct person {\n    rem::string name;\n    city* home;\n    city* others[2];\n};", text)
+        compile_header(self, text)
+
+
+class salvage(RemTest):
+    def test_one_damaged_page_is_refused_before_the_first_byte_and_left_out_by_salvage(self):
+        self.make()
+        self.flip(self.place_in_file(self.places["names"]))
+        out, why = self.text("dump", "book.rem", code=DAMAGE)
+        self.assertEqual(out, "")
+        out, why = self.text("dump", "--salvage", "book.rem", code=DAMAGE)
+        self.assertIn("names is left out: ", why)
+        dump = Dump(out.encode())
+        self.assertEqual(dump.roots["numbers"], list(range(1, 40001)))
+        self.assertEqual(dump.roots["late"], 0)
+        self.assertEqual(dump.roots["names"], [])
+        self.rem("load", "new.rem", input=out.encode())
+        self.assertEqual(self.json("get", "new.rem", "numbers[39999]"), 40000)
+        self.rem("dump", "--salvage", "--version", "1", "book.rem", code=USAGE)
+
+    def test_elements_that_can_be_read_are_kept_and_others_are_named(self):
+        self.make()
+        self.flip(self.place_in_file(self.places["elements"] + 8 * 20000))
+        self.assertEqual(self.text("dump", "book.rem", "numbers", code=DAMAGE)[0], "")
+        out, why = self.text("dump", "--salvage", "book.rem", "numbers", code=DAMAGE)
+        numbers = Dump(out.encode()).roots["numbers"]
+        self.assertEqual(numbers, sorted(numbers))
+        self.assertEqual(len(numbers), 40000 - 512)
+        self.assertRegex(why, r"numbers\[\d+\] is left out: .*damaged")
+        self.assertIn("and 492 more", why)
+
+    def test_a_whole_heap_loses_nothing(self):
+        self.make("objects")
+        self.assertEqual(self.rem("dump", "--salvage", "book.rem").stdout, self.rem("dump", "book.rem").stdout)
+        self.make("pointer_to_several")
+        out, why = self.text("dump", "--salvage", "book.rem", code=ERROR)
+        self.assertIn('scores["KNUTH"] leads to a int that is not known as one object', why)
+        self.assertEqual(Dump(out.encode()).roots["scores"], [["KNUTH", None]])
+
+
 class others(RemTest):
     def test_heaps_of_older_releases_say_that_they_have_no_schema(self):
         golden = os.path.join(INCLUDE, "..", "tests", "compat", "golden", "format-3")
@@ -320,9 +404,15 @@ class others(RemTest):
                 continue
             looked_at += 1
             self.assertEqual(text.count("not stored: "), len(self.json("ls", "--json", heap)["roots"]))
-            roots = [line for line in map(json.loads, self.rem("dump", heap).stdout.splitlines()) if "root" in line]
-            self.assertTrue(roots and all(root["hidden"] for root in roots))
-            self.assertIn("does not say what the root", self.text("get", heap, roots[0]["root"], code=ERROR)[1])
+            out, why = self.text("dump", heap, code=ERROR)
+            self.assertEqual(out, "")
+            root = self.json("ls", "--json", heap)["roots"][0]["name"]
+            self.assertIn(f'the root "{root}" is a ', why)
+            self.assertIn("of which the heap does not say what it consists of", why)
+            out, why = self.text("dump", "--salvage", heap, code=ERROR)
+            self.assertEqual(len(out.splitlines()), 2)
+            self.assertIn(f'the root "{root}" is a ', why)
+            self.assertIn("does not say what the root", self.text("get", heap, root, code=ERROR)[1])
         self.assertGreater(looked_at, 0)
 
     def test_an_object_that_leads_out_of_the_heap_is_told_with_its_place(self):
@@ -346,7 +436,7 @@ class others(RemTest):
             self.assertEqual(len(dump.roots["changing"]), dump.roots["count"])
             for number, text in dump.roots["changing"]:
                 self.assertEqual(text, "c" * (number % 100))
-            self.assertEqual(self.json("get", "book.rem", 'people["ADA"].city'), "London")
+            self.assertEqual(self.json("get", "book.rem", 'people["ADA"][0].city'), "London")
         self.assertGreater(len(commits), 1)
 
 

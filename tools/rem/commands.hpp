@@ -18,7 +18,7 @@ int copy(const std::string& file, const std::string& to, bool force);
 // `version`: a number, or the name of a kept version; empty: the last commit.
 int schema(const std::string& file, const std::string& version, bool as_cpp);
 int get(const std::string& file, const std::string& version, const std::string& object);
-int dump(const std::string& file, const std::string& version, const std::string& root, bool as_cbor);
+int dump(const std::string& file, const std::string& version, const std::string& root, bool as_cbor, bool salvages);
 int export_dump(const std::string& file, const std::string& version, const std::string& to, bool as_json);
 int load(const std::string& file);
 int log(const std::string& file, bool as_json);

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <optional>
 #include <utility>
 
 namespace remanence::tool {
@@ -155,12 +156,42 @@ int said(const std::string& file, bool as_json, std::uint64_t version, std::stri
 
 } // namespace
 
-inspect::version_or_name version_of(const std::string& word) {
+namespace {
+
+std::optional<std::uint64_t> number_in(const std::string& word) {
     std::uint64_t number = 0;
     const auto read = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (read.ec == std::errc() && read.ptr == word.data() + word.size())
-        return number;
-    return word;
+    const bool is_all = read.ec == std::errc() && read.ptr == word.data() + word.size();
+    return is_all ? std::optional(number) : std::nullopt;
+}
+
+} // namespace
+
+bool is_number(const std::string& word) { return number_in(word).has_value(); }
+
+inspect::version_or_name version_of(const std::string& file, const std::string& word) {
+    const auto number = number_in(word);
+    if (!number)
+        return word;
+    // A program may keep a version by a name of digits. Whatever cannot be read is told by whoever reads the version.
+    std::vector<inspect::seen_step> steps;
+    try {
+        steps = inspect::history(file).steps;
+    } catch (const error&) {
+        return *number;
+    }
+    const auto named = std::find_if(steps.begin(), steps.end(), [&](const auto& each) { return each.step.kept == word; });
+    if (named == steps.end() || named->step.version == *number)
+        return *number;
+    const bool is_version = std::any_of(steps.begin(), steps.end(),
+                                        [&](const auto& each) { return each.step.version == *number; });
+    if (!is_version)
+        return word;
+    throw error(errc::invalid_argument,
+                fmt::format("{0} is a version of {1}, and the name by which version {2} is kept. Say {2} for that one; "
+                            "a program reaches either, by heap::restore() with a number or a text.",
+                            word, file, named->step.version),
+                file);
 }
 
 int log(const std::string& file, bool as_json) {
@@ -179,7 +210,7 @@ int log(const std::string& file, bool as_json) {
 
 int diff(const std::string& file, const std::string& before, const std::string& after, bool as_json) {
     const auto found = with_progress([&](const inspect::progress_callback& shown) {
-        return inspect::diff(file, version_of(before), version_of(after), shown);
+        return inspect::diff(file, version_of(file, before), version_of(file, after), shown);
     });
     put(as_json ? difference_object(found).text() + "\n" : difference_text(found));
     return exit_ok;
@@ -190,7 +221,7 @@ int undo(const std::string& file, std::uint64_t steps, bool as_json) {
 }
 
 int restore(const std::string& file, const std::string& version, bool as_json) {
-    return said(file, as_json, inspect::restore(file, version_of(version)), "restored by commit");
+    return said(file, as_json, inspect::restore(file, version_of(file, version)), "restored by commit");
 }
 
 int keep(const std::string& file, const std::string& name, bool as_json) {
@@ -198,7 +229,7 @@ int keep(const std::string& file, const std::string& name, bool as_json) {
 }
 
 int drop(const std::string& file, const std::string& version, bool as_json) {
-    inspect::drop(file, version_of(version));
+    inspect::drop(file, version_of(file, version));
     if (as_json)
         put(json_object().add("path", file).text() + "\n");
     return exit_ok;
@@ -206,7 +237,7 @@ int drop(const std::string& file, const std::string& version, bool as_json) {
 
 int branch(const std::string& file, const std::string& version, const std::string& to, bool as_json) {
     with_progress([&](const inspect::progress_callback& shown) {
-        inspect::branch(file, version_of(version), to, shown);
+        inspect::branch(file, version_of(file, version), to, shown);
         return exit_ok;
     });
     if (as_json)
@@ -216,7 +247,7 @@ int branch(const std::string& file, const std::string& version, const std::strin
 
 int export_dump(const std::string& file, const std::string& version, const std::string& to, bool as_json) {
     with_progress([&](const inspect::progress_callback& shown) {
-        inspect::export_dump(file, version_of(version), to, shown);
+        inspect::export_dump(file, version_of(file, version), to, shown);
         return exit_ok;
     });
     if (as_json)

@@ -117,6 +117,7 @@ int run_command(int argc, char** argv) {
     std::string root;
     bool as_cpp = false;
     bool as_cbor = false;
+    bool salvages = false;
     bool as_json = false;
     bool force = false;
     bool with_pointers = false;
@@ -155,12 +156,15 @@ int run_command(int argc, char** argv) {
     auto* dump_command = add("dump", "Print all objects as JSON, one element of a root per line", k_dump_examples);
     dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
     dump_command->add_flag("--cbor", as_cbor, "Print CBOR, which takes fewer bytes");
+    auto* salvage_flag =
+        dump_command->add_flag("--salvage", salvages, "Leave out what cannot be read or written, and say what it is");
 
     std::string seen_version;
     for (CLI::App* command : {schema_command, get_command, dump_command})
         command->add_option("--version", seen_version, "As of this version, by number or by the name it is kept by")
             ->type_name("VERSION")
             ->check(is_name);
+    salvage_flag->excludes(dump_command->get_option("--version"));
 
     auto* load_command = add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
     std::string version;
@@ -184,8 +188,7 @@ int run_command(int argc, char** argv) {
     add_word(keep_command, "NAME", version, "Its name, which is no number");
     const CLI::Validator is_no_number(
         [](const std::string& name) {
-            return std::holds_alternative<std::uint64_t>(version_of(name)) ? "a number is taken for that of a version"
-                                                                           : "";
+            return is_number(name) ? "a number is taken for that of a version" : "";
         },
         "");
     keep_command->get_option("NAME")->check(is_no_number);
@@ -233,7 +236,7 @@ int run_command(int argc, char** argv) {
                : copy_command->parsed()    ? copy(file, to, force)
                : schema_command->parsed()  ? schema(file, seen_version, as_cpp)
                : get_command->parsed()     ? get(file, seen_version, object)
-               : dump_command->parsed()    ? dump(file, seen_version, root, as_cbor)
+               : dump_command->parsed()    ? dump(file, seen_version, root, as_cbor, salvages)
                : load_command->parsed()    ? load(file)
                : log_command->parsed()     ? log(file, as_json)
                : diff_command->parsed()    ? diff(file, version, other, as_json)

@@ -18,7 +18,7 @@ int schema(const std::string& file, const std::string& version, bool as_cpp) {
     const auto form = as_cpp ? inspect::schema_form::cpp : inspect::schema_form::text;
     const std::string text = with_progress([&](const inspect::progress_callback& shown) {
         return version.empty() ? inspect::schema(file, form, shown)
-                               : inspect::schema_of(file, version_of(version), form, shown);
+                               : inspect::schema_of(file, version_of(file, version), form, shown);
     });
     put(as_cpp ? text : visible_lines(text));
     return exit_ok;
@@ -27,20 +27,42 @@ int schema(const std::string& file, const std::string& version, bool as_cpp) {
 int get(const std::string& file, const std::string& version, const std::string& object) {
     put(with_progress([&](const inspect::progress_callback& shown) {
             return version.empty() ? inspect::get(file, object, shown)
-                                   : inspect::get_of(file, version_of(version), object, shown);
+                                   : inspect::get_of(file, version_of(file, version), object, shown);
         }) +
         "\n");
     return exit_ok;
 }
 
-int dump(const std::string& file, const std::string& version, const std::string& root, bool as_cbor) {
+namespace {
+
+/// Says on standard error what is left out.
+int salvage(const std::string& file, const std::string& root, bool as_cbor) {
+    constexpr std::size_t k_shown_max = 20;
+    const std::function<void(std::string_view)> print = [](std::string_view piece) { put(piece); };
+    std::size_t count = 0;
+    bool is_any_damaged = false;
+    inspect::salvage(file, root, as_cbor ? as_binary(print) : print, [&](std::string_view what, bool is_damaged) {
+        is_any_damaged = is_any_damaged || is_damaged;
+        if (++count <= k_shown_max)
+            fmt::print(stderr, "rem: {}\n", visible(what));
+    });
+    if (count > k_shown_max)
+        fmt::print(stderr, "rem: and {} more\n", count - k_shown_max);
+    return count == 0 ? exit_ok : is_any_damaged ? exit_damage : exit_error;
+}
+
+} // namespace
+
+int dump(const std::string& file, const std::string& version, const std::string& root, bool as_cbor, bool salvages) {
+    if (salvages)
+        return salvage(file, root, as_cbor);
     const std::function<void(std::string_view)> print = [](std::string_view piece) { put(piece); };
     with_progress([&](const inspect::progress_callback& shown) {
         const std::function<void(std::string_view)> sink = as_cbor ? as_binary(print) : print;
         if (version.empty())
             inspect::dump(file, root, sink, shown);
         else
-            inspect::dump_of(file, version_of(version), root, sink, shown);
+            inspect::dump_of(file, version_of(file, version), root, sink, shown);
         return exit_ok;
     });
     return exit_ok;

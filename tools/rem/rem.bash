@@ -12,7 +12,7 @@ _rem() {
         verify) options="--json --pointers --help" ;;
         copy) options="--force --help" ;;
         schema) options="--cpp --version --help" ;;
-        dump) options="--cbor --version --help" ;;
+        dump) options="--cbor --salvage --version --help" ;;
         get) options="--version --help" ;;
         load) options="--help" ;;
         upgrade) options="--application --help" ;;

@@ -1,5 +1,6 @@
 #include "support/temp_dir.hpp"
 
+#include <remanence/look_inside.hpp>
 #include <remanence/migrate.hpp>
 #include <remanence/remanence.hpp>
 #include <remanence/streams.hpp>
@@ -429,7 +430,12 @@ TEST_F(dump_load, refuses_what_cannot_be_made_without_the_program) {
     EXPECT_EQ(code, errc::not_supported);
     from_.remove_root<hash_map<string, int, length_hash>>("table");
     from_.root<vector<closed_class>>("closed");
-    EXPECT_NE(refused(saved(), &code).find("REM_REFLECT"), std::string::npos);
+    EXPECT_THROW(saved(), error);
+    from_.close();
+    std::string text; // as an older release wrote it
+    inspect::salvage((directory_ / "from").string(), {}, [&](std::string_view piece) { text += piece; },
+                     [](std::string_view, bool) {});
+    EXPECT_NE(refused(text, &code).find("REM_REFLECT"), std::string::npos);
     EXPECT_EQ(code, errc::not_supported);
 }
 

@@ -1,0 +1,18 @@
+// save() with a choice of what is done about objects that cannot be written.
+#pragma once
+
+#include <remanence/heap.hpp>
+
+#include "inspect/heap_schema.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace remanence::detail {
+
+/// As save(). Throws what that throws.
+void save_heap(const heap& from, const std::string& root, const inspect::dump_manner& manner,
+               const std::function<void(std::string_view)>& to);
+
+} // namespace remanence::detail
