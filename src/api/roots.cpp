@@ -27,12 +27,13 @@ static std::string how_to_convert(heap_impl& impl, std::string_view name, const 
                : " To convert the root, open the heap with heap_options::migrate (remanence/migrate.hpp).";
 }
 
-/// errc::type_mismatch when a class that says its members has others than the stored objects.
+/// errc::type_mismatch when a class that says its members has others than the stored objects, or an enumeration has other values.
 static void know_schema(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
     if (type.structure == nullptr) // not of a type of C++
         return;
     const types::known_schema known = types::look_up_schema(impl.memory(), type);
-    if (known.has_changed) {
+    const bool may_be_renamed = known.only_names && impl.options.accept_renamed_members;
+    if (known.has_changed && !may_be_renamed) {
         raise(errc::type_mismatch,
               "the type " + type.name + " of the root \"" + std::string(name) + "\" of " + impl.memory().path() +
                   " has changed: " + *known.has_changed +
@@ -40,7 +41,7 @@ static void know_schema(heap_impl& impl, std::string_view name, const type_finge
                   how_to_convert(impl, name, type),
               impl.memory().path());
     }
-    if (!known.is_stored && !impl.options.read_only)
+    if ((!known.is_stored || known.has_changed) && !impl.options.read_only)
         impl.outdated.note_schema(type, &types::store_schemas);
 }
 

@@ -25,7 +25,7 @@ struct schema_entry {
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
     std::uint32_t shapes;       // how many of its types have a shape
-    std::uint32_t classes_hash; // of what its classes say of their members; 0: none does
+    std::uint32_t classes_hash; // of what its classes say of their members, and of enumerators; 0: none
     std::uint32_t schema_bytes;
 };
 static_assert(sizeof(schema_entry) == 24 && offsetof(schema_entry, schema_bytes) == 20);

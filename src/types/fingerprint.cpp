@@ -666,7 +666,7 @@ void structure_writer::text(std::string_view text) {
     rows_[open_].note += text;
 }
 
-/// Of names and places, which are what a change shows in; FNV-1a, never 0 unless there is nothing.
+/// Of names, places and values, which are what a change shows in; FNV-1a, never 0 unless there is nothing.
 template <class Rows>
 static std::uint32_t hash_of_classes(const Rows& shapes) {
     std::uint32_t hash = 0;
@@ -677,10 +677,20 @@ static std::uint32_t hash_of_classes(const Rows& shapes) {
     };
     for (const auto& each : shapes) {
         const member_table* const members = each.shape->members;
-        if (members == nullptr || !members->is_own)
+        const bool is_enumeration = each.shape->kind == shape_kind::enumeration;
+        if (!is_enumeration && (members == nullptr || !members->is_own))
             continue;
         if (hash == 0)
             hash = 2166136261;
+        if (is_enumeration) {
+            const std::size_t count = each.shape->count;
+            const std::uint32_t bytes = count == 0 ? 0 : each.shape->label_ends[count - 1];
+            for (std::uint32_t i = 0; i != bytes; ++i)
+                add(static_cast<unsigned char>(each.shape->labels[i]));
+            for (std::size_t i = 0; i != count; ++i)
+                add(each.shape->numbers[i]);
+            continue;
+        }
         const std::uint32_t bytes = members->count == 0 ? 0 : members->ends[members->count - 1];
         for (std::uint32_t i = 0; i != bytes; ++i)
             add(static_cast<unsigned char>(members->names[i]));
@@ -690,7 +700,7 @@ static std::uint32_t hash_of_classes(const Rows& shapes) {
 }
 
 type_fingerprint structure_writer::finish(const std::type_info& type, std::size_t size, std::size_t alignment) && {
-    types::type_description described{std::move(rows_), last_};
+    types::type_description described{rows_, last_};
     type_fingerprint result;
     const std::string hashed = described.encode();
     result.hash = checksum64(std::as_bytes(std::span(hashed)), k_structure_seed);
@@ -711,15 +721,15 @@ type_fingerprint structure_writer::finish(const std::type_info& type, std::size_
     if (result.description.size() > types::k_description_bytes_max)
         result.description.clear();
     result.shapes = static_cast<std::uint32_t>(shapes_.size());
+    take_members_of_classes();
     result.classes_hash = hash_of_classes(shapes_);
     return result;
 }
 
-std::string structure_writer::schema() && {
-    const std::uint32_t root = last_;
-    for (std::size_t i = 0; i != shapes_.size(); ++i) { // grows: members are types that were not met before
+/// Of those that say them: their types may be met here for the first time.
+void structure_writer::take_members_of_classes() {
+    for (std::size_t i = 0; i != shapes_.size(); ++i) { // grows
         const row_with_shape each = shapes_[i];
-        fill(*each.shape, rows_[each.row]);
         if (each.shape->members == nullptr)
             continue;
         types::type_row taken;
@@ -728,6 +738,13 @@ std::string structure_writer::schema() && {
         locate(*each.shape->members, taken.parts);
         rows_[each.row].fields = std::move(taken.parts);
     }
+}
+
+std::string structure_writer::schema() && {
+    const std::uint32_t root = last_;
+    take_members_of_classes();
+    for (const row_with_shape& each : shapes_)
+        fill(*each.shape, rows_[each.row]);
     types::type_description described{std::move(rows_), root};
     for (types::type_row& row : described.rows) {
         if (!row.name.empty())

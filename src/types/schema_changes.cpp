@@ -1,8 +1,11 @@
-// How the members that a class states differ from those that it had: part of programs with such classes only (weak in schema_table.hpp).
+// How the members that a class states, and enumerators, differ from those that there were: part of programs with such types only (weak in
+// schema_table.hpp).
 #include "types/schema_entries.hpp"
 #include "types/schema_table.hpp"
 #include "types/type_difference.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace remanence::types {
@@ -17,7 +20,40 @@ type_description with_own_members(type_description schema) {
     return schema;
 }
 
-std::optional<std::string> change_of_classes(const format::schema_table& table, const detail::type_fingerprint& type) {
+namespace {
+
+/// By the name of the enumeration. New enumerators are no change of what is stored, nor are those that are gone.
+void compare_enumerators(const type_description& stored, const type_description& program, class_change& into) {
+    for (const type_row& was : stored.rows) {
+        const auto found = std::find_if(program.rows.begin(), program.rows.end(), [&](const type_row& is) {
+            return is.shape == detail::shape_kind::enumeration && is.shape == was.shape && is.name == was.name;
+        });
+        if (found == program.rows.end())
+            continue;
+        const type_row& is = *found;
+        for (std::size_t i = 0; i != was.labels.size(); ++i) {
+            const auto same_name = std::find(is.labels.begin(), is.labels.end(), was.labels[i]) - is.labels.begin();
+            const auto same_value = std::find(is.numbers.begin(), is.numbers.end(), was.numbers[i]) - is.numbers.begin();
+            const auto number = [](std::uint64_t of) { return std::to_string(static_cast<std::int64_t>(of)); };
+            const bool is_known = same_name != std::ssize(is.labels);
+            into.knows_more_stored = into.knows_more_stored || !is_known;
+            if (is_known && is.numbers[static_cast<std::size_t>(same_name)] != was.numbers[i]) {
+                into = {was.name + "::" + was.labels[i] + " had the value " + number(was.numbers[i]) + ", and has " +
+                        number(is.numbers[static_cast<std::size_t>(same_name)])};
+                return;
+            }
+            if (!is_known && same_value != std::ssize(is.numbers) && !into.what) {
+                into.what = "the value " + number(was.numbers[i]) + " of " + was.name + " was named " + was.labels[i] +
+                            ", and is named " + is.labels[static_cast<std::size_t>(same_value)];
+                into.only_names = true;
+            }
+        }
+    }
+}
+
+} // namespace
+
+class_change change_of_classes(const format::schema_table& table, const detail::type_fingerprint& type) {
     schema_texts texts(table);
     for (const format::schema_entry* each = entries_of(table); each != entries_of(table) + table.count; ++each) {
         const auto encoded = texts.next(*each);
@@ -31,8 +67,12 @@ std::optional<std::string> change_of_classes(const format::schema_table& table, 
         auto is = type_description::decode(std::move(out).schema(), row_contents::schema);
         if (!was || !is)
             return {};
+        class_change change;
+        compare_enumerators(*was, *is, change);
         const auto difference = difference_between(with_own_members(std::move(*was)), with_own_members(std::move(*is)));
-        return difference ? std::optional(difference->what) : std::nullopt;
+        if (difference)
+            return {difference->what};
+        return change;
     }
     return {};
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace remanence::types {
 
@@ -53,9 +54,13 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
         return known;
     known.is_stored =
         found->shapes > type.shapes || (found->shapes == type.shapes && found->classes_hash == type.classes_hash);
-    if (found->classes_hash != 0 && type.classes_hash != 0 && found->classes_hash != type.classes_hash &&
-        change_of_classes != nullptr)
-        known.has_changed = change_of_classes(*table, type);
+    // Entries of older releases have no hash of enumerators.
+    if (type.classes_hash != 0 && found->classes_hash != type.classes_hash && change_of_classes != nullptr) {
+        class_change change = change_of_classes(*table, type);
+        known.has_changed = std::move(change.what);
+        known.only_names = change.only_names;
+        known.is_stored = known.is_stored || change.knows_more_stored;
+    }
     return known;
 }
 

@@ -58,9 +58,14 @@ bool is_sound_schema(const type_description& schema);
 /// The same with the members that classes say they have (REM_REFLECT) as members, to be compared.
 type_description with_own_members(type_description schema);
 
-/// How they differ for this type; nothing when that cannot be told. Null in programs of which no class says its members.
-[[gnu::weak]] std::optional<std::string> change_of_classes(const format::schema_table& table,
-                                                           const detail::type_fingerprint& type);
+/// How what classes say of their members, and enumerators, differ from the stored ones.
+struct class_change {
+    std::optional<std::string> what;  // nothing: not so that stored objects mean something else, or that cannot be told
+    bool only_names = false;          // they may have been renamed
+    bool knows_more_stored = false;   // the schema has enumerators that the program does not know
+};
+/// Null in programs of which no class says its members, and that have no enumerations.
+[[gnu::weak]] class_change change_of_classes(const format::schema_table& table, const detail::type_fingerprint& type);
 
 /// All in which a root differs from this type, which are automatic, and how to convert it, as sentences for a message; empty where that
 /// cannot be told. Null in programs that migrate no roots (src/objects has it).
@@ -70,7 +75,8 @@ type_description with_own_members(type_description schema);
 /// What the open heap knows of a type.
 struct known_schema {
     bool is_stored = false;                 // as much as the program knows
-    std::optional<std::string> has_changed; // of a class that says its members: how
+    std::optional<std::string> has_changed; // of a class that says its members, or of an enumeration: how
+    bool only_names = false;                // of enumerators, which may have been renamed
 };
 /// Never fails: of a damaged table nothing is known. O(types).
 known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerprint& type);

@@ -51,6 +51,10 @@ protected:
     }
     /// What a release with these enumerators has stored.
     void store(std::vector<std::string> labels, std::vector<std::uint64_t> numbers) {
+        store(std::move(labels), std::move(numbers), rem::detail::fingerprint_of<entries>().classes_hash);
+    }
+    /// The same, as the table's entry has it: with the hash of that release, or with none, as before there was one.
+    void store(std::vector<std::string> labels, std::vector<std::uint64_t> numbers, std::uint32_t hash) {
         const rem::detail::type_fingerprint& type = rem::detail::fingerprint_of<entries>();
         auto schema = rem::objects::schema_of_program(type).value();
         for (auto& row : schema.rows) {
@@ -62,10 +66,18 @@ protected:
         }
         const std::string text = schema.encode(rem::types::row_contents::schema);
         const rem::types::schema_to_store made[] = {
-            {{type.hash, type.algorithm, type.shapes, type.classes_hash, static_cast<std::uint32_t>(text.size())},
-             text}};
+            {{type.hash, type.algorithm, type.shapes, hash, static_cast<std::uint32_t>(text.size())}, text}};
         heap_.write(
             [&] { ASSERT_TRUE(rem::types::store_encoded_schemas(rem::detail::impl_of(heap_).memory(), made)); });
+    }
+    [[nodiscard]] std::string refused() {
+        try {
+            (void)heap_.root<entries>("root");
+        } catch (const rem::error& why) {
+            EXPECT_EQ(why.reason(), rem::errc::type_mismatch);
+            return why.what();
+        }
+        return {};
     }
     [[nodiscard]] std::vector<kind> kinds(std::string_view name) {
         std::vector<kind> all;
@@ -141,6 +153,53 @@ TEST_F(other_enumerators, that_are_gone_are_refused) {
 }
 
 // Functions of releases long past make nothing of these objects, which differ in enumerators alone.
+TEST_F(other_enumerators, that_have_other_values_are_refused_without_a_migration) {
+    for (const std::uint32_t hash : {0U, 4711U}) {
+        make("root", {kind::x});
+        store({"x", "y", "z"}, {0, 1, 2}, hash); // w is new before z
+        EXPECT_NE(refused().find("enumerators_test::kind::z had the value 2, and has 3"), std::string::npos) << refused();
+        store({"x", "y", "w", "z"}, {0, 1, 2, 3});
+        EXPECT_EQ(refused(), "");
+        heap_.remove_root<entries>("root");
+    }
+}
+
+TEST_F(other_enumerators, whose_values_have_other_names_are_refused_unless_they_were_renamed) {
+    make("root", {stored_as(2)});
+    store({"x", "y", "former", "z"}, {0, 1, 2, 3}, 4711);
+    EXPECT_NE(refused().find("the value 2 of enumerators_test::kind was named former, and is named w"), std::string::npos)
+        << refused();
+    EXPECT_THROW((void)rem::migrate<entries>(heap_, "root"), rem::error);
+    reopen({.accept_renamed_members = true});
+    EXPECT_EQ(kinds("root"), (std::vector{kind::w}));
+    heap_.commit(); // which stores the new name
+    reopen({});
+    EXPECT_EQ(kinds("root"), (std::vector{kind::w}));
+}
+
+TEST_F(other_enumerators, that_are_new_or_gone_are_taken_and_the_schema_never_loses_a_name) {
+    make("root", {kind::y});
+    store({"x", "y"}, {0, 1}, 4711);
+    EXPECT_EQ(kinds("root"), (std::vector{kind::y}));
+    heap_.commit();
+    EXPECT_FALSE(rem::migrate<entries>(heap_, "root", {.dry_run = true}).is_needed); // it has the new names
+    store({"x", "y", "w", "z", "later"}, {0, 1, 2, 3, 9}, 4711);
+    EXPECT_EQ(kinds("root"), (std::vector{kind::y}));
+    heap_.commit();
+    EXPECT_THROW((void)rem::migrate<entries>(heap_, "root"), rem::error); // which has no later
+}
+
+TEST_F(other_enumerators, are_renamed_and_dropped_by_name) {
+    make("root", {stored_as(7), stored_as(9), kind::y});
+    store({"x", "y", "former", "gone"}, {0, 1, 7, 9});
+    const auto how = rem::migrations()
+                         .to<entries>("root")
+                         .rename(rem::renamed<"former", "z">::of<kind>())
+                         .drop("enumerators_test::kind::gone");
+    reopen({.migrate = how});
+    EXPECT_EQ(kinds("root"), (std::vector{kind::z, kind::x, kind::y}));
+}
+
 TEST_F(other_enumerators, are_no_matter_of_functions_from_other_classes) {
     make("root", {stored_as(2)});
     store({"x", "y", "z"}, {0, 1, 2});

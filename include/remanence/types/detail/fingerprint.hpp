@@ -62,7 +62,8 @@ struct type_fingerprint {
     // Not part of the hash: what the schema says besides (types/type_schema.hpp).
     write_type structure = nullptr; ///< of the type, to write its schema when that is needed
     std::uint32_t shapes = 0;       ///< how many of its types have a shape: so much is known of it
-    std::uint32_t classes_hash = 0; ///< of what its classes say of their members (REM_REFLECT); 0: none does
+    /// Of what its classes say of their members (REM_REFLECT), and of its enumerators; 0: there are none.
+    std::uint32_t classes_hash = 0;
 };
 
 /// `mangled` as a programmer would write it, with Remanence's own aliases. Never fails: at worst it is `mangled`.
@@ -111,6 +112,7 @@ private:
     std::uint32_t write(write_type type);
     std::uint32_t intern(types::type_row row);
     void take(const member_table& members, std::string_view open, std::string_view next, types::type_row& into);
+    void take_members_of_classes();
 
     std::vector<types::type_row> rows_; // with mangled names
     std::uint32_t last_ = 0;            // the row of the type that was written last
@@ -307,6 +309,7 @@ void write_structure(structure_writer& out) {
     } else if constexpr (!complete<type>) { // a template argument that is a mere tag
         out.plain(typeid(std::type_identity<type>));
     } else if constexpr (std::is_enum_v<type>) {
+        tell_changes_of_classes();
         out.object(typeid(type), sizeof(type), alignof(type), 0, &write_underlying<type>);
         write_shape<type>(out);
     } else if constexpr (std::is_scalar_v<type>) {
