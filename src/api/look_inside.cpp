@@ -8,6 +8,8 @@
 #include "inspect/heap_schema.hpp"
 #include "inspect/last_commit.hpp"
 
+#include <optional>
+
 namespace remanence::inspect {
 
 namespace {
@@ -45,6 +47,7 @@ heap_visit at_what_is_left(const std::string& path, const progress_callback& on_
             if (on_progress)
                 on_progress(step::reading_log, done, total);
         };
+        std::optional<failure> why; // damage that leaves nothing to be read is no failure of with_last_commit()
         auto heap = with_last_commit(os::posix_file_system(), detail::real_path(path).string(), 1, progress,
                                      [&](inspection& now) -> result<void> {
                                          if (now.is_live())
@@ -52,10 +55,15 @@ heap_visit at_what_is_left(const std::string& path, const progress_callback& on_
                                                          now.path() + " is open for writing, so what does not fit may be "
                                                                       "the writer's doing. Close it first.",
                                                          now.path());
-                                         return use(now, now.version());
+                                         auto done = use(now, now.version());
+                                         if (!done)
+                                             why = done.why();
+                                         return done;
                                      });
         if (!heap)
             detail::raise(heap.why());
+        if (why)
+            detail::raise(*why);
     };
 }
 

@@ -121,8 +121,11 @@ public:
                     return lost.error();
                 *why = std::move(*lost);
             }
-            for (const std::string& each : *why)
+            for (const std::string& each : *why) {
+                std::erase_if(outcome.changes, // "book.year is gone", of which this says more
+                              [&](const type_change& known) { return each.starts_with(known.what + ", and "); });
                 outcome.changes.push_back({each, false});
+            }
             outcome.is_possible = why->empty();
         }
         if (request_.only_says) {

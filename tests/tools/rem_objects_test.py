@@ -329,7 +329,7 @@ class odd(RemTest):
                     self.assertEqual(self.get(f"{root}[{spelled}]"), value)
         self.assertEqual(asked, 21)
         self.assertIn("there is no by_list", self.text("get", "book.rem", 'by_list[["a"]]', code=ERROR)[1])
-        self.assertIn("is no path: at its character 16", self.text("get", "book.rem", 'by_list[["a","b"', code=ERROR)[1])
+        self.assertIn("is no path: at its character 17", self.text("get", "book.rem", 'by_list[["a","b"', code=ERROR)[1])
 
     def test_a_key_of_a_multimap_has_a_list_however_many_there_are(self):
         self.assertEqual(self.get("by_real[0.5]"), [[7, 8]])
@@ -354,18 +354,24 @@ class odd(RemTest):
 class salvage(RemTest):
     def test_one_damaged_page_is_refused_before_the_first_byte_and_left_out_by_salvage(self):
         self.make()
-        self.flip(self.place_in_file(self.places["names"]))
+        self.flip(self.place_in_file(self.places["table"] + 8000))
         out, why = self.text("dump", "book.rem", code=DAMAGE)
         self.assertEqual(out, "")
         out, why = self.text("dump", "--salvage", "book.rem", code=DAMAGE)
-        self.assertIn("names is left out: ", why)
+        self.assertIn("table is left out: ", why)
         dump = Dump(out.encode())
         self.assertEqual(dump.roots["numbers"], list(range(1, 40001)))
         self.assertEqual(dump.roots["late"], 0)
-        self.assertEqual(dump.roots["names"], [])
+        self.assertEqual(len(dump.roots["names"]), 100)
+        self.assertNotIn("table", dump.roots)
         self.rem("load", "new.rem", input=out.encode())
         self.assertEqual(self.json("get", "new.rem", "numbers[39999]"), 40000)
         self.rem("dump", "--salvage", "--version", "1", "book.rem", code=USAGE)
+
+    def test_a_heap_of_which_not_even_the_roots_can_be_read_is_refused(self):
+        self.make()
+        self.flip(self.place_in_file(self.places["names"]))  # on the page of the root directory
+        self.assertEqual(self.text("dump", "--salvage", "book.rem", code=DAMAGE)[0], "")
 
     def test_elements_that_can_be_read_are_kept_and_others_are_named(self):
         self.make()
