@@ -48,6 +48,7 @@ enum class errc : int {
     history_full = 35,    ///< a history that keeps all its steps has no room for another one; nothing was written
     uncommitted = 36,     ///< memory holds changes that are not committed, which an undo would mix with the step
     no_procedure = 37, ///< a procedure (heap_options::procedures) is not known by this name, or is no step of a history
+    no_memory = 1001,  ///< the system gives no more memory, address space or mappings; the number is that of REM_NO_MEMORY
 };
 
 /// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.

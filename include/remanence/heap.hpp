@@ -526,8 +526,8 @@ public:
     /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
     /// under way, and give space back, as checkpoint() does, if anything was committed. Throws errc::section_open, and leaves
     /// the heap open, while a section is open or a commit of another thread waits for the device; so it does when
-    /// commit_at_close meets errc::no_space or errc::foreign_pointer (commit()), and when the last point of commit_async() met
-    /// errc::no_space and no commit has its changes yet; every change is still in memory then. After any other error the heap is closed too.
+    /// commit_at_close meets errc::no_space, another limit or a right that lacks, or errc::foreign_pointer (commit()), and when the last point
+    /// of commit_async() met errc::no_space and no commit has its changes yet; every change is still in memory then. After any other error the heap is closed too.
     /// errc::unlinked: its file was removed or replaced, and what was committed is lost with it. errc::log_foreign: all of it
     /// is in the file, but a log of another heap beside it keeps it from being opened.
     void close();

@@ -40,7 +40,7 @@ extern "C" {
 #define REM_CAST(type, pointer) (pointer)
 #endif
 
-/* The numbers are stable. Those below 1000 are the ones of remanence::errc; docs/errors.md has cause and remedy of each. */
+/* The numbers are stable. Those below 1002 are the ones of remanence::errc; docs/errors.md has cause and remedy of each. */
 typedef enum rem_status REM_AS_INT {
     REM_OK = 0,
     REM_NOT_A_HEAP = 1,

@@ -84,7 +84,7 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
         }
         if (committed && !impl->options.read_only && !impl->engine_->is_poisoned())
             committed = impl->engine_->find_failed_point();
-        if (!committed && (committed.why().code == errc::no_space || committed.why().code == errc::foreign_pointer)) {
+        if (!committed && (is_refusal(committed.why().code) || committed.why().code == errc::foreign_pointer)) {
             impl->calls.end();
             impl->sections.leave_write();
             raise(committed.why());

@@ -21,11 +21,11 @@ inline void refuse_in_sections(const heap_impl& impl) {
 inline heap_impl* with_history(heap_impl* impl) {
     link_history();
     if (impl->options.read_only)
-        raise(errc::invalid_argument,
+        raise(errc::read_only,
               impl->origin.path.string() +
-                  " is open read-only, where no history goes on. Compare versions and branch them off without opening "
-                  "the heap: by rem diff and rem branch, or by remanence/look_back.hpp. To go back, open it for "
-                  "writing, with a history.",
+                  " is open read-only, where no history goes on. Open it for writing, with a history, to change it. "
+                  "Versions can be compared and branched off without opening the heap: by rem diff and rem branch, or "
+                  "by remanence/look_back.hpp.",
               impl->origin.path.string());
     if (!impl->engine().has_history())
         raise(errc::invalid_argument,

@@ -22,6 +22,13 @@ struct failure {
     std::uint64_t offset = error::k_no_offset; // byte offset in that file
 };
 
+/// Whether the system refused before it did anything, for a limit that was met or a right that lacks: what was asked for may be asked for
+/// again once that is removed. It says nothing of what was written before.
+[[nodiscard]] constexpr bool is_refusal(errc code) noexcept {
+    return code == errc::no_space || code == errc::no_memory || code == errc::permission_denied ||
+           code == errc::read_only_file_system;
+}
+
 /// An error on its way up: one pointer wide, so that a result<T> stays small.
 class [[nodiscard]] unexpected {
 public:

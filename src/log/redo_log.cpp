@@ -51,13 +51,32 @@ result<void> write_zeros(os::site where, os::file& file, std::uint64_t from, std
                 file.path());
 }
 
+/// As lock_log(), by an opening that a forked child does not have.
+[[gnu::cold]] result<std::unique_ptr<os::byte_locks>> lock_alone(os::file& log, os::lock_kind kind) {
+    auto locks = log.open_locks();
+    if (!locks)
+        return locks;
+    auto locked = (*locks)->try_lock(os::k_lock_offset, kind);
+    if (!locked)
+        return locked.error();
+    return *locked ? std::move(locks) : log_in_use(log.path());
+}
+
 /// The file for a log, nobody else's: whoever has a log open holds its lock.
 [[gnu::cold]] result<std::unique_ptr<os::file>> take_file(os::file_system& files, const std::string& path,
-                                                          unsigned mode) {
+                                                          unsigned mode, log_lock whose,
+                                                          std::unique_ptr<os::byte_locks>& lock) {
     auto file = files.open_or_create(path, mode);
     if (!file)
         return file.error();
-    REM_TRY(lock_log(**file));
+    if (whose == log_lock::with_children) {
+        REM_TRY(lock_log(**file));
+    } else {
+        auto locked = lock_alone(**file, os::lock_kind::exclusive);
+        if (!locked)
+            return locked.error();
+        lock = std::move(*locked);
+    }
     auto mine = (*file)->is_at(path); // else whoever had the lock removed it
     if (!mine)
         return mine.error();
@@ -81,8 +100,9 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
                                                                  const uuid& heap,
                                                                  const store::session_identity& session,
                                                                  std::uint64_t superblock_sequence, unsigned mode,
-                                                                 std::uint64_t version) {
-    auto file = take_file(files, path, mode);
+                                                                 std::uint64_t version, log_lock whose) {
+    std::unique_ptr<os::byte_locks> lock;
+    auto file = take_file(files, path, mode, whose, lock);
     if (!file)
         return file.error();
     const std::uint64_t size = format::k_log_header_bytes + format::log_segments_around(0);
@@ -106,7 +126,7 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
         (void)files.remove("log: remove failed log", path, **file); // best effort: the error at hand is what counts
         return built.error();
     }
-    return std::unique_ptr<redo_log>(new redo_log(std::move(*file), size, version));
+    return std::unique_ptr<redo_log>(new redo_log(std::move(*file), std::move(lock), size, version));
 }
 
 [[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::join(os::file_system& files, const std::string& heap_path,
@@ -122,12 +142,22 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
     }
     if (!file)
         return file.error();
-    if (how == os::access::read_write) // who only reads keeps nobody from it
-        REM_TRY(lock_log(**file, os::lock_kind::shared));
-    return std::unique_ptr<redo_log>(new redo_log(std::move(*file), 0, 0));
+    std::unique_ptr<os::byte_locks> lock;
+    if (how == os::access::read_write) { // who only reads keeps nobody from it
+        auto locked = lock_alone(**file, os::lock_kind::shared);
+        if (!locked)
+            return locked.error();
+        lock = std::move(*locked);
+    }
+    return std::unique_ptr<redo_log>(new redo_log(std::move(*file), std::move(lock), 0, 0));
 }
 
-result<void> redo_log::share() { return lock_log(*file_, os::lock_kind::shared); }
+result<void> redo_log::share() {
+    auto shared = lock_->try_lock(os::k_lock_offset, os::lock_kind::shared);
+    if (!shared)
+        return shared.error();
+    return *shared ? result<void>() : log_in_use(file_->path());
+}
 
 // The far part, if there are two, ends somewhere before the end of the file: used_bytes() is an estimate then.
 result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {

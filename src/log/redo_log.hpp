@@ -40,6 +40,10 @@ enum class durability {
 /// one. Processes that share a heap share it. errc::in_use.
 result<void> lock_log(os::file& log, os::lock_kind kind = os::lock_kind::exclusive);
 
+/// Whose the lock of a log is when the process forks: the child's too, as that of an exclusive heap, or the process's alone, so that
+/// its death is seen at once.
+enum class log_lock { with_children, alone };
+
 /// Where in a log the next record goes, and behind which commit.
 struct log_tail {
     std::uint64_t offset;
@@ -58,13 +62,13 @@ public:
     static result<std::unique_ptr<redo_log>> create(os::file_system& files, const std::string& path, const uuid& heap,
                                                     const store::session_identity& session,
                                                     std::uint64_t superblock_sequence, unsigned mode,
-                                                    std::uint64_t version);
+                                                    std::uint64_t version, log_lock whose = log_lock::with_children);
 
     /// Opens the log of a shared heap, which another process has made, and shares its lock, unless it is to be read only.
     /// follow() comes before all else. errc::log_missing; errc::in_use.
     static result<std::unique_ptr<redo_log>> join(os::file_system& files, const std::string& heap_path,
                                                   const std::string& path, os::access how = os::access::read_write);
-    /// Made by create(), it is not this process's alone any more.
+    /// Made by create() with log_lock::alone, it is not this process's alone any more.
     result<void> share();
     /// Other processes have written, or may have: the window begins at `begin`, and ends here. Precondition: everything that was
     /// appended here is written.
@@ -117,8 +121,10 @@ public:
     [[nodiscard]] os::file& file() { return *file_; }
 
 private:
-    redo_log(std::unique_ptr<os::file> file, std::uint64_t size, std::uint64_t version)
+    redo_log(std::unique_ptr<os::file> file, std::unique_ptr<os::byte_locks> lock, std::uint64_t size,
+             std::uint64_t version)
         : file_(std::move(file)),
+          lock_(std::move(lock)),
           size_(size),
           appended_(version),
           written_(version),
@@ -140,6 +146,7 @@ private:
 
     /// Written to by the thread that is at it; behind all records, by the one that makes commits.
     std::unique_ptr<os::file> file_;
+    std::unique_ptr<os::byte_locks> lock_; // with log_lock::alone; else file_ has it
     std::uint64_t size_;                             // of the file; of the thread that makes commits
     std::uint64_t end_ = format::k_log_header_bytes; // where the next record goes; of that thread, and guarded likewise
     mutable std::mutex mutex_;                       // guards what follows

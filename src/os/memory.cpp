@@ -54,7 +54,7 @@ std::string hexadecimal(std::uint64_t value) {
 std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
 unexpected mapping_failure(int code, const char* operation, const void* where, std::uint64_t bytes) {
-    return fail(errc::io,
+    return fail(code == ENOMEM ? errc::no_memory : errc::io,
                 std::string(operation) + " " + std::to_string(bytes) + " bytes at " +
                     hexadecimal(reinterpret_cast<std::uint64_t>(where)) + ": " + std::strerror(code) +
                     ". Check the limits on address space (ulimit -v) and mappings (vm.max_map_count), or "

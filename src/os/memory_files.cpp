@@ -1,5 +1,7 @@
 #include "os/memory_files.hpp"
 
+#include "os/limits.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
@@ -18,11 +20,10 @@ unexpected not_in_memory(const std::string& path) {
 /// Of the copy, not of the file whose name it has.
 unexpected memory_failure(const std::string& operation, const std::string& path, int code,
                           std::uint64_t offset = error::k_no_offset) {
-    const bool is_short = code == ENOSPC || code == ENOMEM || code == EFBIG || code == EMFILE || code == ENFILE;
-    return fail(is_short ? errc::no_space : errc::io,
-                operation + " a copy of " + path + " in memory: " + std::strerror(code) +
-                    (is_short ? ". Raise the limit of the process (memory, ulimit -f or ulimit -n), and try again."
-                              : ". The system refuses; see its log."),
+    const auto met = limit_met(code == ENOSPC ? ENOMEM : code); // its disk is memory
+    return fail(met ? met->code : errc::io,
+                operation + " a copy of " + path + " in memory: " + std::strerror(code) + ". " +
+                    std::string(met ? met->advice : "The system refuses; see its log."),
                 path, code, offset);
 }
 

@@ -4,6 +4,7 @@
 #include "base/undying.hpp"
 #include "os/descriptor.hpp"
 #include "os/file.hpp"
+#include "os/limits.hpp"
 #include "os/lock_holders.hpp"
 #include "os/posix_byte_locks.hpp"
 
@@ -33,6 +34,8 @@ unexpected system_failure(int code, const std::string& operation, const std::str
     auto text = [&](std::string_view advice) {
         return operation + " " + path + ": " + std::strerror(code) + ". " + std::string(advice);
     };
+    if (const auto met = limit_met(code))
+        return fail(met->code, text(met->advice), path, code, offset);
     switch (code) {
     case ENOENT:
     case ENOTDIR:
@@ -44,26 +47,12 @@ unexpected system_failure(int code, const std::string& operation, const std::str
     case EROFS:
         return fail(errc::read_only_file_system, text("Open it read-only, or mount the file system writable."), path,
                     code, offset);
-    case EFBIG:
-        return fail(
-            errc::no_space,
-            text("Raise the limit of the size of files (ulimit -f) if there is one, and try again; the file system "
-                 "may have one, too."),
-            path, code, offset);
-    case ENOSPC:
-    case EDQUOT:
-        return fail(errc::no_space, text("Make room on the disk (or raise the quota) and try again."), path, code,
-                    offset);
     case EEXIST:
         return fail(errc::exists, text("Choose another name, or open the existing file."), path, code, offset);
     case ENAMETOOLONG:
         return fail(errc::io, text("Choose a shorter name."), path, code, offset);
     case ELOOP:
         return fail(errc::io, text("Name the file itself, not a symbolic link."), path, code, offset);
-    case EMFILE:
-    case ENFILE:
-        return fail(errc::no_space, text("Close other files, or raise the limit (ulimit -n), and try again."), path,
-                    code, offset);
     case EISDIR:
         return fail(errc::not_a_heap, text("A heap is a file; name one."), path, code, offset);
     default:

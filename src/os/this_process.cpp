@@ -1,6 +1,7 @@
 #include "os/this_process.hpp"
 
 #include "os/descriptor.hpp"
+#include "os/limits.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,10 +34,9 @@ result<std::array<std::uint8_t, 16>> boot_number() {
     errno = 0;
     const bool is_read = text_lines(k_path).next(text);
     const int code = errno;
-    if (!is_read && (code == EMFILE || code == ENFILE))
-        return fail(errc::no_space,
-                    std::string("cannot open ") + k_path + ": " + std::strerror(code) +
-                        ". Close other files, or raise the limit (ulimit -n), and try again.",
+    if (const auto met = limit_met(code); !is_read && met)
+        return fail(met->code,
+                    std::string("cannot open ") + k_path + ": " + std::strerror(code) + ". " + std::string(met->advice),
                     k_path, code);
     std::erase(text, '-');
     std::array<std::uint8_t, 16> number{};

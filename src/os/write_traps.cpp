@@ -63,7 +63,7 @@ void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap
 
 result<void> put_write_traps_in_front() {
     if (!traps.make())
-        return fail(errc::io,
+        return fail(errc::no_memory,
                     "there is no memory for the table of write traps (1 MiB). Free some, and open the heap again.", {},
                     ENOMEM);
     // Loads what say_backtrace() needs, which neither a handler may do nor who has a lock that fork() waits for.

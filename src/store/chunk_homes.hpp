@@ -55,6 +55,10 @@ public:
     /// Where a heap offset of a region lies in the file: in the home where its chunk is, or was last, or will be first.
     /// Precondition: covered by a region.
     [[nodiscard]] std::uint64_t home_of(std::uint64_t heap_offset) const;
+    /// Likewise, where its chunk's home ends.
+    [[nodiscard]] std::uint64_t end_of_home(std::uint64_t chunk) const {
+        return home_of(chunk * layout_.chunk_bytes()) + layout_.chunk_bytes();
+    }
     /// The heap offset whose home, the one where its chunk is, lies at this place of the file.
     [[nodiscard]] std::optional<std::uint64_t> heap_offset_at(std::uint64_t file_offset) const;
     /// The home where it is not, and where that lies in the file. Precondition: its region has two.

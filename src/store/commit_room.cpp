@@ -73,6 +73,10 @@ result<void> commit_room::reserve_pages(std::uint64_t first_page, std::uint64_t 
     return checksums_.reserve(first_page + count - 1);
 }
 
+result<void> commit_room::extend_to_fresh(std::uint64_t chunk) {
+    return file_.extend_to(homes_.end_of_home(chunk));
+}
+
 result<void> commit_room::reserve_places() {
     if (places_reserved_)
         return {};

@@ -43,6 +43,8 @@ public:
     /// For these pages (contiguous in the heap and in the file) and their checksums; where reading holes takes room, for all
     /// of their chunks.
     result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
+    /// Makes the file reach to the end of the home of a chunk that is not stored: the whole chunk will be mapped.
+    result<void> extend_to_fresh(std::uint64_t chunk);
     /// For the next superblocks and chunk map: in a copy of a heap (cp --sparse) their places may be holes.
     result<void> reserve_places();
     /// For the chunk map with up to so many more exceptions.

@@ -10,7 +10,7 @@ result<void> sticky_sync::sync(os::site where) {
     if (synced)
         return {};
     failed_ = synced.why();
-    if (failed_->code == errc::no_space)
+    if (is_refusal(failed_->code))
         failed_->code = errc::io; // it says that nothing was written, and that the call may be repeated
     return unexpected(*failed_);
 }

@@ -18,7 +18,7 @@ public:
     /// The file must outlive it.
     explicit sticky_sync(os::file& file) : file_(file) {}
 
-    /// As os::file::sync(). All that was written before the call is durable when it succeeds. Never errc::no_space.
+    /// As os::file::sync(). All that was written before the call is durable when it succeeds. Its failure is no is_refusal().
     result<void> sync(os::site where);
 
 private:

@@ -17,15 +17,9 @@ result<void> whole_chunks::write_pages(os::site where, std::uint64_t offset, std
 }
 
 result<void> whole_chunks::write_fresh(std::uint64_t first_page, std::span<const std::byte> pages) {
-    // The whole chunk will be mapped, so the file must extend to its end.
     const std::uint64_t last = first_page * k_page_bytes + pages.size() - 1;
-    REM_TRY(extend_to_fresh(last / homes_.where().chunk_bytes()));
+    REM_TRY(file_.extend_to(homes_.end_of_home(last / homes_.where().chunk_bytes()))); // unless there is room already
     return write_pages("store: fresh pages", homes_.home_of(first_page * k_page_bytes), pages);
-}
-
-result<void> whole_chunks::extend_to_fresh(std::uint64_t chunk) {
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
-    return file_.extend_to(homes_.home_of(chunk * chunk_bytes) + chunk_bytes);
 }
 
 result<void> whole_chunks::write_moved(std::uint64_t first_page, std::span<const std::byte> pages) {

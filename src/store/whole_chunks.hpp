@@ -26,8 +26,6 @@ public:
 
     /// Writes pages of a chunk that is not stored to its home.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
-    /// Of a chunk of which nothing is written there: makes the file reach to its home's end, to be mapped.
-    result<void> extend_to_fresh(std::uint64_t chunk);
     /// Writes pages, which follow each other there too, to the other homes of their chunks.
     result<void> write_moved(std::uint64_t first_page, std::span<const std::byte> pages);
     /// Makes durable what was written so. From any thread.

@@ -60,7 +60,10 @@ std::optional<tracker_choice> tracker_named(std::string_view name) {
 result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker_choice choice) {
     if (choice == tracker_choice::trap)
         return make_trap_tracker(base);
-    if (choice != tracker_choice::fallback && scan_tier_works()) {
+    const auto can_scan = choice != tracker_choice::fallback ? scan_tier_works() : result<bool>(false);
+    if (!can_scan)
+        return unexpected(can_scan.why());
+    if (*can_scan) {
         auto made = make_write_protect_scanner(base);
         // A seccomp profile may have come since it was tried. Whatever else is wrong is reported.
         if (made || (made.why().os_error != EPERM && made.why().os_error != ENOSYS))

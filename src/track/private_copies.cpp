@@ -2,6 +2,7 @@
 
 #include "base/undying.hpp"
 #include "os/held_across_fork.hpp"
+#include "os/limits.hpp"
 #include "track/pagemap_scan.hpp"
 
 #include <algorithm>
@@ -35,10 +36,11 @@ bool is_private_copy(std::uint64_t entry) {
 }
 
 [[gnu::cold]] unexpected tracker_failure(const char* operation) {
-    int code = errno;
-    return fail(errc::io,
-                std::string("page tracking: ") + operation + ": " + std::strerror(code) +
-                    ". Force the fallback tracker, or check vm.max_map_count and the seccomp profile.",
+    const int code = errno;
+    const auto met = os::limit_met(code);
+    return fail(met ? met->code : errc::io,
+                std::string("page tracking: ") + operation + ": " + std::strerror(code) + ". " +
+                    std::string(met ? met->advice : "Force the fallback tracker, or check the seccomp profile."),
                 {}, code);
 }
 

@@ -1,6 +1,7 @@
 #include "track/write_protect_scanner.hpp"
 
 #include "base/undying.hpp"
+#include "os/limits.hpp"
 #include "os/memory.hpp"
 #include "track/pagemap_scan.hpp"
 #include "track/paused_writes.hpp"
@@ -149,46 +150,54 @@ private:
     std::vector<kernel::page_region> regions_; // likewise, from the first one on
 };
 
-bool passes_self_test(std::byte* base, std::uint64_t unit, int file) {
+/// Of a step of the test that failed: a limit that was met says nothing of the kernel.
+result<bool> works_not(unexpected why) {
+    return os::limit_met(why.why().os_error) ? result<bool>(std::move(why)) : result<bool>(false);
+}
+
+result<bool> passes_self_test(std::byte* base, std::uint64_t unit, int file) {
     if (::mmap(base, 4 * unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED)
-        return false;
+        return works_not(tracker_failure("cannot map a file to try it"));
     auto made = make_write_protect_scanner(base);
     if (!made)
-        return false;
+        return works_not(made.error());
     auto touch = [&](std::uint64_t page) { *static_cast<volatile std::byte*>(base + page * unit) = std::byte{1}; };
     auto look = [&](std::uint64_t page) { return *static_cast<const volatile std::byte*>(base + page * unit); };
     std::vector<page_run> runs;
+    result<void> collected;
     auto reports = [&](const std::vector<page_run>& expected) {
         runs.clear();
-        return static_cast<bool>((*made)->collect(8 * unit, runs)) && runs == expected;
+        collected = (*made)->collect(8 * unit, runs);
+        return static_cast<bool>(collected) && runs == expected;
     };
     touch(1); // file pages 0-3, anonymous pages 4-7
     look(2);
     touch(5);
     look(6);
-    if (!reports({{unit, unit}, {5 * unit, unit}}))
-        return false;
-    if (!reports({}))
-        return false;
-    look(1);
-    look(3);
-    if (!reports({}))
-        return false;
-    touch(0);
-    touch(5);
-    touch(6);
-    return reports({{0, unit}, {5 * unit, 2 * unit}});
+    bool is_right = reports({{unit, unit}, {5 * unit, unit}}) && reports({});
+    if (is_right) {
+        look(1);
+        look(3);
+        is_right = reports({});
+    }
+    if (is_right) {
+        touch(0);
+        touch(5);
+        touch(6);
+        is_right = reports({{0, unit}, {5 * unit, 2 * unit}});
+    }
+    return collected ? result<bool>(is_right) : works_not(collected.error());
 }
 
-bool try_scan_tier() {
+result<bool> try_scan_tier() {
     const std::uint64_t unit = kernel_page_bytes();
     os::descriptor file(os::open_above_standard([] { return ::memfd_create("remanence-self-test", MFD_CLOEXEC); }));
     if (!file.valid() || ::ftruncate(file.get(), static_cast<off_t>(4 * unit)) != 0)
-        return false;
+        return works_not(tracker_failure("cannot make a file to try it"));
     void* area = ::mmap(nullptr, 8 * unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED)
-        return false;
-    const bool works = passes_self_test(static_cast<std::byte*>(area), unit, file.get());
+        return works_not(tracker_failure("cannot map memory to try it"));
+    auto works = passes_self_test(static_cast<std::byte*>(area), unit, file.get());
     ::munmap(area, 8 * unit);
     return works;
 }
@@ -227,13 +236,16 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
         new write_protect_scanner(base, std::move(*fault), std::move(*pagemap), *process));
 }
 
-bool scan_tier_works() {
+result<bool> scan_tier_works() {
     // No thread waits for another one's answer: a forked child might not have that thread.
     enum answer : signed char { unknown, no, yes };
     static std::atomic<answer> known = unknown;
     answer first = known;
     if (first == unknown) {
-        const answer mine = try_scan_tier() ? yes : no;
+        auto works = try_scan_tier();
+        if (!works)
+            return works.error();
+        const answer mine = *works ? yes : no;
         if (known.compare_exchange_strong(first, mine))
             first = mine;
     }

@@ -142,6 +142,8 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
     for (const chunk_range& run : moves)
         REM_TRY(store_.room().reserve_move(run.first, run.count));
     REM_TRY(reserve_pages(changes));
+    for (const change::whole_chunk& each : changes.fresh)
+        REM_TRY(store_.room().extend_to_fresh(each.chunk));
     if (!session_.has_begun())
         REM_TRY(session_.begin());
     return when == room::now ? session_.log().reserve(record_bytes) : session_.log().reserve_early(record_bytes);
@@ -216,10 +218,6 @@ result<void> committer::map_moved(const change::change_set& changes) {
 result<void> committer::write_whole_chunks(change::change_set& changes) {
     const std::vector<page_range> moved = moved_page_runs(store_.homes(), changes);
     const page_runs fresh = fresh_page_runs(store_.homes(), changes);
-    for (const change::whole_chunk& each : changes.fresh) {
-        if (!each.has_contents())
-            REM_TRY(store_.whole_chunks().extend_to_fresh(each.chunk));
-    }
     const auto make_checksums = [&]() noexcept { view_.collector().make_checksums(changes); };
     std::optional<os::beside> made_beside;
     if (bytes_of(moved) + bytes_of(fresh.all()) >= k_checksums_beside_bytes_min)

@@ -365,7 +365,10 @@ result<void> engine::close_session() {
         REM_TRY(space_.give_back_unused(memory_.allocator(), session_));
     }
     REM_TRY(checkpoints_.fold_at_close());
-    REM_TRY(health_.poison_if_failed(names_.remove_log()));
+    if (auto removed = names_.remove_log(); !removed) { // it has all commits twice now, and the next open removes it
+        (void)health_.poison(unexpected(removed.why()));
+        return removed;
+    }
     if (heap_.store->where().has_second_homes()) {
         heap_.store->homes().retired().note_all_unmapped();
         space_.owe_discard(); // for the end of the file may be one of theirs
@@ -442,7 +445,7 @@ result<void> engine::begin_to_share() {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(heap_.store->room().reserve_places());
     REM_TRY(session_.prepare());
-    REM_TRY(session_.begin());
+    REM_TRY(session_.begin(log::log_lock::alone));
     REM_TRY(session_.share());
     if (heap_.store->image().bytes() == 0) {
         auto made = try_to_commit(commit_scope::everything, fresh_contents::at_home, log::durability::durable);

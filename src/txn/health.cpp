@@ -1,5 +1,7 @@
 #include "txn/health.hpp"
 
+#include <cerrno>
+
 namespace remanence::txn {
 
 result<void> health::usable() const {
@@ -25,11 +27,15 @@ result<void> health::sound() const {
 }
 
 unexpected health::poison(unexpected why) {
-    if (why.why().code == errc::no_space) {
+    if (is_refusal(why.why().code)) {
         why.why().code = errc::io;
-        why.why().message = "writing " + path_ +
-                            " failed: its device is full, although it had granted the space "
-                            "(is it thinly provisioned, or copy-on-write?). Make room on the device.";
+        if (why.why().os_error == ENOSPC || why.why().os_error == EDQUOT)
+            why.why().message = "writing " + path_ +
+                                " failed: its device is full, although it had granted the space "
+                                "(is it thinly provisioned, or copy-on-write?). Make room on the device.";
+        why.why().message +=
+            " What was being written is not whole: close the heap and open it again then; it will be as of its last "
+            "durable commit.";
     }
     const std::lock_guard guard(mutex_);
     if (!why_)

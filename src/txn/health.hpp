@@ -27,8 +27,8 @@ public:
     [[nodiscard]] result<void> had_memory() const { return lacked_memory_ ? sound() : result<void>(); }
     [[nodiscard]] bool is_poisoned() const { return is_poisoned_.load(std::memory_order_acquire); }
 
-    /// Notes the first failure, and returns what the caller is to report: never errc::no_space, which would promise that
-    /// nothing was written and that the call may be repeated.
+    /// Notes the first failure, and returns what the caller is to report: no is_refusal(), which would promise that nothing was
+    /// written and that the call may be repeated.
     unexpected poison(unexpected why);
     /// The same, of what may have succeeded.
     result<void> poison_if_failed(result<void> done) {

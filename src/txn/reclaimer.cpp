@@ -62,7 +62,7 @@ result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& 
     if (!commits.log().has_room(bytes))
         return {};
     if (auto reserved = commits.log().reserve(bytes); !reserved)
-        return reserved.why().code == errc::no_space ? result<void>() : health_.poison(reserved.error());
+        return is_refusal(reserved.why().code) ? result<void>() : health_.poison(reserved.error());
     log::record_builder record(commits.log().take_memory());
     record.give_back(chunks);
     (void)commits.append(record, store_.homes().image_bytes_without(chunks).value(), {});
@@ -90,7 +90,7 @@ result<void> reclaimer::discard_owed() {
     if (!owes_discard_)
         return {};
     auto discarded = store_.unused().discard_unstored();
-    if (!discarded && discarded.why().code == errc::no_space)
+    if (!discarded && is_refusal(discarded.why().code))
         return {};
     REM_TRY(health_.poison_if_failed(std::move(discarded)));
     owes_discard_ = false;
@@ -101,7 +101,7 @@ result<void> reclaimer::discard_owed() {
 void reclaimer::discard_former_homes() {
     if (!std::exchange(owes_former_homes_, false))
         return;
-    if (auto discarded = store_.unused().discard_retired(); !discarded && discarded.why().code != errc::no_space)
+    if (auto discarded = store_.unused().discard_retired(); !discarded && !is_refusal(discarded.why().code))
         (void)health_.poison(discarded.error());
 }
 

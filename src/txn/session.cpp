@@ -14,7 +14,7 @@ result<void> session::prepare() {
     return {};
 }
 
-result<void> session::begin() {
+result<void> session::begin(log::log_lock whose) {
     const auto& super = store_.super();
     auto mode = store_.file().permissions();
     if (!mode)
@@ -23,7 +23,7 @@ result<void> session::begin() {
     if (version_ == 0)
         REM_TRY(files_.sync_directory("store: sync directory before first log", names_.heap()));
     auto log = log::redo_log::create(files_, names_.log_for(names_.heap()), super.uuid, *identity_, super.sequence + 1,
-                                     *mode, version_);
+                                     *mode, version_, whose);
     if (!log)
         return log.error();
     REM_TRY(health_.poison_if_failed(

@@ -40,14 +40,14 @@ public:
     result<void> prepare();
     /// Makes the log, and a superblock that says so; both are durable once this returns. A failure poisons, but for one
     /// before the superblock is written: then nothing has changed. Precondition: prepare() succeeded.
-    result<void> begin();
+    result<void> begin(log::log_lock whose = log::log_lock::with_children);
     /// Precondition: has_begun().
     [[nodiscard]] log::redo_log& log() { return *log_; }
     [[nodiscard]] const log::redo_log& log() const { return *log_; }
 
     /// The session of a shared heap, which another process has begun: opens its log. Precondition: !has_begun().
     result<void> join(os::access how);
-    /// Its log is not this process's alone any more.
+    /// Its log, begun with log_lock::alone, is not this process's alone any more.
     result<void> share() { return log_->share(); }
     /// Other processes have committed: this is the last commit now, and the log goes on from there. Precondition: has_begun().
     result<void> follow(std::uint64_t log_begin, const log::log_tail& tail, std::uint64_t chain);

@@ -133,7 +133,7 @@ result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::ui
 // Nothing, when there is no room for it: memory keeps it then. Failures are of the file.
 result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
     const auto kept = [](const failure& why) -> result<std::optional<std::uint64_t>> {
-        if (why.code == errc::no_space || why.code == errc::exhausted)
+        if (is_refusal(why.code) || why.code == errc::exhausted)
             return std::optional<std::uint64_t>();
         return unexpected(why);
     };
@@ -178,7 +178,7 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
                 ++page;
         }
     }
-    return {};
+    return room_.extend_to_fresh(chunk);
 }
 
 result<void> spiller::reserve_to_move_early(std::uint64_t chunk) {

@@ -1,6 +1,7 @@
 // Users who may only read, beside processes that share a heap and write to it.
 
 #include "process/other_process.hpp"
+#include "unit/api/changing_calls.hpp"
 
 #include <grp.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@ using namespace std::chrono_literals;
 heap_options guest_options() {
     heap_options options = shared_heap();
     options.read_only = true;
+    options.procedures.add("nothing", [](heap&, std::span<const std::byte>) {}, {});
     return options;
 }
 
@@ -137,11 +139,9 @@ TEST_F(guests, in_a_section_keep_folds_back_until_they_end_or_die) {
 
 TEST_F(guests, cannot_change_the_heap) {
     other_process other(*h_, guest([&](heap& mine, numbers& list) {
-        for (const auto& change : std::initializer_list<std::function<void()>>{
-                 [&] { mine.write([] {}); }, [&] { mine.lock(); }, [&] { mine.commit(); }, [&] { mine.checkpoint(); },
-                 [&] { (void)mine.make<int>(); }, [&] { mine.root<int>("new"); }}) {
-            const auto got = error_of(change);
-            expect_that(got && got->code == errc::read_only, "a guest may change the heap");
+        for (const changing_call& each : changing_calls<numbers>(mine, "numbers")) {
+            const auto got = error_of(each.call);
+            expect_that(got && got->code == errc::read_only, each.name.c_str());
         }
         mine.read([&] { list.front() = 1; });
         told_.set(0);

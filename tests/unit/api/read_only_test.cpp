@@ -1,6 +1,7 @@
 // Opening without writing: what it shows, that it leaves nothing behind, and who may do it beside whom.
 
 #include "support/seed.hpp"
+#include "unit/api/changing_calls.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <grp.h>
@@ -128,6 +129,34 @@ TEST(read_only_opening_no_sanitizer, of_a_crashed_heap_refuses_changes) {
                   return std::string("was written");
               }),
               "killed by signal 11");
+}
+
+TEST(read_only_opening, refuses_each_call_that_would_change_something) {
+    temp_dir dir;
+    heap_options kept = small_heap();
+    kept.history = {.steps_max = 10, .kept_over_sessions = true};
+    {
+        heap h = heap::create(dir / "kept", kept);
+        put_contents(h);
+        h.commit();
+        h.keep("old");
+        h.write([&] { h.find_root<numbers>("numbers")->push_back(1); });
+        h.close();
+    }
+    make_heap(dir / "closed");
+    make_crashed_heap(dir / "crashed");
+    heap_options old = read_only_heap();
+    old.kept_version = "old";
+    for (auto [name, options] : {std::pair("closed", read_only_heap()), std::pair("crashed", read_only_heap()),
+                                 std::pair("kept", read_only_heap()), std::pair("kept", old)}) {
+        SCOPED_TRACE(name + std::string(" ") + options.kept_version);
+        options.procedures.add("nothing", [](heap&, std::span<const std::byte>) {}, {});
+        heap h = heap::open_existing(dir / name, options);
+        for (const changing_call& each : changing_calls<numbers>(h, "numbers"))
+            EXPECT_TRUE(is_error(error_of(each.call), errc::read_only, dir / name, "Open it for writing")) << each.name;
+        EXPECT_TRUE(h.verify().clean());
+        h.close();
+    }
 }
 
 TEST(read_only_opening, takes_its_pages_from_the_file_so_that_processes_share_them) {

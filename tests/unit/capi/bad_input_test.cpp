@@ -363,6 +363,7 @@ TEST(c_errors, numbers_and_sentences_are_those_of_errc) {
     EXPECT_SAME(REM_NOT_FOUND, not_found);
     EXPECT_SAME(REM_NO_SPACE, no_space);
     EXPECT_SAME(REM_IN_USE, in_use);
+    EXPECT_SAME(REM_NO_MEMORY, no_memory);
     EXPECT_SAME(REM_CLOSED, closed);
     EXPECT_SAME(REM_EXHAUSTED, exhausted);
     EXPECT_SAME(REM_POISONED, poisoned);
