@@ -128,10 +128,13 @@ public:
         const std::scoped_lock guard(opening_->disk_.mutex_);
         return opening_->inode().locks.try_lock(byte, kind, opening_.get());
     }
-    result<void> lock(std::uint64_t byte, os::lock_kind kind) override {
-        while (!*try_lock(byte, kind))
+    result<bool> lock(std::uint64_t byte, os::lock_kind kind, os::deadline until) override {
+        while (!*try_lock(byte, kind)) {
+            if (until && std::chrono::steady_clock::now() >= *until)
+                return false;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        return {};
+        }
+        return true;
     }
     void unlock(std::uint64_t first, std::uint64_t count) noexcept override {
         const std::scoped_lock guard(opening_->disk_.mutex_);

@@ -134,6 +134,10 @@ struct heap_options {
     /// and the like), which is errc::not_supported else. All processes must run on this machine, and the file system must keep locks and
     /// shared mappings the same for all of them. Where it does not, readers see commits mixed, and the heap is damaged.
     bool share_on_network = false;
+    /// With sharing::processes: how long open() waits for another process that opens the heap as the first, or closes it as the last; 0 to
+    /// 1 hour. Then it is errc::in_use, which names that process and says what it does: it may be stopped. close() waits as long, and then
+    /// leaves the heap as a crash does: with all commits.
+    std::chrono::milliseconds open_timeout{10'000};
     /// Address space to reserve, in bytes, up to 14 TiB, with a `base` below 64 TiB; it extends while the addresses behind
     /// it are free. 0: 16 GiB.
     std::uint64_t reserve_bytes = 0;

@@ -170,6 +170,8 @@ struct users {
         exclusive, // one process, for writing
         read_only, // any number of them
         shared,    // any number of them, with sharing::processes
+        opening,   // one process, which is about to share it, as the first
+        closing,   // one process, the last of those that shared it
     };
     struct user {
         int process;                                // its number, in its own PID namespace
@@ -179,6 +181,7 @@ struct users {
         std::optional<std::uint64_t> reads_version; // in a read section of a shared heap
         std::optional<std::chrono::system_clock::time_point>
             since; // when the section began; not known of those that may read only
+        bool is_stopped = false; // by a signal or a debugger, as far as /proc shows
     };
     std::string path; // absolute, symbolic links resolved
     open_as how = open_as::closed;

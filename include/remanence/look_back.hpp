@@ -60,8 +60,9 @@ void export_dump(const std::string& path, const version_or_name& version, const 
 void branch(const std::string& path, const version_or_name& version, const std::string& to,
             const progress_callback& on_progress = {});
 
-// The others open the heap for writing, so nobody else may have it open (errc::in_use), and close it. What they do is durable once they
-// return the number of the heap's last commit. They wait for no program to agree: its limits count again when it opens the heap.
+// The others open the heap for writing, and close it: beside those that share it, if any do, else alone (errc::in_use). They wait some
+// seconds for another process's section, errc::in_use then, which names it. What they do is durable once they return the number of the
+// heap's last commit. They wait for no program to agree: its limits count again when it opens the heap.
 
 /// As heap::undo().
 std::uint64_t undo(const std::string& path, std::uint64_t steps = 1);

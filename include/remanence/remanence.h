@@ -170,6 +170,8 @@ typedef struct rem_options {
     bool guarded_blocks;
     const char* log_directory; /* where the redo log lies, recorded when the heap is opened for writing; "": beside the
                                   heap; NULL: as recorded */
+    unsigned open_timeout_ms; /* rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last: up
+                                 to 3,600,000. Then REM_IN_USE names that process. 0: 10,000 */
 } rem_options;
 
 /*

@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::chrono::milliseconds k_lazy_interval_min{1};
 constexpr std::chrono::milliseconds k_lazy_interval_max = std::chrono::hours(1);
+constexpr std::chrono::milliseconds k_open_timeout_max = std::chrono::hours(1);
 
 track::tracker_choice tracker_of(tracking wanted) {
     switch (wanted) {
@@ -127,6 +128,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
                "sections.");
     if (options.lazy_interval < k_lazy_interval_min || options.lazy_interval > k_lazy_interval_max)
         refuse(path, errc::invalid_argument, "options.lazy_interval must be from 1 ms to 1 hour.");
+    if (options.open_timeout < std::chrono::milliseconds::zero() || options.open_timeout > k_open_timeout_max)
+        refuse(path, errc::invalid_argument, "options.open_timeout must be from 0 to 1 hour.");
     if ((options.mode & ~0777U) != 0)
         refuse(path, errc::invalid_argument, "options.mode may have permissions only, which are at most 0777.");
     if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {
@@ -153,6 +156,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.version = checked_version(path, options);
     internal.is_shared = options.access == sharing::processes && !internal.version;
     internal.share_on_network = options.share_on_network;
+    internal.open_timeout = options.open_timeout;
     internal.application = checked_application(path, options.application);
     if (options.log_directory)
         internal.log_directory = checked_log_directory(path, *options.log_directory);

@@ -45,33 +45,32 @@ result<void> remove_left_over(os::file_system& files, const std::string& path, c
     return files.remove("branch: remove left over", path, **file);
 }
 
-/// Returns the ABI that the heap was written by.
-result<std::string> copy(os::file_system& files, const std::string& from, const std::string& to,
-                         std::optional<std::uint64_t> last) {
+struct made_copy {
+    std::string abi;    // that the heap was written by
+    history::delta way; // from the copy
+};
+
+result<made_copy> copy(os::file_system& files, const shown_commit& show, const std::string& to) {
     std::unique_ptr<store::copy_in_progress> copy;
-    std::string abi;
-    auto heap =
-        inspect::with_last_commit(files, from, k_attempts_to_copy, {}, [&](inspect::inspection& now) -> result<void> {
-            if (last && now.version() != *last)
-                return fail(errc::in_use, now.path() + " was written to meanwhile. Try again.", now.path());
-            if (!copy) {
-                auto mode = now.store().file().permissions();
-                if (!mode)
-                    return mode.error();
-                auto begun = store::copy_in_progress::begin(files, to, *mode);
-                if (!begun)
-                    return begun.error();
-                copy = std::move(*begun);
-            }
-            abi = now.store().abi();
-            return copy->update(now.store(), {});
-        });
-    if (!heap)
-        return heap.error();
-    if (!(*heap)->problems().empty())
-        return unexpected((*heap)->problems().front());
+    made_copy made;
+    auto way = show([&](inspect::inspection& now) -> result<void> {
+        if (!copy) {
+            auto mode = now.store().file().permissions();
+            if (!mode)
+                return mode.error();
+            auto begun = store::copy_in_progress::begin(files, to, *mode);
+            if (!begun)
+                return begun.error();
+            copy = std::move(*begun);
+        }
+        made.abi = now.store().abi();
+        return copy->update(now.store(), {});
+    });
+    if (!way)
+        return way.error();
+    made.way = std::move(*way);
     REM_TRY(copy->finish(store::existing::refused));
-    return abi;
+    return made;
 }
 
 result<void> let_become(os::file_system& files, const std::string& path, const std::string& abi,
@@ -90,17 +89,31 @@ result<void> let_become(os::file_system& files, const std::string& path, const s
 } // namespace
 
 result<void> make_branch(os::file_system& files, const std::string& from, const history::delta& way,
-                         const std::string& path, std::optional<std::uint64_t> last) {
+                         const std::string& path) {
+    return make_branch(
+        files,
+        [&](const copying& copy) -> result<history::delta> {
+            auto heap = inspect::with_last_commit(files, from, k_attempts_to_copy, {}, copy);
+            if (!heap)
+                return heap.error();
+            if (!(*heap)->problems().empty())
+                return unexpected((*heap)->problems().front());
+            return way;
+        },
+        path);
+}
+
+result<void> make_branch(os::file_system& files, const shown_commit& show, const std::string& path) {
     const std::string building = path + "-branch-unfinished";
     REM_TRY(refuse_if_there(files, path, " exists"));
     REM_TRY(refuse_if_there(files, store::log_path(path), " is the redo log of a heap that is not there"));
     for (const std::string& each : {building, store::log_path(building), store::new_path(building)})
         REM_TRY(remove_left_over(files, each, path));
-    auto abi = copy(files, from, building, last);
-    if (!abi)
-        return abi.error();
+    auto copied = copy(files, show, building);
+    if (!copied)
+        return copied.error();
     auto made = [&]() -> result<void> {
-        REM_TRY(let_become(files, building, *abi, way));
+        REM_TRY(let_become(files, building, copied->abi, copied->way));
         return files.rename_to_new("branch: rename", building, path);
     }();
     if (made)

@@ -9,6 +9,7 @@
 #include "inspect/inspected_pointers.hpp"
 #include "inspect/last_commit.hpp"
 #include "inspect/root_survey.hpp"
+#include "os/lock_holders.hpp"
 #include "recover/upgrade.hpp"
 #include "share/presence.hpp"
 #include "store/heap_copy.hpp"
@@ -130,6 +131,10 @@ users::open_as as_public(heap_users::open_as how) {
         return users::open_as::exclusive;
     case heap_users::open_as::read_only:
         return users::open_as::read_only;
+    case heap_users::open_as::opening:
+        return users::open_as::opening;
+    case heap_users::open_as::closing:
+        return users::open_as::closing;
     case heap_users::open_as::shared:
         break;
     }
@@ -245,7 +250,8 @@ users who_uses(const std::string& path) {
                                  .program = each.who.program,
                                  .writes = each.has_turn,
                                  .reads_version = each.has_turn ? std::nullopt : each.version,
-                                 .since = is_in_section && is_noted ? std::optional(each.who.since) : std::nullopt});
+                                 .since = is_in_section && is_noted ? std::optional(each.who.since) : std::nullopt,
+                                 .is_stopped = os::is_stopped(os::state_of_process(each.who.process))});
     }
     return all;
 }

@@ -11,10 +11,13 @@
 #include "inspect/last_commit.hpp"
 #include "inspect/root_walk.hpp"
 #include "inspect/version_diff.hpp"
+#include "os/lock_holders.hpp"
+#include "share/presence.hpp"
 #include "txn/engine.hpp"
 #include "txn/heap_history.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -78,7 +81,57 @@ result<void> see_steps(inspection& now, history::step_tree& steps, std::vector<s
     return {};
 }
 
-/// Calls `change` with the heap, opened for writing by whatever standard library its programs have.
+template <class T>
+T value_or_raise(result<T> found) {
+    if (!found)
+        detail::raise(found.why());
+    return std::move(*found);
+}
+
+// As long as a process waits for another one that opens the heap.
+constexpr std::chrono::seconds k_longest_wait_to_write{10};
+
+result<bool> is_shared(os::file_system& files, const std::string& path) {
+    auto file = files.open(path, os::access::read_only);
+    return file ? share::is_shared_now(**file) : file.error();
+}
+
+/// The turn to write, of a heap that is shared, as long as this lives. Throws.
+class turn_to_write {
+public:
+    explicit turn_to_write(txn::engine& of) : of_(of) {
+        if (!of.is_shared())
+            return;
+        if (!value_or_raise(of.take_turn(std::chrono::steady_clock::now() + k_longest_wait_to_write)))
+            detail::raise(errc::in_use, still_written(of), of.path());
+        of.memory().allow_writes(true);
+    }
+    ~turn_to_write() {
+        if (!of_.is_shared())
+            return;
+        of_.memory().allow_writes(false);
+        of_.end_turn();
+    }
+    turn_to_write(const turn_to_write&) = delete;
+    turn_to_write& operator=(const turn_to_write&) = delete;
+
+private:
+    static std::string still_written(txn::engine& of) {
+        const auto writer = of.others()->writer();
+        const std::string who =
+            writer ? "process " + std::to_string(writer->process) + " (" + writer->program +
+                         (os::is_stopped(os::state_of_process(writer->process)) ? ", stopped)" : ")")
+                   : std::string("another process");
+        return of.path() + " is being written to by " + who + ", whose section was waited for, for " +
+               std::to_string(k_longest_wait_to_write.count()) +
+               " s. Let it end that section, or end it, and try again.";
+    }
+
+    txn::engine& of_;
+};
+
+/// Calls `change` with the heap, opened for writing by whatever standard library its programs have. Beside those that share it, this process
+/// is one of them.
 template <class F>
 std::uint64_t changed(const std::string& path, const F& change) {
     os::file_system& files = os::posix_file_system();
@@ -95,25 +148,26 @@ std::uint64_t changed(const std::string& path, const F& change) {
     options.history = history::limits{.steps_max = k_no_limit};
     options.history_kept = true;
     auto engine = txn::engine::open(files, real, txn::open_mode::open_existing, options, abi);
+    if (!engine && engine.why().code == errc::in_use && value_or_raise(is_shared(files, real))) {
+        txn::link_follower();
+        options.is_shared = true;
+        engine = txn::engine::open(files, real, txn::open_mode::open_existing, options, abi);
+    }
     if (!engine)
         detail::raise(engine.why());
-    const std::uint64_t result = change(**engine);
+    const std::uint64_t result = [&] {
+        const turn_to_write meanwhile(**engine);
+        return change(**engine);
+    }();
     if (auto closed = (*engine)->close(); !closed)
         detail::raise(closed.why());
     return result;
 }
 
-template <class T>
-T value_or_raise(result<T> found) {
-    if (!found)
-        detail::raise(found.why());
-    return std::move(*found);
-}
-
 /// By a commit that is durable.
 std::uint64_t gone(txn::engine& of, result<std::uint64_t> version) {
     const std::uint64_t made = value_or_raise(std::move(version));
-    detail::check(of.await(made, log::durability::durable));
+    detail::check(of.is_shared() ? of.publish(log::durability::durable) : of.await(made, log::durability::durable));
     return made;
 }
 
@@ -150,42 +204,40 @@ version_difference diff(const std::string& path, const version_or_name& before, 
         auto to_second = steps.whole_way_to(*second, one.path());
         if (!to_second)
             return to_second.error();
-        const std::uint64_t version = one.version();
+        auto other = one.look_again(); // the heap may have been written to meanwhile
+        if (!other)
+            return other.error();
         REM_TRY(one.become(*to_first));
-        auto other = with_last_commit(
-            os::posix_file_system(), one.path(), k_attempts_to_look_back, {}, [&](inspection& now) -> result<void> {
-                if (now.version() != version)
-                    return fail(errc::in_use, now.path() + " was written to meanwhile. Try again.", now.path());
-                REM_TRY(now.become(*to_second));
-                auto compared = compare_versions(one, now, ranges_of(*to_first, *to_second));
-                if (!compared)
-                    return compared.error();
-                found = std::move(*compared);
-                return {};
-            });
-        return other ? result<void>() : other.error();
+        REM_TRY((*other)->become(*to_second));
+        auto compared = compare_versions(one, **other, ranges_of(*to_first, *to_second));
+        if (!compared)
+            return compared.error();
+        found = std::move(*compared);
+        return {};
     });
     return found;
 }
 
 void branch(const std::string& path, const version_or_name& version, const std::string& to,
             const progress_callback& on_progress) {
-    history::delta way;
-    std::uint64_t last = 0;
-    std::string real;
-    with_steps(path, on_progress, [&](inspection& now, history::step_tree& steps) -> result<void> {
-        auto state = state_of(steps, version, now.path());
-        if (!state)
-            return state.error();
-        auto found = steps.whole_way_to(*state, now.path());
-        if (!found)
-            return found.error();
-        way = std::move(*found);
-        last = now.version();
-        real = now.path();
-        return {};
-    });
-    detail::check(detail::make_branch(os::posix_file_system(), real, way, detail::real_path(to).string(), last));
+    os::file_system& files = os::posix_file_system();
+    const std::string real = detail::real_path(path).string();
+    const auto show = [&](const detail::copying& copy) -> result<history::delta> {
+        history::delta way;
+        REM_TRY(look_at_steps(files, real, progress_of_log(on_progress),
+                              [&](inspection& now, history::step_tree& steps) -> result<void> {
+                                  auto state = state_of(steps, version, now.path());
+                                  if (!state)
+                                      return state.error();
+                                  auto found = steps.whole_way_to(*state, now.path());
+                                  if (!found)
+                                      return found.error();
+                                  way = std::move(*found);
+                                  return copy(now);
+                              }));
+        return way;
+    };
+    detail::check(detail::make_branch(files, show, detail::real_path(to).string()));
 }
 
 std::uint64_t undo(const std::string& path, std::uint64_t steps) {

@@ -66,6 +66,8 @@ heap_options options_of(const rem_options& given) {
         options.mode = given.mode;
     if (given.lazy_interval_ms != 0)
         options.lazy_interval = std::chrono::milliseconds(given.lazy_interval_ms);
+    if (given.open_timeout_ms != 0)
+        options.open_timeout = std::chrono::milliseconds(given.open_timeout_ms);
     options.reserve_bytes = given.reserve_bytes;
     options.chunk_bytes = given.chunk_bytes;
     options.base = given.base;

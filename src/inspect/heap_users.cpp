@@ -10,6 +10,23 @@ namespace remanence::inspect {
 
 namespace {
 
+bool is_locked(os::byte_locks& locks, std::uint64_t first, std::uint64_t count = 1) {
+    const auto found = locks.locked_by_others(first, count);
+    return found && found->has_value();
+}
+
+/// How a process has it that keeps all others out. Who is at the door opens it as the first of those that share it, or closes it as the
+/// last, who still has his slot.
+result<heap_users::open_as> how_alone(os::file& file) {
+    auto locks = file.open_locks();
+    if (!locks)
+        return locks.error();
+    if (!is_locked(**locks, share::lock_byte::k_door))
+        return heap_users::open_as::exclusive;
+    return is_locked(**locks, share::lock_byte::k_first_slot, share::k_slots) ? heap_users::open_as::closing
+                                                                             : heap_users::open_as::opening;
+}
+
 /// Whoever is about to make a superblock, or has damaged both, has it open nevertheless.
 result<void> expect_heap(os::file& file) {
     auto size = file.size();
@@ -50,11 +67,19 @@ result<heap_users> users_of(os::file_system& files, const std::string& path) {
         return found;
     }
     heap_users found;
+    if (*is_exclusive) {
+        auto how = how_alone(**file);
+        if (!how)
+            return how.error();
+        found.how = *how;
+        std::erase_if(holders, [](const os::lock_holder& each) { // who waits at the door has a lock of a log, at most
+            return !each.holds(static_cast<std::int64_t>(share::lock_byte::k_attach));
+        });
+    } else if (!holders.empty()) {
+        found.how = heap_users::open_as::read_only;
+    }
     for (os::lock_holder& each : holders)
         found.processes.push_back({{each.process, 0, {}, std::move(each.name)}});
-    found.how = *is_exclusive             ? heap_users::open_as::exclusive
-                : found.processes.empty() ? heap_users::open_as::closed
-                                          : heap_users::open_as::read_only;
     return found;
 }
 

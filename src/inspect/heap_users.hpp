@@ -12,7 +12,7 @@
 namespace remanence::inspect {
 
 struct heap_users {
-    enum class open_as { closed, exclusive, read_only, shared };
+    enum class open_as { closed, exclusive, read_only, shared, opening, closing };
     open_as how = open_as::closed;
     std::uint64_t version = 0;                      // of a shared one: the newest
     std::vector<share::observed_process> processes; // those that /proc shows, if it is not shared; no versions

@@ -48,7 +48,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
                                                           const inspection_progress& progress) {
     std::unique_ptr<inspection> opened(new inspection(files));
     auto note = [&](const failure& damage) { opened->note_misfit(damage); };
-    auto store = store::heap_file::open_damaged(opened->files_, path, note, lock);
+    auto store = store::heap_file::open_damaged(*opened->files_, path, note, lock);
     if (!store)
         return store.error();
     opened->store_ = std::move(*store);
@@ -67,12 +67,12 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     opened->live_ = lock == store::heap_file::locking::no;
     opened->other_superblock_damage_ = opened->store_->supers().other_damage();
     const std::string log_path = opened->store_->log_path();
-    auto present = opened->files_.exists(log_path);
+    auto present = opened->files_->exists(log_path);
     if (!present)
         return present.error();
     opened->log_.present = *present;
     if (*present) {
-        auto log = opened->files_.open(log_path, os::access::read_only);
+        auto log = opened->files_->open(log_path, os::access::read_only);
         if (!log)
             return log.error();
         auto log_bytes = (*log)->size();
@@ -99,7 +99,7 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
             note(taken.why());
         }
     }
-    auto recovered = recover::salvage(opened->files_, *opened->store_, note, progress);
+    auto recovered = recover::salvage(*opened->files_, *opened->store_, note, progress);
     if (!recovered)
         return recovered.error();
     opened->log_.commits = recovered->commits;
@@ -115,6 +115,21 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
     REM_TRY(opened->make_memory(opened->store_->image().bytes()));
     opened->read_.resize(static_cast<std::size_t>(opened->store_->image().bytes() / k_page_bytes));
     return opened;
+}
+
+result<std::unique_ptr<inspection>> inspection::look_again() {
+    std::unique_ptr<inspection> other(new inspection(files_, store_));
+    other->super_ = super_;
+    other->file_bytes_ = file_bytes_;
+    other->log_ = log_;
+    other->changes_ = changes_;
+    other->births_ = births_;
+    other->live_ = live_;
+    other->other_superblock_damage_ = other_superblock_damage_;
+    other->torn_superblock_ = torn_superblock_;
+    REM_TRY(other->make_memory(store_->image().bytes()));
+    other->read_.resize(static_cast<std::size_t>(store_->image().bytes() / k_page_bytes));
+    return other;
 }
 
 result<bool> inspection::is_unchanged(os::file_system& files) {

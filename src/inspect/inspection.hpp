@@ -63,6 +63,10 @@ public:
     static result<std::unique_ptr<inspection>> open_live(os::file_system& files, const std::string& path,
                                                          const inspection_progress& progress);
 
+    /// Another look at the same picture: what it reads is of the same commit, whatever was written since, and it has memory and problems of
+    /// its own. So the two may become two states.
+    result<std::unique_ptr<inspection>> look_again();
+
     [[nodiscard]] bool is_live() const { return live_; }
     /// Whether the superblocks are what they were when it was opened. Then all that was read of a heap that is not live was the
     /// last commit's: whoever opens it for writing makes another superblock durable before anything else that can be seen here.
@@ -82,7 +86,7 @@ public:
     [[nodiscard]] store::heap_file& store() { return *store_; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     /// As a recovery would leave them.
-    [[nodiscard]] os::file_system& files() { return files_; }
+    [[nodiscard]] os::file_system& files() { return *files_; }
     /// What was found wrong so far.
     [[nodiscard]] const std::vector<problem>& problems() const { return problems_.all(); }
     /// Adds to them, once for each place in a file. Says whether it is new.
@@ -135,7 +139,10 @@ public:
     [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const override;
 
 private:
-    explicit inspection(os::file_system& files) : files_(files) {}
+    explicit inspection(os::file_system& files) : files_(std::make_shared<os::overlay_files>(files)) {}
+    /// Another look.
+    inspection(const std::shared_ptr<os::overlay_files>& files, const std::shared_ptr<store::heap_file>& store)
+        : files_(files), store_(store) {}
     static result<std::unique_ptr<inspection>> open_with(os::file_system& files, const std::string& path,
                                                          store::heap_file::locking lock,
                                                          const inspection_progress& progress);
@@ -150,8 +157,8 @@ private:
     result<void> read_metadata();
     result<void> read_metadata_of_arenas();
 
-    os::overlay_files files_;
-    std::unique_ptr<store::heap_file> store_;
+    std::shared_ptr<os::overlay_files> files_;
+    std::shared_ptr<store::heap_file> store_; // which refers to files_
     format::superblock super_{};
     std::uint64_t file_bytes_ = 0;
     inspected_log log_;

@@ -3,10 +3,13 @@
 
 #include "base/result.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
 namespace remanence::os {
+
+using deadline = std::optional<std::chrono::steady_clock::time_point>; // none: it waits
 
 enum class lock_kind { shared, exclusive };
 
@@ -23,8 +26,8 @@ public:
     /// Takes the lock of a byte; what this holds there already becomes the other kind in one step. False, and nothing is changed,
     /// when somebody else's is in the way.
     virtual result<bool> try_lock(std::uint64_t byte, lock_kind kind) = 0;
-    /// As try_lock(), and waits for who is in the way.
-    virtual result<void> lock(std::uint64_t byte, lock_kind kind) = 0;
+    /// As try_lock(), and waits for who is in the way until then. False: he still is.
+    virtual result<bool> lock(std::uint64_t byte, lock_kind kind, deadline until) = 0;
     /// Whatever this holds of these bytes.
     virtual void unlock(std::uint64_t first, std::uint64_t count = 1) noexcept = 0;
     /// A byte of [first, first+count) on which somebody else has a lock of any kind; nothing when there is none.

@@ -43,7 +43,7 @@ std::vector<int> numbers_in(const std::string& directory) {
 }
 
 struct held_locks {
-    bool any = false;
+    std::vector<std::pair<std::int64_t, std::int64_t>> all;
     std::optional<std::int64_t> of_reader;
 };
 
@@ -60,16 +60,47 @@ void add_locks(held_locks& held, const std::string& fdinfo) {
             continue;
         const std::size_t last = line.find_last_of(' ') + 1;
         const std::size_t first = line.find_last_of(' ', last - 2) + 1;
-        if (number(std::string_view(line).substr(last)) < k_first_reader_lock)
+        const std::int64_t end = number(std::string_view(line).substr(last));
+        if (end < k_first_reader_lock)
             continue;
-        held.any = true;
         const std::int64_t begin = number(std::string_view(line).substr(first));
+        held.all.emplace_back(begin, end);
         if (line.find(" READ ") != std::string::npos && begin < k_lock_offset)
             held.of_reader = std::min(begin, held.of_reader.value_or(begin));
     }
 }
 
+const char* words_of(char state) {
+    switch (state) {
+    case 'T':
+        return ", which is stopped";
+    case 't':
+        return ", which is stopped by a debugger";
+    case 'D':
+        return ", which waits for a device";
+    case 'R':
+        return ", which is running";
+    case 'S':
+    case 'I':
+        return ", which is sleeping";
+    default:
+        return "";
+    }
+}
+
 } // namespace
+
+bool lock_holder::holds(std::int64_t byte) const {
+    return std::ranges::any_of(locks, [=](const auto& each) { return each.first <= byte && byte <= each.second; });
+}
+
+// The state follows the program's name, which is in parentheses and may have some.
+char state_of_process(int process) {
+    std::string line;
+    (void)text_lines(("/proc/" + std::to_string(process) + "/stat").c_str()).next(line);
+    const std::size_t end = line.rfind(')');
+    return end != std::string::npos && end + 2 < line.size() ? line[end + 2] : '\0';
+}
 
 std::vector<lock_holder> lock_holders(const std::string& path) {
     std::vector<lock_holder> found;
@@ -86,11 +117,12 @@ std::vector<lock_holder> lock_holders(const std::string& path) {
                 opened.st_ino == wanted.st_ino)
                 add_locks(held, directory + "/fdinfo/" + name);
         }
-        if (!held.any)
+        if (held.all.empty())
             continue;
         std::string name;
         (void)text_lines((directory + "/comm").c_str()).next(name);
-        found.push_back({process, std::move(name), held.of_reader, process == ::getpid()});
+        found.push_back({process, std::move(name), held.of_reader, process == ::getpid(), state_of_process(process),
+                         std::move(held.all)});
     }
     return found;
 }
@@ -109,7 +141,8 @@ std::string who_holds(const std::string& path) {
             is_mine = true;
             continue;
         }
-        names += (count++ == 0 ? "" : " and ") + std::to_string(each.process) + " (" + each.name + ")";
+        names += (count++ == 0 ? "" : " and ") + std::to_string(each.process) + " (" + each.name +
+                 (is_stopped(each.state) ? ", stopped)" : ")");
     }
     if (count == 0)
         return "another handle of this process holds its lock";
@@ -117,6 +150,20 @@ std::string who_holds(const std::string& path) {
         return "this process and " + names + " hold its lock";
     return count == 1 ? "another process, " + names + ", holds its lock"
                       : "other processes, " + names + ", hold its lock";
+}
+
+std::string describe_holders(const std::string& path, std::int64_t byte) {
+    std::string all;
+    for (const lock_holder& each : lock_holders(path)) {
+        if (each.is_this_process || !each.holds(byte))
+            continue;
+        all += (all.empty() ? "another process, " : " and ") + std::to_string(each.process) + " (" + each.name + ")" +
+               words_of(each.state);
+    }
+    if (!all.empty())
+        return all;
+    return "another process, or another handle of this one; the kernel's lists do not tell which (it belongs to "
+           "another user, or to another container)";
 }
 
 } // namespace remanence::os

@@ -31,7 +31,7 @@ unexpected memory_failure(const std::string& operation, const std::string& path,
 class no_locks final : public byte_locks {
 public:
     result<bool> try_lock(std::uint64_t /*byte*/, lock_kind /*kind*/) override { return true; }
-    result<void> lock(std::uint64_t /*byte*/, lock_kind /*kind*/) override { return {}; }
+    result<bool> lock(std::uint64_t /*byte*/, lock_kind /*kind*/, deadline /*until*/) override { return true; }
     void unlock(std::uint64_t /*first*/, std::uint64_t /*count*/) noexcept override {}
     result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t /*first*/, std::uint64_t /*count*/) override {
         return std::optional<std::uint64_t>();

@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
 #include <pthread.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace remanence::os {
 
 namespace {
+
+constexpr std::chrono::nanoseconds k_first_pause = std::chrono::microseconds(100);
+constexpr std::chrono::nanoseconds k_longest_pause = std::chrono::milliseconds(4);
 
 class locks_of_opening;
 
@@ -46,12 +51,20 @@ public:
         return refused("cannot lock");
     }
 
-    result<void> lock(std::uint64_t byte, lock_kind kind) override {
-        struct flock wanted = lock_of(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK, byte, 1);
-        while (::fcntl(descriptor_, F_OFD_SETLKW, &wanted) != 0)
-            if (errno != EINTR)
-                return refused("cannot lock");
-        return {};
+    // The kernel waits without a limit only. Nobody sleeps so long that he would be late.
+    result<bool> lock(std::uint64_t byte, lock_kind kind, deadline until) override {
+        for (std::chrono::nanoseconds pause = k_first_pause;; pause = std::min(2 * pause, k_longest_pause)) {
+            auto taken = try_lock(byte, kind);
+            if (!taken || *taken)
+                return taken;
+            if (until) {
+                const auto left = *until - std::chrono::steady_clock::now();
+                if (left <= std::chrono::nanoseconds::zero())
+                    return false;
+                pause = std::min<std::chrono::nanoseconds>(pause, left);
+            }
+            std::this_thread::sleep_for(pause);
+        }
     }
 
     void unlock(std::uint64_t first, std::uint64_t count) noexcept override {

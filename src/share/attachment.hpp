@@ -27,7 +27,8 @@ enum class arrival {
     joined,     // in
     exclusive,  // somebody has the heap to himself
     other_name, // others are in, whose coordination file is not at this name
-    not_yet     // somebody else is about to open, or looks at the heap: to be tried again
+    not_yet,    // somebody else is about to open, or looks at the heap: to be tried again
+    kept_out    // somebody is at the door, and has not left it in time
 };
 
 /// `Policy::locks` as os::byte_locks; `Policy::place` is the name of the coordination file: remove_old(), create(), open() (false: nothing
@@ -39,7 +40,8 @@ public:
     attachment(typename Policy::locks& bytes, typename Policy::place& file, std::size_t slots, std::size_t slot = 0)
         : locks_(bytes), file_(file), slots_(slots), slot_(slot) {}
 
-    result<arrival> attach() {
+    /// Waits at the door until then.
+    result<arrival> attach(const os::deadline& until) {
         // So a process that is stopped at the door keeps nobody from joining.
         auto anybody = is_anybody_in();
         if (!anybody)
@@ -49,7 +51,11 @@ public:
             if (!joined || *joined == arrival::joined || *joined == arrival::other_name)
                 return joined;
         }
-        REM_TRY(locks_.lock(lock_byte::k_door, os::lock_kind::exclusive));
+        auto at_door = locks_.lock(lock_byte::k_door, os::lock_kind::exclusive, until);
+        if (!at_door)
+            return at_door.error();
+        if (!*at_door)
+            return arrival::kept_out;
         auto alone = locks_.try_lock(lock_byte::k_attach, os::lock_kind::exclusive);
         if (!alone)
             return alone.error();
@@ -85,9 +91,15 @@ public:
     }
 
     /// True: the last one, who has the file for himself from now on. If guests are in their sections nobody is: then the next one
-    /// that opens the heap recovers it.
-    result<bool> detach() {
-        REM_TRY(locks_.lock(lock_byte::k_door, os::lock_kind::exclusive)); // AT3
+    /// that opens the heap recovers it. So it is, too, when the door was not free until then: this one leaves as if he had died.
+    result<bool> detach(const os::deadline& until) {
+        auto at_door = locks_.lock(lock_byte::k_door, os::lock_kind::exclusive, until); // AT3
+        if (!at_door)
+            return at_door.error();
+        if (!*at_door) {
+            leave();
+            return false;
+        }
         auto alone = locks_.try_lock(lock_byte::k_attach, os::lock_kind::exclusive);
         if (!alone)
             return alone.error();

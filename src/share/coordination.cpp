@@ -26,8 +26,7 @@ constexpr nanoseconds k_sleep_max = 20ms;
 constexpr nanoseconds k_sleep_until_called = 1h;
 // How long who has just written lets those go first who wait; they may be stopped, or dead.
 constexpr nanoseconds k_courtesy_max = 10ms;
-// How often, and how far apart, who finds others about to open or close looks again.
-constexpr int k_tries_to_attach = 200;
+// How far apart who finds others about to open or close looks again.
 constexpr nanoseconds k_between_tries = 10ms;
 
 nanoseconds time_left(deadline until, nanoseconds at_most) {
@@ -36,9 +35,21 @@ nanoseconds time_left(deadline until, nanoseconds at_most) {
     return std::min<nanoseconds>(at_most, *until - std::chrono::steady_clock::now());
 }
 
+bool is_over(deadline until) { return until && std::chrono::steady_clock::now() >= *until; }
+
 unexpected open_elsewhere(const std::string& path) {
     return fail(errc::in_use,
                 path + " is open elsewhere, not to be shared: " + os::who_holds(path) + ". Close it there first.",
+                path);
+}
+
+/// Whoever is at the door may be stopped, or has much to recover.
+unexpected kept_out(const std::string& path) {
+    return fail(errc::in_use,
+                path + " is just being opened or closed by " +
+                    os::describe_holders(path, static_cast<std::int64_t>(lock_byte::k_door)) +
+                    "; it was waited for until the time was over (heap_options::open_timeout). Let that process go on, "
+                    "or end it, and open the heap again.",
                 path);
 }
 
@@ -177,13 +188,13 @@ result<std::unique_ptr<coordination>> coordination::make(os::file_system& files,
 }
 
 result<coordination::attached> coordination::attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                    unsigned mode, on where, bool keeps_history) {
+                                                    unsigned mode, deadline until, on where, bool keeps_history) {
     auto made = make(files, heap, path, mode, where, keeps_history);
     if (!made)
         return made.error();
     implementation& one = *(*made)->impl_;
-    for (int tries = 0; tries < k_tries_to_attach; ++tries) {
-        auto arrived = one.places.attach();
+    for (;;) {
+        auto arrived = one.places.attach(until);
         if (!arrived)
             return arrived.error();
         switch (*arrived) {
@@ -197,26 +208,38 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
             return open_elsewhere(path);
         case arrival::other_name:
             return open_under_another_name(path);
+        case arrival::kept_out:
+            return kept_out(path);
         case arrival::not_yet:
+            if (is_over(until))
+                return open_elsewhere(path); // somebody looks at it, and locks it for that
             std::this_thread::sleep_for(k_between_tries);
         }
     }
-    return open_elsewhere(path); // somebody looks at it, and locks it for that
 }
 
 result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_system& files, os::file& heap,
-                                                                   const std::string& path, on where) {
+                                                                   const std::string& path, deadline until, on where) {
     auto made = make(files, heap, path, 0, where, false);
     if (!made)
         return made.error();
     implementation& one = *(*made)->impl_;
     one.is_guest = true;
-    for (int tries = 0; tries < k_tries_to_attach; ++tries) {
+    for (;;) {
+        auto at_door = one.locks->locked_by_others(lock_byte::k_door, 1); // first: he may come in meanwhile
+        if (!at_door)
+            return at_door.error();
         auto anybody = one.locks->locked_by_others(lock_byte::k_first_slot, k_slots);
         if (!anybody)
             return anybody.error();
-        if (!*anybody)
+        if (!*anybody && !*at_door)
             return std::unique_ptr<coordination>();
+        if (!*anybody) {
+            if (is_over(until))
+                return kept_out(path);
+            std::this_thread::sleep_for(k_between_tries);
+            continue;
+        }
         auto usable = one.file.open(os::access::read_only);
         if (!usable)
             return usable.error();
@@ -224,9 +247,10 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
             one.steps.emplace(one.file.memory().words, std::span(one.file.memory().slots), *one.locks, k_slots);
             return made;
         }
-        std::this_thread::sleep_for(k_between_tries); // somebody is about to become ready, or to close as the last
+        if (is_over(until)) // somebody is about to become ready, or to close as the last
+            return *at_door ? kept_out(path) : open_under_another_name(path);
+        std::this_thread::sleep_for(k_between_tries);
     }
-    return open_under_another_name(path);
 }
 
 result<void> coordination::check_session() {
@@ -269,12 +293,12 @@ result<void> coordination::check_identity(const heap_identity& heap) const {
         impl_->path);
 }
 
-result<bool> coordination::detach() {
+result<bool> coordination::detach(deadline until) {
     if (impl_->is_guest)
         return false;
     impl_->steps->leave();
     impl_->mine().process.store(0, std::memory_order_relaxed);
-    return impl_->places.detach();
+    return impl_->places.detach(until);
 }
 
 std::uint64_t coordination::visible() const noexcept { return impl_->steps->visible(); }

@@ -57,7 +57,7 @@ struct reader {
     bool is_in_the_way = false; // of a fold, or of the release of a checkpoint
 };
 
-using deadline = std::optional<std::chrono::steady_clock::time_point>; // none: it waits
+using os::deadline;
 
 /// Of one open heap. Its functions are weak symbols: a program that opens no heap to be shared does not have them, and is smaller
 /// by 65 kB (link(), docs/decisions/footprint.md). All but attach() and detaching is for any thread, one call of each group at a time.
@@ -75,14 +75,16 @@ public:
     /// when the heap is open exclusively, or is open under another name, with what holds it in the message; errc::not_supported on a
     /// network file system; errc::exists when something else has the coordination file's name; errc::unsupported_format when processes
     /// of another release share it; errc::invalid_argument when they keep its history and this one does not, or the other way round. Waits
-    /// for one that is about to become ready, or to close.
+    /// until then for one that is about to become ready, or to close: errc::in_use then, which names him, too.
     [[gnu::weak]] static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                 unsigned mode, on where = on::local, bool keeps_history = false);
+                                                 unsigned mode, deadline until, on where = on::local,
+                                                 bool keeps_history = false);
     /// Takes part as a guest, who may read the heap's file and its coordination file, and nothing else: `heap` is open for reading.
     /// He reads as others do; what writes he may not call, and nobody sees him in readers(). Null: nobody shares the heap now.
     /// errc::in_use, exists, not_supported, unsupported_format: as attach().
-    [[gnu::weak]] static result<std::unique_ptr<coordination>>
-    attach_to_read(os::file_system& files, os::file& heap, const std::string& path, on where = on::local);
+    [[gnu::weak]] static result<std::unique_ptr<coordination>> attach_to_read(os::file_system& files, os::file& heap,
+                                                                              const std::string& path, deadline until,
+                                                                              on where = on::local);
     /// Of a guest: errc::closed when those that shared the heap have closed it, or died. He cannot go on then.
     [[gnu::weak]] result<void> check_session();
     /// Removes what processes that died may have left, for who holds the heap's lock exclusively, to have it for himself. errc::exists when
@@ -100,9 +102,9 @@ public:
     [[gnu::weak]] result<void> check_identity(const heap_identity& heap) const;
 
     /// Leaving. True: nobody else is attached, and nobody gets in: the coordination file is void and gone, and the heap is to be
-    /// closed as an exclusive one. False: others go on with it. Nothing else may be called then but the destructor. errc::in_use
-    /// never: it waits for another that is leaving.
-    [[gnu::weak]] result<bool> detach();
+    /// closed as an exclusive one. False: others go on with it, or the next one recovers it, if another that opens or closes it was
+    /// waited for in vain. Nothing else may be called then but the destructor.
+    [[gnu::weak]] result<bool> detach(deadline until);
 
     // What is there to be seen.
 

@@ -319,7 +319,7 @@ result<void> engine::close_shared() {
         found = session_.await(session_.version(), log::durability::durable);
     if (found)
         found = checkpoints_.carry_out(); // else another process ends it
-    auto is_last = others()->detach();
+    auto is_last = others()->detach(std::chrono::steady_clock::now() + options_.open_timeout);
     if (!is_last)
         return is_last.error();
     if (!*is_last || is_poisoned())

@@ -11,6 +11,7 @@
 #include "track/page_scan.hpp"
 #include "view/memory_view.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -69,7 +70,8 @@ struct engine_options {
     bool read_only = false;
     bool is_shared = false;                   // several processes may have the heap open
     bool share_on_network = false;            // as in heap_options
-    std::string application;                  // likewise
+    std::chrono::milliseconds open_timeout{10'000};
+    std::string application;                  // as in heap_options
     bool guarded_blocks = false;              // likewise
     std::optional<std::string> log_directory; // likewise
     bool aligned_blocks = false;

@@ -125,7 +125,6 @@ result<void> reserve(file_and_place& heap, const engine_options& options) {
     return {};
 }
 
-constexpr std::chrono::seconds k_others_create{10};
 constexpr std::chrono::milliseconds k_creator_has_lock{500};
 constexpr std::chrono::milliseconds k_between_tries{1};
 
@@ -144,7 +143,7 @@ auto while_in_use(std::chrono::milliseconds longest, const F& f) {
 /// Makes an empty heap for all who want to open it; another process may be about to do the same.
 result<void> create_to_share(os::file_system& files, const std::string& path, open_mode mode,
                              const engine_options& options, std::string_view abi) {
-    auto made = while_in_use(k_others_create, [&]() -> result<void> {
+    auto made = while_in_use(options.open_timeout, [&]() -> result<void> {
         auto place = options.base != 0 ? os::reservation::at(options.base, options.reserve_bytes)
                                        : os::reservation::at_random(options.reserve_bytes);
         if (!place)
@@ -180,8 +179,9 @@ result<shared_access> attach(os::file_system& files, const std::string& path, co
     auto mode = (*file)->permissions();
     if (!mode)
         return mode.error();
+    const share::deadline until = std::chrono::steady_clock::now() + options.open_timeout;
     auto attached = while_in_use(k_creator_has_lock, [&] {
-        return share::coordination::attach(files, **file, path, *mode, where_it_may_be(options),
+        return share::coordination::attach(files, **file, path, *mode, until, where_it_may_be(options),
                                            options.history.has_value());
     });
     if (!attached)
@@ -197,11 +197,11 @@ result<shared_access> attach(os::file_system& files, const std::string& path, co
 
 /// Takes part as a guest, as attach() does. Nothing: nobody shares the heap.
 result<std::optional<shared_access>> attach_to_read(os::file_system& files, const std::string& path,
-                                                    const engine_options& options) {
+                                                    const engine_options& options, share::deadline until) {
     auto file = files.open(path, os::access::read_only);
     if (!file)
         return file.error();
-    auto attached = share::coordination::attach_to_read(files, **file, path, where_it_may_be(options));
+    auto attached = share::coordination::attach_to_read(files, **file, path, until, where_it_may_be(options));
     if (!attached)
         return attached.error();
     if (*attached == nullptr)
@@ -321,8 +321,9 @@ result<file_and_place> open_to_read(os::file_system& files, const std::string& p
         return open_read_only(files, path, options, abi);
     if (!share::is_linked())
         return lacks_sharing(path);
+    const share::deadline until = std::chrono::steady_clock::now() + options.open_timeout;
     return while_in_use(k_creator_has_lock, [&]() -> result<file_and_place> {
-        auto shared = attach_to_read(files, path, options);
+        auto shared = attach_to_read(files, path, options, until);
         if (!shared)
             return shared.error();
         return *shared ? join(files, path, options, abi, std::move(**shared))

@@ -95,6 +95,7 @@ int main(void) {
     MEMBER(rem_options, aligned_blocks);
     MEMBER(rem_options, guarded_blocks);
     MEMBER(rem_options, log_directory);
+    MEMBER(rem_options, open_timeout_ms);
     STRUCT(rem_volatile_options);
     MEMBER(rem_volatile_options, size);
     MEMBER(rem_volatile_options, reserve_bytes);

@@ -1,5 +1,6 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
-// objects, change_objects, odd, kept_by_a_number: object_heap.hpp. history: one that is kept over sessions, of prices.
+// objects, change_objects, odd, kept_by_a_number: object_heap.hpp. history: one that is kept over sessions, of prices; history_busy, history_shared_busy: commits
+// to that one without an end, alone or shared; history_shared_idle: shares it until standard input ends.
 // usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|forged_object|forged_schema|forged_type_table|hidden|stray|distances|shared_...
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
 // an odd name. large: 256 MiB of
@@ -15,10 +16,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
+#include <thread>
 
 namespace rem = remanence;
 
@@ -53,6 +56,30 @@ void make_history(const char* path) {
         heap.write("import", [&] { all[i % 3] = i; });
     heap.write("sell out", [&] { all.erase(4); });
     std::_Exit(0); // killed: the last steps are in the log
+}
+
+/// Commits some hundred times a second to the heap of make_history(), which checkpoints all the time, until it is killed.
+[[noreturn]] void write_on(const char* path, rem::sharing how, std::string_view what) {
+    using prices = rem::btree_map<int, int>;
+    rem::heap heap = rem::heap::open_existing(
+        path, {.access = how, .log_limit_bytes = 64 << 10, .history = {.steps_max = 20, .kept_over_sessions = true}});
+    auto& all = heap.root<prices>("prices");
+    if (what.ends_with("idle")) {
+        std::puts("{}");
+        std::fflush(stdout);
+        while (std::getchar() != EOF) {
+        }
+        heap.close();
+        std::_Exit(0);
+    }
+    for (int n = 0;; ++n) {
+        heap.write("tick", [&] { all[1000 + n % 500] = n; });
+        if (n == 50) {
+            std::puts("{}");
+            std::fflush(stdout);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    }
 }
 
 void forge(rem::heap& heap, std::string_view what) {
@@ -184,6 +211,10 @@ int run(int argc, char** argv) {
     }
     if (end == "history")
         make_history(argv[1]);
+    if (end == "history_busy")
+        write_on(argv[1], rem::sharing::exclusive, end);
+    if (end.starts_with("history_shared"))
+        write_on(argv[1], rem::sharing::processes, end);
     if (end == "change_objects")
         change_objects(argv[1]);
     if (end == "busy")

@@ -6,7 +6,7 @@ import subprocess
 from rem_support import ERROR, HISTORY, MAKE_HEAP, USAGE, RemTest, main
 
 
-class history(RemTest):
+class HistoryTest(RemTest):
     def setUp(self):
         super().setUp()
         subprocess.run([MAKE_HEAP, self.heap, "history"], check=True)
@@ -20,6 +20,8 @@ class history(RemTest):
     def present(self):
         return next(step["version"] for step in self.steps() if step["present"])
 
+
+class history(HistoryTest):
     def test_log_tells_steps_and_versions_and_leaves_the_heap_alone(self):
         before = self.state()
         steps = self.steps()
@@ -218,6 +220,82 @@ class history(RemTest):
         self.assertIn("history", self.text("log", "plain.rem")[0])
         self.assertIn("history", self.text("undo", "plain.rem", code=ERROR)[1])
         self.assertIn("history", self.text("keep", "plain.rem", "x", code=ERROR)[1])
+
+
+class history_of_an_open_heap(HistoryTest):
+    """Another process commits to it 200 times a second, and checkpoints all the time."""
+
+    def setUp(self):
+        super().setUp()
+        self.rem("keep", "book.rem", "sold")
+
+    def wait_for_commit(self):
+        before = self.json("info", "--json", "book.rem")["version"]
+        while self.json("info", "--json", "book.rem")["version"] == before:
+            pass
+
+    def start_killed(self, what):
+        """One that does not end by itself."""
+        process = subprocess.Popen([MAKE_HEAP, self.heap, what], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"{}\n")
+
+    def look_ten_times(self):
+        for round in range(10):
+            found = self.json("diff", "--json", "book.rem", "before import", "sold")
+            changed = {each["path"]: (each["before"], each["after"]) for each in found["members"]}
+            self.assertEqual(changed["prices[0]"], (100, 3))
+            self.rem("branch", "book.rem", "before import", f"old{round}.rem")
+            self.assertEqual(self.prices(f"old{round}.rem"), [[i, 100 + i] for i in range(5)])
+        self.rem("verify", "old9.rem")
+
+    def test_is_compared_and_branched_off_beside_an_exclusive_writer(self):
+        self.start_killed("history_busy")
+        self.look_ten_times()
+
+    def test_is_compared_and_branched_off_beside_those_that_share_it(self):
+        self.start_killed("history_shared_busy")
+        self.look_ten_times()
+
+    def test_is_changed_beside_those_that_share_it(self):
+        idle = self.start("history_shared_idle")
+        newest = self.present()
+        self.assertRegex(self.text("undo", "book.rem")[0], r"^undone by commit \d+\n$")
+        self.assertEqual(dict(self.prices())[4], 104)
+        self.rem("restore", "book.rem", "before import")
+        self.assertEqual(self.prices(), [[i, 100 + i] for i in range(5)])
+        self.rem("keep", "book.rem", "first", code=ERROR)  # it has a name
+        self.rem("restore", "book.rem", str(newest))
+        self.rem("drop", "book.rem", "sold")
+        self.assertEqual(self.json("keep", "--json", "book.rem", "sold out")["version"], newest)
+        self.rem("drop", "book.rem", "before import")
+        self.assertEqual([step["kept"] for step in self.steps() if step["kept"]], ["sold out"])
+        self.make(name="other.rem")
+        dump = self.rem("dump", "other.rem", "table").stdout
+        self.rem("load", "book.rem", input=dump)
+        self.assertEqual(self.json("get", "book.rem", "table[1999]"), 10)
+        self.end(idle)
+        self.rem("verify", "book.rem")
+        self.assertEqual(self.json("get", "book.rem", "table[1999]"), 10)
+
+    def test_is_changed_beside_one_that_writes_all_the_time(self):
+        self.start_killed("history_shared_busy")
+        for round in range(5):
+            self.wait_for_commit()  # else the version that was restored may be the present one, which has a name
+            self.rem("keep", "book.rem", f"v{round}")
+            self.rem("undo", "book.rem")
+            self.rem("restore", "book.rem", f"v{round}")
+        self.assertEqual(
+            [step["kept"] for step in self.steps() if step["kept"]],
+            ["before import", "sold"] + [f"v{i}" for i in range(5)],
+        )
+
+    def test_is_not_changed_beside_one_that_has_it_alone(self):
+        self.start_killed("history_busy")
+        for words in (["undo", "book.rem"], ["keep", "book.rem", "x"], ["load", "book.rem"]):
+            self.assertIn("open elsewhere", self.text(*words, code=ERROR)[1])
 
 
 if __name__ == "__main__":

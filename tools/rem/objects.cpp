@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <string_view>
 
 namespace remanence::tool {
@@ -78,13 +79,32 @@ std::size_t read_input(char* to, std::size_t bytes) {
     return count;
 }
 
+/// Beside those that share it, if any do: with a history if they keep one.
+heap opened_for_change(const std::string& file) {
+    try {
+        return heap::open_existing(file);
+    } catch (const error& stop) {
+        if (stop.reason() != errc::in_use)
+            throw;
+    }
+    heap_options shared{.access = sharing::processes};
+    try {
+        return heap::open_existing(file, shared);
+    } catch (const error& stop) {
+        if (stop.reason() != errc::invalid_argument)
+            throw;
+    }
+    shared.history = {.steps_max = std::numeric_limits<std::uint64_t>::max(), .kept_over_sessions = true};
+    return heap::open_existing(file, shared);
+}
+
 } // namespace
 
 int load(const std::string& file) {
     std::error_code unknown;
     const bool is_new = !std::filesystem::exists(std::filesystem::symlink_status(file, unknown));
     try {
-        heap into = is_new ? heap::create(file) : heap::open_existing(file);
+        heap into = is_new ? heap::create(file) : opened_for_change(file);
         (void)remanence::load<>(into, &read_input);
         into.close();
     } catch (const error& stop) {

@@ -33,6 +33,8 @@ std::uint64_t versions_behind(const users& heap, const users::user& one) {
 const char* role_of(const users& heap, const users::user& one) {
     return heap.how == users::open_as::exclusive   ? "exclusive"
            : heap.how == users::open_as::read_only ? "read-only"
+           : heap.how == users::open_as::opening   ? "opens"
+           : heap.how == users::open_as::closing   ? "closes"
            : one.writes                            ? "writes"
            : one.reads_version                     ? "reads"
                                                    : "idle";
@@ -42,8 +44,16 @@ const char* name_of(users::open_as how) {
     return how == users::open_as::closed      ? "closed"
            : how == users::open_as::exclusive ? "exclusive"
            : how == users::open_as::read_only ? "read_only"
+           : how == users::open_as::opening   ? "opening"
+           : how == users::open_as::closing   ? "closing"
                                               : "shared";
 }
+
+std::string does_text(const users& heap, const users::user& one) {
+    return role_of(heap, one) + std::string(one.is_stopped ? ", stopped" : "");
+}
+
+const char* unless_shown(const users& heap) { return heap.processes.empty() ? "; /proc does not show which" : ""; }
 
 std::string head_of(const users& heap) {
     const std::string path = coloured(colour::bold, visible(heap.path));
@@ -51,10 +61,13 @@ std::string head_of(const users& heap) {
     case users::open_as::closed:
         return fmt::format("{}: nobody has it open\n", path);
     case users::open_as::exclusive:
-        return fmt::format("{}: open in one process, for writing{}\n", path,
-                           heap.processes.empty() ? "; /proc does not show which" : "");
+        return fmt::format("{}: open in one process, for writing{}\n", path, unless_shown(heap));
     case users::open_as::read_only:
         return fmt::format("{}: open read-only in {}\n", path, counted(heap.processes.size(), "place"));
+    case users::open_as::opening:
+        return fmt::format("{}: being opened, to be shared, by the first process{}\n", path, unless_shown(heap));
+    case users::open_as::closing:
+        return fmt::format("{}: being closed by the last process that shared it{}\n", path, unless_shown(heap));
     case users::open_as::shared:
         break;
     }
@@ -67,14 +80,17 @@ std::string users_text(const users& heap) {
     if (heap.processes.empty())
         return text;
     std::size_t width = 7;
-    for (const users::user& each : heap.processes)
+    std::size_t does_width = 9;
+    for (const users::user& each : heap.processes) {
         width = std::max(width, visible(each.program).size());
-    text += coloured(colour::bold, fmt::format("{:>10}  {:<{}}  {:<9}  {:>14}  {:>8}  {:>9}", "PROCESS", "PROGRAM",
-                                               width, "DOES", "VERSION", "BEHIND", "FOR")) +
+        does_width = std::max(does_width, does_text(heap, each).size());
+    }
+    text += coloured(colour::bold, fmt::format("{:>10}  {:<{}}  {:<{}}  {:>14}  {:>8}  {:>9}", "PROCESS", "PROGRAM",
+                                               width, "DOES", does_width, "VERSION", "BEHIND", "FOR")) +
             "\n";
     for (const users::user& each : heap.processes) {
-        text += fmt::format("{:>10}  {:<{}}  {:<9}  {:>14}  {:>8}  {:>9}\n", each.process, visible(each.program), width,
-                            role_of(heap, each), each.reads_version ? grouped(*each.reads_version) : "-",
+        text += fmt::format("{:>10}  {:<{}}  {:<{}}  {:>14}  {:>8}  {:>9}\n", each.process, visible(each.program),
+                            width, does_text(heap, each), does_width, each.reads_version ? grouped(*each.reads_version) : "-",
                             each.reads_version ? grouped(versions_behind(heap, each)) : "-",
                             each.since ? age_text(age_of(each)) : "-");
     }
@@ -88,7 +104,8 @@ json_object users_object(const users& heap) {
         one.add("process", static_cast<std::uint64_t>(each.process))
             .add("thread", static_cast<std::uint64_t>(each.thread))
             .add("program", each.program)
-            .add("does", role_of(heap, each));
+            .add("does", role_of(heap, each))
+            .add("stopped", each.is_stopped);
         if (each.reads_version)
             one.add("reads_version", *each.reads_version).add("versions_behind", versions_behind(heap, each));
         else

@@ -100,7 +100,7 @@ TEST_P(byte_locks_of, who_waits_has_it_as_soon_as_the_other_lets_go) {
     std::atomic<bool> let_go = false;
     std::atomic<bool> was_let_go = false;
     std::thread waiting([&] {
-        EXPECT_TRUE(b->lock(k_byte, lock_kind::exclusive));
+        EXPECT_TRUE(*b->lock(k_byte, lock_kind::exclusive, {}));
         was_let_go = let_go.load();
     });
     let_go = true;
@@ -108,6 +108,18 @@ TEST_P(byte_locks_of, who_waits_has_it_as_soon_as_the_other_lets_go) {
     waiting.join();
     EXPECT_TRUE(was_let_go);
     EXPECT_FALSE(*a->try_lock(k_byte, lock_kind::shared));
+}
+
+TEST_P(byte_locks_of, who_waits_gives_up_in_time) {
+    auto a = open();
+    auto b = open();
+    ASSERT_TRUE(*a->try_lock(k_byte, lock_kind::exclusive));
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+    EXPECT_FALSE(*b->lock(k_byte, lock_kind::exclusive, until));
+    EXPECT_GE(std::chrono::steady_clock::now(), until);
+    EXPECT_FALSE(*b->lock(k_byte, lock_kind::shared, until)) << "a deadline that is over is looked at once";
+    a->unlock(k_byte);
+    EXPECT_TRUE(*b->lock(k_byte, lock_kind::exclusive, until));
 }
 
 TEST_P(byte_locks_of, memory_is_shared_by_all_who_map_the_file) {

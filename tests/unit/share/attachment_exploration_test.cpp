@@ -51,7 +51,7 @@ struct attach_policy {
 class attach_model;
 struct attach_locks {
     result<bool> try_lock(std::uint64_t byte, os::lock_kind kind);
-    result<void> lock(std::uint64_t byte, os::lock_kind kind);
+    result<bool> lock(std::uint64_t byte, os::lock_kind kind, const os::deadline& until);
     void unlock(std::uint64_t byte);
     result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count);
     attach_model& owner;
@@ -297,18 +297,26 @@ public:
                    return 1;
                }) != 0;
     }
-    void lock(std::uint64_t byte) {
+    /// Who waits may give up, once for each death that is left: what he leaves is what a death leaves.
+    bool lock(std::uint64_t byte) {
         REM_CHECK(byte == lock_byte::k_door);
         const bool is_open =
             (wrong_ == attach_fault::no_door_for_those_that_close && s_->all[who_].phase == detaching) ||
             (wrong_ == attach_fault::no_door_for_those_that_open && s_->all[who_].phase == attaching);
         if (is_open)
-            return;
-        (void)run_->step_when([&] { return s_->door == k_nobody; },
-                              [&] {
-                                  told_ += "is at the door; ";
-                                  return s_->door = who_;
-                              });
+            return true;
+        return run_->step_when([&] { return s_->door == k_nobody || s_->deaths > 0; },
+                               [&]() -> u8 {
+                                   if (s_->door == k_nobody) {
+                                       told_ += "is at the door; ";
+                                       s_->door = who_;
+                                       return 1;
+                                   }
+                                   told_ += "has waited at the door for long enough; ";
+                                   s_->deaths--;
+                                   s_->anybody_died = 1;
+                                   return 0;
+                               }) != 0;
     }
     void unlock(std::uint64_t byte) {
         step("lets go", [&]() -> u8 {
@@ -474,7 +482,7 @@ private:
             return;
         }
         case attaching: {
-            auto arrived = steps.attach();
+            auto arrived = steps.attach({});
             REM_CHECK(arrived);
             switch (*arrived) {
             case arrival::first:
@@ -491,6 +499,9 @@ private:
                 return;
             case arrival::other_name:
                 throw violation{"refused as open under another name, which it never was"};
+            case arrival::kept_out:
+                me = {.phase = out, .opens = me.opens};
+                return;
             case arrival::not_yet:
                 return; // and again
             }
@@ -528,7 +539,7 @@ private:
             me.phase = detaching;
             return;
         case detaching: {
-            auto last = steps.detach();
+            auto last = steps.detach({});
             REM_CHECK(last);
             if (*last)
                 me.phase = folding;
@@ -589,10 +600,7 @@ private:
 };
 
 result<bool> attach_locks::try_lock(std::uint64_t byte, os::lock_kind kind) { return owner.try_lock(byte, kind); }
-result<void> attach_locks::lock(std::uint64_t byte, os::lock_kind) {
-    owner.lock(byte);
-    return {};
-}
+result<bool> attach_locks::lock(std::uint64_t byte, os::lock_kind, const os::deadline&) { return owner.lock(byte); }
 void attach_locks::unlock(std::uint64_t byte) { owner.unlock(byte); }
 result<std::optional<std::uint64_t>> attach_locks::locked_by_others(std::uint64_t first, std::uint64_t) {
     if (first == lock_byte::k_first_pin)

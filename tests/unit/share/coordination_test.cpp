@@ -50,6 +50,7 @@ ruling_checkpoint checkpoint_of(std::uint64_t sequence, std::uint64_t version) {
     return {sequence, version, version * 8};
 }
 deadline now() { return std::chrono::steady_clock::now(); }
+deadline soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(2); }
 
 /// A process's part in a heap, or one of several in one process.
 struct opened {
@@ -63,7 +64,7 @@ result<opened> try_open(const std::string& path, os::file_system& files = os::po
     auto heap = files.open(path, os::access::read_write);
     if (!heap)
         return heap.error();
-    auto attached = coordination::attach(files, **heap, path, 0600);
+    auto attached = coordination::attach(files, **heap, path, 0600, soon());
     if (!attached)
         return attached.error();
     return opened{std::move(*heap), std::move(attached->how), attached->as};
@@ -133,7 +134,7 @@ TEST_F(coordination_of_processes, the_first_makes_ready_and_the_others_see_what_
         ASSERT_FALSE(other_heap);
         EXPECT_EQ(other_heap.why().code, errc::in_use);
         EXPECT_EQ(mine->attached_processes(), 2U);
-        EXPECT_FALSE(*mine->detach());
+        EXPECT_FALSE(*mine->detach(soon()));
         parent.tell(1);
     });
     EXPECT_TRUE(first->how->become_ready(some_heap(), k_commit, k_checkpoint));
@@ -145,9 +146,9 @@ TEST_F(coordination_of_processes, the_first_makes_ready_and_the_others_see_what_
 TEST_F(coordination_of_processes, the_last_one_knows_it_and_the_coordination_file_is_gone) {
     opened a = open(path_);
     opened b = open(path_);
-    EXPECT_FALSE(*a->detach());
+    EXPECT_FALSE(*a->detach(soon()));
     EXPECT_TRUE(shm_exists());
-    EXPECT_TRUE(*b->detach());
+    EXPECT_TRUE(*b->detach(soon()));
     EXPECT_FALSE(shm_exists());
     auto locks = std::move(*a.heap->open_locks());
     EXPECT_FALSE(*locks->try_lock(lock_byte::k_attach, os::lock_kind::shared)) << "it is not closed yet";
@@ -163,12 +164,12 @@ TEST_F(coordination_of_processes, of_many_that_close_at_once_exactly_one_is_the_
             opened one = open(path_);
             parent.tell(1);
             (void)parent.hear();
-            const bool is_last = *one->detach();
+            const bool is_last = *one->detach(soon());
             parent.tell(is_last ? 1 : 0); // and closes
         }));
     for (auto& each : all)
         ASSERT_EQ(each->hear(), 1U);
-    EXPECT_FALSE(*mine->detach());
+    EXPECT_FALSE(*mine->detach(soon()));
     for (auto& each : all)
         each->tell(1);
     std::uint64_t last = 0;
@@ -183,7 +184,7 @@ TEST_F(coordination_of_processes, exclusive_heaps_and_shared_ones_exclude_each_o
     {
         opened a = open(path_);
         EXPECT_FALSE(*exclusive->try_lock(os::lock_kind::exclusive));
-        EXPECT_TRUE(*a->detach());
+        EXPECT_TRUE(*a->detach(soon()));
     }
     ASSERT_TRUE(*exclusive->try_lock(os::lock_kind::exclusive));
     auto refused = try_open(path_);
@@ -217,7 +218,7 @@ TEST_F(coordination_of_processes, when_all_have_died_the_next_one_is_the_first) 
     opened mine = open(path_);
     EXPECT_EQ(mine.as, role::first);
     EXPECT_EQ(mine->visible(), 10U) << "what the dead have left is void";
-    EXPECT_TRUE(*mine->detach());
+    EXPECT_TRUE(*mine->detach(soon()));
 }
 
 TEST_F(coordination_of_processes, while_others_live_a_death_makes_nobody_first) {
@@ -625,7 +626,7 @@ TEST_F(coordination_of_processes, another_name_of_the_same_file_is_refused) {
             "-shm was removed or damaged while it was open: another handle of this process holds its lock. Open it "
             "under the name by which they have it open, or close it there first.");
     EXPECT_FALSE(std::filesystem::exists(link + "-shm"));
-    EXPECT_TRUE(*mine->detach()) << "who was refused has left nothing";
+    EXPECT_TRUE(*mine->detach(soon())) << "who was refused has left nothing";
 }
 
 TEST_F(coordination_of_processes, a_coordination_file_that_was_replaced_while_in_use_is_never_followed) {
@@ -771,8 +772,8 @@ TEST(coordination_on_a_simulated_disk, is_as_on_a_real_one) {
     EXPECT_EQ(take(a), turn::clean);
     EXPECT_EQ(take(b, now()), turn::timeout);
     a->release_writer();
-    EXPECT_FALSE(*b->detach());
-    EXPECT_TRUE(*a->detach());
+    EXPECT_FALSE(*b->detach(soon()));
+    EXPECT_TRUE(*a->detach(soon()));
     EXPECT_FALSE(*disk.exists("heap-shm"));
 }
 
@@ -790,13 +791,13 @@ TEST(coordination_on_a_simulated_disk, is_refused_where_other_machines_have_a_ha
               "locks and memory. Copy the heap to a disk of this machine, or open it in one process "
               "only; or, if you know that they can, set heap_options::share_on_network.");
     auto heap = std::move(*disk.open("heap", os::access::read_write));
-    EXPECT_TRUE(coordination::attach(disk, *heap, "heap", 0600, coordination::on::any));
+    EXPECT_TRUE(coordination::attach(disk, *heap, "heap", 0600, soon(), coordination::on::any));
 }
 
 TEST_F(coordination_of_processes, guests_hold_off_folds_and_releases_as_others_do) {
     auto a = open(path_);
     const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
-    auto guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_));
+    auto guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_, soon()));
     ASSERT_NE(guest, nullptr);
     EXPECT_TRUE(guest->check_identity(some_heap()));
     EXPECT_EQ(guest->visible(), 10U);
@@ -819,7 +820,7 @@ TEST_F(coordination_of_processes, guests_hold_off_folds_and_releases_as_others_d
     EXPECT_FALSE(guest->pin(10)) << "a fold has passed it";
     EXPECT_TRUE(a->may_fold()) << "a pin was left behind";
     EXPECT_TRUE(guest->pin(11));
-    EXPECT_FALSE(*a->detach()) << "a guest is in its section";
+    EXPECT_FALSE(*a->detach(soon())) << "a guest is in its section";
     EXPECT_FALSE(shm_exists());
     EXPECT_EQ(guest->check_session().why().code, errc::closed);
     guest->unpin();
@@ -828,7 +829,7 @@ TEST_F(coordination_of_processes, guests_hold_off_folds_and_releases_as_others_d
 
 TEST_F(coordination_of_processes, a_guest_of_nobody_is_none) {
     const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
-    EXPECT_EQ(*coordination::attach_to_read(os::posix_file_system(), *reading, path_), nullptr);
+    EXPECT_EQ(*coordination::attach_to_read(os::posix_file_system(), *reading, path_, soon()), nullptr);
 }
 
 TEST_F(coordination_of_processes, a_guest_keeps_a_first_one_waiting_until_its_section_ends) {
@@ -836,7 +837,7 @@ TEST_F(coordination_of_processes, a_guest_keeps_a_first_one_waiting_until_its_se
     const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
     {
         auto a = open(path_);
-        guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_));
+        guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_, soon()));
         ASSERT_TRUE(guest->pin(10));
     } // as if it had died
     const pid_t opener = ::gettid();
