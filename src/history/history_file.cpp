@@ -71,6 +71,7 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     is_in_the_way_ = false;
     file_ = std::move(file);
     end_ = *end;
+    before_pending_ = end_.commit;
     reserved_end_ = std::max(*size, end_.offset);
     has_limits_ = !most || steps.has_limits(*most);
     auto loaded = std::optional(most ? steps.take(*most) : steps.take());
@@ -105,10 +106,27 @@ result<std::optional<summary>> history_file::load_summary(const commit_name& las
         return none;
     file_ = std::move(file);
     end_ = {last, at, found.entry_checksum};
+    before_pending_ = last;
     reserved_end_ = *size;
     rewritten_at_ = std::max(rewritten_from_, found.rewritten_at);
     return std::optional(
         summary{found.present, found.undo_depth, found.redo_depth, found.steps, found.bytes, found.kept});
+}
+
+template <class F>
+void history_file::for_each_pending(const F& f) const {
+    for (std::span<const std::byte> rest(pending_); !rest.empty();) {
+        history_entry entry{};
+        std::memcpy(&entry, rest.data(), sizeof entry);
+        f(commit_name{entry.version, entry.chain}, rest.subspan(sizeof entry, static_cast<std::size_t>(entry.bytes)));
+        rest = rest.subspan(static_cast<std::size_t>(entry_bytes(entry.bytes)));
+    }
+}
+
+bool history_file::is_before_or_in_pending(const commit_name& commit) const {
+    bool found = commit == before_pending_;
+    for_each_pending([&](const commit_name& each, std::span<const std::byte>) { found = found || each == commit; });
+    return found;
 }
 
 result<bool> history_file::read_all(step_loader& steps) {
@@ -123,12 +141,9 @@ result<bool> history_file::read_all(step_loader& steps) {
     if (!is_ours)
         return is_ours.error();
     is_sound = is_sound && *is_ours && end == written_end;
-    for (std::span<const std::byte> rest(pending_); is_sound && !rest.empty();) {
-        history_entry entry{};
-        std::memcpy(&entry, rest.data(), sizeof entry);
-        is_sound = steps.add(entry.version, rest.subspan(sizeof entry, static_cast<std::size_t>(entry.bytes)));
-        rest = rest.subspan(static_cast<std::size_t>(entry_bytes(entry.bytes)));
-    }
+    for_each_pending([&](const commit_name& commit, std::span<const std::byte> events) {
+        is_sound = is_sound && steps.add(commit.version, events);
+    });
     return is_sound && steps.is_whole();
 }
 
@@ -188,6 +203,7 @@ result<void> history_file::go_on_in(made_file made) {
     file_ = std::move(made.file);
     end_ = made.end;
     pending_.clear();
+    before_pending_ = end_.commit;
     reserved_end_ = made.reserved_end;
     rewritten_at_ = std::max(rewritten_from_, 2 * made.end.offset);
     return {};
@@ -270,6 +286,7 @@ void history_file::forget_pending(std::uint64_t through) noexcept {
         std::memcpy(&entry, pending_.data() + at, sizeof entry);
         if (entry.version > through)
             break;
+        before_pending_ = {entry.version, entry.chain};
         at += static_cast<std::size_t>(entry_bytes(entry.bytes));
     }
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -283,10 +300,57 @@ result<bool> history_file::read_on(const commit_name& to, const events_visitor& 
             return reading::is_done;
         used = f(each.commit, events);
         end_ = each;
+        before_pending_ = each.commit;
         return used && each.commit != to ? reading::goes_on : reading::is_done;
     }));
     REM_TRY(std::move(used));
     return end_.commit == to;
+}
+
+// The pending entries are of commits whose records the log has: they follow in the new file, behind what that has of them. Its name may
+// not be durable yet, since whoever gave it that may have died.
+result<void> history_file::go_on_in_new() {
+    auto is_there = file_->is_at(path_);
+    if (!is_there)
+        return is_there.error();
+    if (*is_there)
+        return {};
+    auto at_name = find_file(files_, path_, os::access::read_write);
+    if (!at_name)
+        return at_name.error();
+    if (!at_name->file)
+        return {};
+    std::optional<entry_end> begun;
+    std::optional<entry_end> known;
+    auto is_ours = for_each_entry(*at_name->file, heap_, [&](const entry_end& each, std::span<const std::byte>) {
+        if (each.commit.version > end_.commit.version)
+            return reading::is_done;
+        known = is_before_or_in_pending(each.commit) ? std::optional(each) : std::nullopt;
+        if (!begun || begun->commit == each.commit)
+            begun = each;
+        return reading::goes_on;
+    });
+    if (!is_ours)
+        return is_ours.error();
+    if (!known)
+        return {};
+    auto size = at_name->file->size();
+    if (!size)
+        return size.error();
+    REM_TRY(files_.sync_directory("history: sync directory of another's new file", path_));
+    entry_end end = *known;
+    std::vector<std::byte> pending;
+    for_each_pending([&](const commit_name& commit, std::span<const std::byte> events) {
+        if (commit.version > known->commit.version)
+            append_entry(pending, commit, events, end);
+    });
+    file_ = std::move(at_name->file);
+    end_ = end;
+    pending_ = std::move(pending);
+    before_pending_ = known->commit;
+    reserved_end_ = *size;
+    rewritten_at_ = std::max(rewritten_from_, 2 * begun->offset);
+    return {};
 }
 
 result<void> history_file::write_appended() {
@@ -300,6 +364,7 @@ result<void> history_file::write_pending() {
         return {};
     REM_TRY(file_->write("history: entries", end_.offset - pending_.size(), pending_));
     pending_.clear();
+    before_pending_ = end_.commit;
     return {};
 }
 

@@ -68,6 +68,9 @@ public:
     /// False: the file does not lead there. Throws std::bad_alloc.
     using events_visitor = std::function<result<void>(const commit_name&, std::span<const std::byte> events)>;
     result<bool> read_on(const commit_name& to, const events_visitor& f);
+    /// If another process has made the file anew, this one goes on in that. Where something else is at the name, it goes on in its own.
+    /// Precondition: this process knows all commits, and no other writes to the file meanwhile. Throws std::bad_alloc. O(1), or O(history).
+    result<void> go_on_in_new();
     /// As write_all(), and the file stays.
     result<void> write_appended();
 
@@ -90,6 +93,11 @@ public:
 private:
     /// Whether all entries are sound: those in the file, and those that are not there yet.
     result<bool> read_all(step_loader& steps);
+    /// Calls f(commit, events) with each pending entry.
+    template <class F>
+    void for_each_pending(const F& f) const;
+    /// Whether the pending entries go on behind this commit, or one of them is of it.
+    [[nodiscard]] bool is_before_or_in_pending(const commit_name& commit) const;
     result<void> write_pending();
     result<void> write_or_begin(const step_tree& steps, unsigned mode, bool is_lost);
     struct made_file {
@@ -112,6 +120,7 @@ private:
     std::shared_ptr<os::file> synced_; // as of the last write_all(), for another thread
     entry_end end_{};                  // of all entries, pending ones included
     std::vector<std::byte> pending_;   // the last entries, which are not in the file
+    commit_name before_pending_{};     // of the last one that is
     std::uint64_t reserved_end_ = 0;
     std::uint64_t rewritten_at_ = 0; // when the file is so long
     bool is_in_the_way_ = false;     // another file has the name

@@ -24,7 +24,10 @@ public:
     history_mover(const history_mover&) = delete;
     history_mover& operator=(const history_mover&) = delete;
     virtual ~history_mover() = default;
-    /// All records being durable, before a checkpoint that covers them. Whether sync() is to follow.
+    /// Finds what move() writes to. What fails has changed nothing, and may be tried again.
+    virtual result<void> prepare_to_move() { return {}; }
+    /// All records being durable, before a checkpoint that covers them. Whether sync() is to follow. Precondition: prepare_to_move() has
+    /// succeeded, and nobody else could write there since.
     virtual result<bool> move(bool is_clean) = 0;
     /// Makes that durable, before the superblock is written. From any thread.
     virtual result<void> sync() = 0;

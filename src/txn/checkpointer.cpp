@@ -279,7 +279,13 @@ unexpected checkpointer::readers_behind() const {
                 path);
 }
 
+// What refuses to be prepared, for a limit perhaps, is tried again when the next commit finds a checkpoint due.
 result<void> checkpointer::begin() {
+    if (auto prepared = prepare_history(); !prepared) {
+        if (others_ != nullptr)
+            others_->release_checkpoint();
+        return is_refusal(prepared.why().code) ? result<void>() : std::move(prepared);
+    }
     log_limit_of_run_ = budget_.log_limit_bytes(); // before the twins are frozen
     auto mark = session_.log().mark();             // I1: every record up to it is durable
     if (!mark)
@@ -302,6 +308,10 @@ result<void> checkpointer::begin() {
     const std::lock_guard guard(running_);
     run_ = std::move(run);
     return {};
+}
+
+result<void> checkpointer::prepare_history() {
+    return history_ == nullptr ? result<void>() : history_->prepare_to_move();
 }
 
 // H6
@@ -419,7 +429,10 @@ result<void> checkpointer::fold_and_settle(change::commit_scope committed) {
     return {};
 }
 
-result<void> checkpointer::fold_at_close() { return health_.poison_if_failed(fold(true)); }
+result<void> checkpointer::fold_at_close() {
+    REM_TRY(prepare_history());
+    return health_.poison_if_failed(fold(true));
+}
 
 std::uint64_t checkpointer::bytes_of_one() const {
     // One that is under way is going to be written anyway, and is waited for if that takes about as long as a commit.

@@ -148,6 +148,7 @@ private:
     void adopt() noexcept;
     result<void> fold(bool is_clean);
     result<void> fold_and_settle(change::commit_scope committed);
+    result<void> prepare_history();
     result<history_mover*> move_history(bool is_clean);
     result<void> step_of(checkpoint_run& run, std::uint64_t bytes_max);
 

@@ -365,7 +365,9 @@ void heap_history::describe_forgetting() {
 
 result<void> heap_history::reserve_events(const history::commit_name& last,
                                           const std::function<result<void>()>& make_durable) {
-    if (!is_shared_) // else whoever is the last brings it to the heap's name
+    if (is_shared_) // whoever is the last brings it to the heap's name
+        REM_TRY(file_->go_on_in_new());
+    else
         file_->follow(store::history_path(names_->heap()));
     if (!file_->has_begun()) {
         REM_TRY(make_durable());
@@ -382,6 +384,10 @@ void heap_history::add_events(const history::commit_name& commit) noexcept {
     owes_session_ = false;
 }
 
+result<void> heap_history::prepare_to_move() {
+    return is_shared_ && file_->has_begun() ? file_->go_on_in_new() : result<void>();
+}
+
 result<bool> heap_history::move(bool is_clean) {
     if (!is_kept() || !file_->has_begun())
         return false;
@@ -389,7 +395,10 @@ result<bool> heap_history::move(bool is_clean) {
     if (!mode)
         return mode.error();
     if (is_shared_ && !is_clean) {
-        REM_TRY(file_->write_appended());
+        if (file_->has_grown() && !differs_from_others())
+            REM_TRY(file_->write_all(steps_, *mode, false));
+        else
+            REM_TRY(file_->write_appended());
     } else {
         const std::string path = store::history_path(names_->heap());
         const bool has_moved = !file_->is_called(path);

@@ -136,7 +136,8 @@ public:
                                               const std::function<result<void>()>& make_durable);
     /// It is committed.
     [[gnu::weak]] void add_events(const history::commit_name& commit) noexcept;
-    /// For a checkpoint. Throws std::bad_alloc.
+    /// For a checkpoint. Throw std::bad_alloc.
+    [[gnu::weak]] result<void> prepare_to_move() override;
     [[gnu::weak]] result<bool> move(bool is_clean) override;
     [[gnu::weak]] result<void> sync() override;
 

@@ -1,7 +1,9 @@
 // The history of a heap that several processes share: each has all steps, and does to them what the records of the others say. Apart
 // from heap_history.cpp, which is long enough.
 //
-// The limits of whoever opens the heap first hold for all: the file has them before anybody joins. Entries of the file are the same bytes at the same place whoever writes them (history_file.hpp).
+// The limits of whoever opens the heap first hold for all: the file has them before anybody joins. Entries of the file are the same bytes
+// at the same place whoever writes them (history_file.hpp). Whoever makes a checkpoint, and has the turn to write, makes the file anew when it
+// has grown; the others go on in that one before they write to it, or when the old one does not lead to a checkpoint.
 
 #include "history/step_loader.hpp"
 #include "log/record.hpp"
@@ -50,6 +52,8 @@ result<void> heap_history::join(os::file_system& files, os::file& heap, const he
         return loaded.error();
     if (!*loaded)
         return cannot_follow(path_, why);
+    if (file_->through().version > at.version) // whoever has made it may have died before its name was durable
+        REM_TRY(files.sync_directory("history: sync directory of file made anew", store::history_path(names.heap())));
     steps_ = std::move(**loaded);
     return {};
 }
@@ -91,9 +95,17 @@ result<void> heap_history::follow_passed(const history::commit_name& checkpoint,
         });
     if (!reached)
         return reached.error();
-    return *reached ? result<void>()
-                    : cannot_follow(path_, "its file does not lead to commit " + std::to_string(checkpoint.version) +
-                                               ", which a checkpoint has.");
+    if (*reached)
+        return {};
+    std::string why; // another process has made the file anew, from one of these commits on
+    auto loaded = file_->load(checkpoint, std::nullopt, heap_bytes, why);
+    if (!loaded)
+        return loaded.error();
+    if (!*loaded)
+        return cannot_follow(path_, why);
+    (*loaded)->continue_group_of(steps_, true);
+    steps_ = std::move(**loaded);
+    return {};
 }
 
 void heap_history::note_checkpoint(std::uint64_t version) noexcept { file_->forget_pending(version); }

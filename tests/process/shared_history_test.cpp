@@ -246,6 +246,85 @@ TEST_F(shared_histories, are_read_from_the_file_by_who_was_passed) {
 }
 
 // The version that a section sees, and the steps around it, are those with which it began.
+// The file is made anew beside processes that write, that are passed by checkpoints, that join and that die.
+TEST_F(shared_histories, have_a_file_that_does_not_grow_with_the_commits) {
+    constexpr int k_rounds = 8;
+    constexpr std::size_t k_numbers = 1000; // 8 KB that each commit changes
+    heap_options options = shared_with_history(5);
+    options.log_limit_bytes = 64 * KiB;
+    const auto commit = [](heap& h, std::uint64_t first, std::uint64_t count) {
+        auto& list = h.root<numbers>("numbers");
+        for (std::uint64_t i = first; i != first + count; ++i)
+            h.write([&] { list.assign(k_numbers, i); });
+    };
+    const auto expect_to_go = [&](heap& h, std::uint64_t newest) {
+        expect(numbers_in(h) == std::vector<std::uint64_t>(k_numbers, newest), "the newest value");
+        expect(h.undo_depth() == 5, "the steps that limits leave");
+        h.undo(5);
+        expect(numbers_in(h) == std::vector<std::uint64_t>(k_numbers, newest - 5), "the oldest value");
+        h.redo(5);
+        expect(numbers_in(h) == std::vector<std::uint64_t>(k_numbers, newest), "the newest value again");
+    };
+    heap h = heap::open(path_, options);
+    commit(h, 1, 10);
+    h.keep("ten");
+    std::optional<heap> here(std::move(h));
+    const auto other = [&](const auto& f) {
+        return std::make_unique<other_process>([&, f] {
+            here.reset();
+            heap mine = heap::open(path_, options);
+            f(mine);
+            mine.close();
+        });
+    };
+    const auto writer = other([&](heap& mine) {
+        for (int round = 0; round != k_rounds; ++round) {
+            told_.wait(3 * round);
+            const auto newest = static_cast<std::uint64_t>(1000 * (round + 1));
+            expect_to_go(mine, newest);
+            commit(mine, newest + 1, 200);
+            told_.set(3 * round + 1);
+        }
+    });
+    const auto passed = other([&](heap& mine) { // looks when all is over
+        expect(mine.undo_depth() == 5, "the steps that were there");
+        told_.set(3 * k_rounds);
+        told_.wait(3 * k_rounds + 1);
+        expect_to_go(mine, 1000 * k_rounds + 200);
+        mine.restore("ten");
+        expect(numbers_in(mine) == std::vector<std::uint64_t>(k_numbers, 10), "a kept version");
+    });
+    told_.wait(3 * k_rounds);
+    std::uintmax_t longest = 0;
+    for (int round = 0; round != k_rounds; ++round) {
+        const auto newest = static_cast<std::uint64_t>(1000 * (round + 1));
+        commit(*here, newest - 199, 200);
+        told_.set(3 * round);
+        told_.wait(3 * round + 1);
+        longest = std::max(longest, fs::file_size(path_.string() + "-history"));
+        ASSERT_NO_THROW(expect_to_go(*here, newest + 200));
+        const auto joins = other([&, newest](heap& mine) {
+            expect_to_go(mine, newest + 200);
+            if (round % 2 != 0)
+                ::_exit(0); // as if it had died
+        });
+        EXPECT_EQ(joins->wait(), 0);
+    }
+    EXPECT_LT(longest, 3 * MiB) << "of 26 MB that the commits have changed";
+    told_.set(3 * k_rounds + 1);
+    EXPECT_EQ(writer->wait(), 0);
+    EXPECT_EQ(passed->wait(), 0);
+    EXPECT_TRUE(here->verify().clean());
+    here->close();
+    EXPECT_FALSE(fs::exists(path_.string() + "-history-unfit"));
+    EXPECT_FALSE(fs::exists(path_.string() + "-history-new"));
+    heap again = heap::open(path_, options);
+    EXPECT_EQ(again.why_history_is_new(), "");
+    EXPECT_EQ(again.versions().size(), 1U);
+    again.undo();
+    EXPECT_EQ(numbers_in(again).front(), 1000U * k_rounds + 200);
+}
+
 TEST_F(shared_histories, keep_a_version_for_a_reader_while_it_is_dropped) {
     heap_options options = shared_with_history(2);
     options.log_limit_bytes = 64 * KiB;
