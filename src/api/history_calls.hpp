@@ -18,10 +18,13 @@ inline void refuse_in_sections(const heap_impl& impl) {
           impl.origin.path.string());
 }
 
-inline heap_impl* with_history(heap_impl* impl) {
+/// What a call does to the history. In a heap that is open read-only neither can be done: there is none.
+enum class use_of_history { changes, looks };
+
+inline heap_impl* with_history(heap_impl* impl, use_of_history how = use_of_history::changes) {
     link_history();
     if (impl->options.read_only)
-        raise(errc::read_only,
+        raise(how == use_of_history::changes ? errc::read_only : errc::invalid_argument,
               impl->origin.path.string() +
                   " is open read-only, where no history goes on. Open it for writing, with a history, to change it. "
                   "Versions can be compared and branched off without opening the heap: by rem diff and rem branch, or "

@@ -81,7 +81,7 @@ void heap::drop(std::uint64_t version) { remanence::drop(checked(impl_), version
 void heap::drop(std::string_view name) { remanence::drop(checked(impl_), name); }
 
 void heap::branch(std::uint64_t version, const std::filesystem::path& path) {
-    heap_impl* const impl = with_history(checked(impl_));
+    heap_impl* const impl = with_history(checked(impl_), use_of_history::looks);
     {
         const os::no_cancellation whole;
         alone(impl, [&] {
@@ -96,7 +96,7 @@ void heap::branch(std::uint64_t version, const std::filesystem::path& path) {
 
 // Both states are read from the file: memory may hold changes that are not committed, and is not touched.
 version_difference heap::diff(std::uint64_t before, std::uint64_t after) const {
-    heap_impl* const impl = with_history(checked(impl_));
+    heap_impl* const impl = with_history(checked(impl_), use_of_history::looks);
     version_difference found;
     alone(impl, [&] {
         const history::delta to_before = value_of(impl->engine().way_to(before));
