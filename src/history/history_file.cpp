@@ -125,6 +125,8 @@ void history_file::for_each_pending(const F& f) const {
 
 bool history_file::is_before_or_in_pending(const commit_name& commit) const {
     bool found = commit == before_pending_;
+    if (commit.version <= before_pending_.version)
+        return found;
     for_each_pending([&](const commit_name& each, std::span<const std::byte>) { found = found || each == commit; });
     return found;
 }
