@@ -260,7 +260,7 @@ std::map<std::string, std::string> violations_without(const std::map<std::string
     return found;
 }
 
-constexpr std::size_t k_shares = 2; // of the sites, which may be tried beside each other
+constexpr std::size_t k_shares = 4; // of the sites, which may be tried beside each other
 
 class crash_suite_no_sanitizer : public testing::TestWithParam<std::size_t> {};
 

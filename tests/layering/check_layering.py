@@ -23,6 +23,7 @@ from pathlib import Path
 PUBLIC_HEADER_LAYER = {
     "remanence/error.hpp": "base",
     "remanence/latency_histogram.hpp": "base",
+    "remanence/history_options.hpp": "history",
     "remanence/inspect.hpp": "inspect",
     "remanence/versions.hpp": "inspect",
     "remanence/types/class_traits.hpp": "types",
@@ -44,7 +45,7 @@ OPT_IN = {"remanence/boost.hpp": "boost/"}
 # C headers without a better C++ form, which the C API needs.
 C_API_HEADERS = {"stdbool.h", "stddef.h", "stdint.h"}
 
-ADD_LAYER = re.compile(r"remanence_add_layer\((\w+)(?:\s+USES\s+([\w\s]*?))?(?:\s+SMALL\s[^)]*)?\)")
+ADD_LAYER = re.compile(r"remanence_add_layer\((\w+)(?:\s+USES\s+([\w\s]*?))?(?:\s+(?:SMALL|PER_LIBRARY|PARTS)\s[^)]*)?\)")
 IN_ORDER = re.compile(r"set\(REMANENCE_LAYERS ([\w\s]+)\)")
 SYSTEM_LAYERS = {"os", "track"}
 

@@ -576,9 +576,13 @@ namespace {
 
 template <class Node>
 class own_descendants_of : public testing::Test {};
+#if defined(REMANENCE_ALL_TESTS)
 using all_nodes =
     testing::Types<own_descendants::vector_node, own_descendants::btree_node, own_descendants::btree_multi_node,
                    own_descendants::hash_node, own_descendants::large_btree_node, own_descendants::large_hash_node>;
+#else
+using all_nodes = testing::Types<own_descendants::vector_node, own_descendants::large_btree_node>;
+#endif
 TYPED_TEST_SUITE(own_descendants_of, all_nodes);
 
 /// Each operation in a tree of its own, so that nothing else is amiss when it begins.

@@ -247,7 +247,7 @@ TEST_F(migration, takes_a_root_through_five_releases) {
     EXPECT_TRUE(heap_.remove_root<release_5::shelf>("shelf"));
 }
 
-/// One change by itself, at the root and deep in other objects.
+/// One change by itself, at the root and deep in other objects; only deep in others by make test.
 template <class Old, class New, class Check>
 void change(heap& of, const Old& old, const Check& check) {
     const auto run = [&]<class From, class To>(std::type_identity<From>, std::type_identity<To>, const auto& put,
@@ -262,6 +262,7 @@ void change(heap& of, const Old& old, const Check& check) {
         EXPECT_LT(of.stats().allocated_bytes, before + 4096);
         of.remove_root<To>("root");
     };
+#if defined(REMANENCE_ALL_TESTS)
     run(
         std::type_identity<holder<Old>>(), std::type_identity<holder<New>>(), [&](auto& root) { root.value = old; },
         [](auto& root) -> auto& { return root.value; });
@@ -273,6 +274,7 @@ void change(heap& of, const Old& old, const Check& check) {
                 each.value = old;
         },
         [](auto& root) -> auto& { return root.back().value; });
+#endif
     run(
         std::type_identity<map<string, std::optional<holder<Old>>>>(),
         std::type_identity<hash_map<string, std::optional<holder<New>>>>(),

@@ -66,7 +66,11 @@ protected:
         return Kind::inspector::fault(container);
     }
 };
+#if defined(REMANENCE_ALL_TESTS)
 using kinds = testing::Types<btrees<0>, btrees<1>, hash_tables>;
+#else
+using kinds = testing::Types<btrees<1>, hash_tables>;
+#endif
 TYPED_TEST_SUITE(own_maps, kinds);
 
 template <class Kind>
