@@ -56,7 +56,7 @@ MINUTES ?= 60
 soak: ## attack the library for MINUTES (60) and print what was tried
 	@scripts/setup build tests
 	@$(call quiet_configure,release -DREMANENCE_ALL_TESTS=ON)
-	@cmake --build --preset release --target conformance crash damage faults faults_system_calls_no_sanitizer process unit_api unit_share workload_program
+	@cmake --build --preset release --target conformance crash damage faults faults_system_calls_no_sanitizer pairs process unit_api unit_share workload_program
 	@$(call quiet_configure,asan-ubsan)
 	@cmake --build --preset asan-ubsan --target fuzzers
 	@scripts/soak $(MINUTES)
