@@ -665,7 +665,7 @@ TEST_F(coordination_of_processes, another_release_beside_this_one_is_told_apart)
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.why().code, errc::unsupported_format);
     EXPECT_EQ(refused.why().message, shm() +
-                                         ": processes of another release share this heap (protocol 3; this one has 1 and 2). "
+                                         ": processes of another release share this heap (protocol 3; this one has 1). "
                                          "Use one release in all of them.");
 }
 

@@ -161,11 +161,15 @@ public:
             return run_->together(perform);
         return run_->step(perform);
     }
-    void store(u8& word, u8 value, std::memory_order) override {
+    void store(u8& word, u8 value, std::memory_order order) override {
         (void)run_->step([&] {
-            if (is_reader_ && &word == &pin_of(reader_))
-                s_->readers[reader_].delayed_pin = 0;
-            word = value;
+            const bool is_pin = is_reader_ && &word == &pin_of(reader_);
+            // A processor that keeps the order of stores may still show one later than what its thread loads next.
+            const bool is_late = is_pin && value != narrow(k_none) && order != std::memory_order_seq_cst;
+            if (is_pin)
+                s_->readers[reader_].delayed_pin = is_late ? static_cast<u8>(value + 1) : u8{0};
+            if (!is_late)
+                word = value;
             return tell_of("store", word, value);
         });
     }
