@@ -62,7 +62,10 @@ void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t 
 /// when they differ.
 template <class T>
 inline constexpr bool is_list_node_v = false;
-#if defined(__GLIBCXX__)
+#if defined(_GLIBCXX_DEBUG)
+template <class T>
+inline constexpr bool is_list_node_v<std::__cxx1998::_List_node<T>> = true;
+#elif defined(__GLIBCXX__)
 template <class T>
 inline constexpr bool is_list_node_v<std::_List_node<T>> = true;
 #endif

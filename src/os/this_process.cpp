@@ -38,6 +38,11 @@ result<std::array<std::uint8_t, 16>> boot_number() {
         return fail(met->code,
                     std::string("cannot open ") + k_path + ": " + std::strerror(code) + ". " + std::string(met->advice),
                     k_path, code);
+    if (!is_read && code == EACCES)
+        return fail(errc::permission_denied,
+                    std::string("cannot open ") + k_path + ": " + std::strerror(code) +
+                        ". Give this process access to it, or open the heap exclusively.",
+                    k_path, code);
     std::erase(text, '-');
     std::array<std::uint8_t, 16> number{};
     bool is_whole = text.size() == 2 * number.size();

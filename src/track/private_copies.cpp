@@ -37,7 +37,8 @@ bool is_private_copy(std::uint64_t entry) {
 
 [[gnu::cold]] unexpected tracker_failure(const char* operation) {
     const int code = errno;
-    const auto met = os::limit_met(code);
+    const bool is_of_disk = code == ENOSPC || code == EDQUOT; // which no scan of memory meets
+    const auto met = is_of_disk ? std::nullopt : os::limit_met(code);
     return fail(met ? met->code : errc::io,
                 std::string("page tracking: ") + operation + ": " + std::strerror(code) + ". " +
                     std::string(met ? met->advice : "Force the fallback tracker, or check the seccomp profile."),

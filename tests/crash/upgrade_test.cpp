@@ -163,7 +163,7 @@ protected:
         heap made = detail::open(disk_, k_renewed_path, of_little_memory(), detail::opening::create);
         detail::heap_impl* const impl = detail::registry::find(made.base());
         static const detail::type_fingerprint older = serials_by_algorithm_1(); // the heap notes its address
-        made.write([&] { detail::add_root(impl, "serials", older, made.make<serials>(), nullptr); });
+        made.write([&] { detail::add_root(impl, "serials", older, made.make<serials>(), {}, false); });
         made.close();
         (void)disk_.take_trace();
     }

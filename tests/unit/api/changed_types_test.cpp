@@ -89,7 +89,7 @@ protected:
     template <class T>
     void store(const detail::type_fingerprint& type, std::string_view name = "home") {
         heap h = heap::open(file_, small_heap());
-        h.write([&] { detail::add_root(impl_of(h), name, type, h.make<T>(), nullptr); });
+        h.write([&] { detail::add_root(impl_of(h), name, type, h.make<T>(), {}, false); });
         h.close();
     }
     heap open(bool accept_renamed = false, bool read_only = false) {

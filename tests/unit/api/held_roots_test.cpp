@@ -294,8 +294,9 @@ TEST_P(held_roots, hold_what_they_held_whatever_is_undone) {
                 goes([&] { h.undo(steps); });
             } else if (what < 11 && h.redo_depth() != 0) {
                 const std::uint64_t before = h.undo_depth();
-                if (goes([&] { h.redo(); }))
+                if (goes([&] { h.redo(); })) {
                     ASSERT_EQ(h.undo_depth(), before + 1);
+                }
             }
             ASSERT_TRUE(h.verify().clean()) << "seed " << seed << ", step " << i;
             for (const auto& [each, object] : mine)

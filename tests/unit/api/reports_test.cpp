@@ -163,7 +163,7 @@ TEST(reports, a_range_insertion_that_throws_leaves_a_whole_container) {
     heap h = heap::create(dir / "h", small_heap());
     insert_a_range_that_throws<hash_set<fragile_number, hash_of_number>>(h);
     insert_a_range_that_throws<btree_set<fragile_number>>(h);
-    insert_a_range_that_throws<set<fragile_number>>(h);
+    insert_a_range_that_throws<remanence::set<fragile_number>>(h);
 }
 
 // etcd-io/bbolt#760: a program that has locked all of its memory. Commits could not give back pages then. Sanitizers ignore

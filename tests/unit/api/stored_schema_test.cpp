@@ -142,7 +142,7 @@ TEST_F(stored_schema, of_a_class_that_says_other_members_now_is_a_mismatch_in_wo
         out.shape(k_shape);
     };
     try {
-        static_cast<void>(detail::find_root(&impl_of(h), "account", changed, nullptr));
+        static_cast<void>(detail::find_root(&impl_of(h), "account", changed, {}));
         FAIL() << "it was found";
     } catch (const error& stop) {
         EXPECT_EQ(stop.reason(), errc::type_mismatch);

@@ -294,11 +294,11 @@ TEST_F(structure, that_leads_in_a_circle_is_found) {
 }
 
 TEST_F(structure, of_containers_that_lie_thousands_deep_in_each_other_is_checked) {
-    constexpr int k_levels = 5'000;
+    constexpr std::size_t k_levels = 5'000;
     structures::chest& outermost = heap_.root<structures::chest>("chest");
     structures::chest* innermost = &outermost;
     heap_.write([&] {
-        for (int i = 0; i < k_levels; ++i) {
+        for (std::size_t i = 0; i < k_levels; ++i) {
             innermost->in.resize(2);
             innermost = &innermost->in[i % 2];
         }
@@ -309,7 +309,7 @@ TEST_F(structure, of_containers_that_lie_thousands_deep_in_each_other_is_checked
     EXPECT_NE(found_with(size, word_at(size) + 1), "");
     // In a circle from there to the outermost one, and to the middle.
     const structures::chest* middle = &outermost;
-    for (int i = 0; i < k_levels / 2; ++i)
+    for (std::size_t i = 0; i < k_levels / 2; ++i)
         middle = &middle->in[i % 2];
     for (const structures::chest* to : {static_cast<const structures::chest*>(&outermost), middle}) {
         const auto words = bytes_of(to->in);

@@ -186,10 +186,10 @@ private:
             return;
         const auto all = live_.list();
         std::uint64_t to = all[below(all.size())].version;
-        if (const std::uint64_t depth = live_.undo_depth(); depth != 0 && below(3) == 0)
-            to = live_.before_present(1 + below(depth));
-        else if (const std::uint64_t depth = live_.redo_depth(); depth != 0 && below(2) == 0)
-            to = live_.after_present(1 + below(depth));
+        if (const std::uint64_t back = live_.undo_depth(); back != 0 && below(3) == 0)
+            to = live_.before_present(1 + below(back));
+        else if (const std::uint64_t forth = live_.redo_depth(); forth != 0 && below(2) == 0)
+            to = live_.after_present(1 + below(forth));
         const auto way = live_.way_to(to);
         std::vector<delta> back;
         if (below(4) == 0) // as an undo that fails, of which nobody else hears

@@ -64,7 +64,7 @@ std::vector<T> borders() {
             all.push_back(of_bits<T>(bits));
         }
         if constexpr (sizeof(T) == 16) {
-            for (const std::uint64_t exponent : {0x0000, 0x0001, 0x7ffe, 0x7fff, 0x8000, 0xffff}) {
+            for (const std::uint64_t exponent : {0x0000U, 0x0001U, 0x7ffeU, 0x7fffU, 0x8000U, 0xffffU}) {
                 for (const std::uint64_t digits : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 62,
                                                    std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
                     const std::uint64_t bits[2] = {digits, exponent};

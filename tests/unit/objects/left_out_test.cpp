@@ -248,30 +248,30 @@ TEST_F(left_out, what_may_be_an_address_is_refused_before_anything_is_written) {
 TEST_F(left_out, members_stay_where_they_are_if_the_class_changes_elsewhere) {
     {
         heap from = heap::create(directory_ / "h");
-        from.write([&] { from.root<vector<one::entry>>("root").emplace_back().set(1, 2); });
+        from.write([&] { from.root<vector<leaving_out::one::entry>>("root").emplace_back().set(1, 2); });
         from.close();
     }
     {
-        heap into = heap::open(directory_ / "h", {.migrate = migrations().to<vector<two::entry>>("root")});
-        EXPECT_EQ(into.root<vector<two::entry>>("root")[0].number(), 1);
-        EXPECT_EQ(into.root<vector<two::entry>>("root")[0].secret(), 2);
+        heap into = heap::open(directory_ / "h", {.migrate = migrations().to<vector<leaving_out::two::entry>>("root")});
+        EXPECT_EQ(into.root<vector<leaving_out::two::entry>>("root")[0].number(), 1);
+        EXPECT_EQ(into.root<vector<leaving_out::two::entry>>("root")[0].secret(), 2);
     }
 }
 
 TEST_F(left_out, members_are_refused_if_the_class_has_something_else_in_their_place) {
     {
         heap from = heap::create(directory_ / "h");
-        from.write([&] { from.root<vector<one::entry>>("root").emplace_back().set(1, 2); });
+        from.write([&] { from.root<vector<leaving_out::one::entry>>("root").emplace_back().set(1, 2); });
         from.close();
     }
     const std::string why = refused(errc::type_mismatch, [&] {
-        (void)heap::open(directory_ / "h", {.migrate = migrations().to<vector<three::entry>>("root")});
+        (void)heap::open(directory_ / "h", {.migrate = migrations().to<vector<leaving_out::three::entry>>("root")});
     });
     EXPECT_TRUE(says(why, "bytes from its byte 4 on that its REM_REFLECT leaves out, and the class has changed")) << why;
     heap into = heap::open(directory_ / "h",
-                           {.migrate = migrations().to<vector<three::entry>>("root").drop(
+                           {.migrate = migrations().to<vector<leaving_out::three::entry>>("root").drop(
                                 "leaving_out::one::entry.$rest")});
-    EXPECT_EQ(into.root<vector<three::entry>>("root")[0].added(), 7);
+    EXPECT_EQ(into.root<vector<leaving_out::three::entry>>("root")[0].added(), 7);
 }
 
 TEST_F(left_out, hidden_classes_are_named_before_anything_is_written) {

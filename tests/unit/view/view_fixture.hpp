@@ -52,7 +52,7 @@ protected:
         for (whole_chunk& fresh : changes.fresh) {
             ASSERT_TRUE(store_->room().add_regions((fresh.chunk + 1) * k_chunk));
             ASSERT_TRUE(store_->room().reserve_map(1));
-            ASSERT_TRUE(store_->whole_chunks().extend_to_fresh(fresh.chunk));
+            ASSERT_TRUE(store_->room().extend_to_fresh(fresh.chunk));
             for (std::uint64_t i = 0; i < k_chunk_pages; ++i) {
                 const std::uint64_t page = fresh.chunk * k_chunk_pages + i;
                 if (fresh.checksums[i] != 0) {
