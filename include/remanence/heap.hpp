@@ -9,6 +9,7 @@
 #include <remanence/detail/abi.hpp>
 #include <remanence/detail/own_result.hpp>
 #include <remanence/error.hpp>
+#include <remanence/history_options.hpp>
 #include <remanence/latency_histogram.hpp>
 #include <remanence/procedures.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
@@ -90,27 +91,6 @@ struct discarded_changes {
     /// That a commit would have taken: counted as heap_stats::changed_bytes. Nothing, when threads were in sections while the
     /// heap was destroyed, or exit() was called in one: then nobody could count.
     std::optional<std::uint64_t> bytes;
-};
-
-/// What undo() needs of commits, kept in memory as long as the heap is open, and, if kept_over_sessions says so, in its files. Nothing is
-/// kept when neither that nor a limit is set.
-struct history_options {
-    /// What becomes of the steps when a commit comes that would be one too many.
-    enum class when_full {
-        oldest_go, ///< until it has room. Branches that were left go when the step before them does, or from their ends
-        refuse,    ///< it fails with errc::history_full; nothing is written, and memory keeps its changes
-        end,       ///< the history ends: all steps go, and none are kept until the heap is opened again
-    };
-    static constexpr std::uint64_t k_bytes_max_by_default = std::uint64_t{64} << 20; ///< where no limit is set
-    std::uint64_t bytes_max = 0; ///< of all steps, as history_step::bytes counts them. 0: no limit, if steps_max is set
-    std::uint64_t steps_max = 0; ///< 0: no limit, if bytes_max is set
-    when_full then = when_full::oldest_go;
-    /// The history goes on where the last session ended, though that one died: steps, groups, names, branches, and where memory is among
-    /// them. A step is as durable as its commit. It lies in the redo log and, from checkpoint to checkpoint, in NAME-history beside the
-    /// heap, which takes about as many bytes as the steps; copy, rename and remove it with the heap. All programs that write to the heap
-    /// must set this, else the history begins anew, as it does when the file is lost or damaged: see heap::why_history_is_new().
-    bool kept_over_sessions = false;
-    [[nodiscard]] constexpr bool is_on() const noexcept { return bytes_max != 0 || steps_max != 0 || kept_over_sessions; }
 };
 
 /// One state that the heap can go to, with the step that led to it: see heap::history().
@@ -215,8 +195,9 @@ struct heap_options {
     /// heap; may be called while statics are destroyed, if the heap is one. With it, and with the checking library (remanence::checked),
     /// which says the first such loss of a heap on standard error, the end of a heap costs a look for changes, as a commit does.
     std::function<void(const discarded_changes&)> on_discard = {};
-    /// Commits can be undone and redone, until the heap is closed or rebuilt: heap::undo(). Off unless a limit is set. Not with read_only, and
-    /// with sharing::processes only kept_over_sessions (errc::invalid_argument): one history for all, with the limits of who opened it first.
+    /// Commits can be undone and redone, until the heap is closed or rebuilt, or over sessions: heap::undo(). Not with read_only, and with
+    /// sharing::processes only kept_over_sessions (errc::invalid_argument): one history for all. Where the heap records a history, that one
+    /// goes on, whatever is set here or left out.
     /// A commit then copies what it overwrites, and gives chunks back only at close(); asynchronous ones look for changes before they return.
     /// The first commit of a new heap, that of its header, is made by open().
     history_options history = {};
@@ -410,6 +391,7 @@ using root_maker = void (*)(heap_header* of, void* place);
 struct root_functions {
     root_check check;
     root_maker make;
+    bool is_asked_for = true; ///< false: nobody gets a reference to it
 };
 template <class T>
 constexpr root_functions functions_of_root() {
@@ -717,7 +699,8 @@ public:
     template <class T>
     bool remove_root(std::string_view name) {
         return write_in(detail::section_kind::joining, {}, [&] {
-            T* object = find_root<T>(name);
+            T* object = static_cast<T*>(detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>(),
+                                                          {detail::check_of_root<T>(), nullptr, false}));
             if (object == nullptr)
                 return false;
             detail::erase_root(detail::checked(impl_), name);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <remanence/error.hpp>
+#include <remanence/history_options.hpp>
 
 #include <array>
 #include <chrono>
@@ -133,6 +134,7 @@ struct report {
     std::array<std::uint8_t, 16> heap_id{};
     std::uint32_t format_version = 0;
     std::string application; // heap_options::application; empty: not recorded
+    std::optional<history_options> recorded_history; // that is kept over sessions; none: the heap records none
     std::string abi;
     std::uint64_t base_address = 0;
     std::uint64_t chunk_bytes = 0;
@@ -206,6 +208,10 @@ report survey_memory(const std::string& path, const progress_callback& on_progre
 report verify(const std::string& path, bool with_pointers = false, const progress_callback& on_progress = {});
 
 enum class existing { refused, replaced };
+enum class copied_history {
+    left, ///< the copy has a history, if the heap has one, which begins with the copied commit
+    taken ///< with NAME-history: steps and kept versions, which is there after the heap. errc::no_step: there is none, or it is damaged
+};
 
 /// Copies the last commit to the file `to`: clean, without a log, durable once this returns; or nothing is at its name, or
 /// what was there before. Each page is checked. The copy grows under the name `to`-new, locked, with which `begun` is called
@@ -214,7 +220,8 @@ enum class existing { refused, replaced };
 /// errc::corrupt, truncated when the heap is damaged; errc::no_space, errc::in_use. O(file).
 void copy(const std::string& path, const std::string& to, existing there = existing::refused,
           const progress_callback& on_progress = {},
-          const std::function<void(const std::string& unfinished)>& begun = {});
+          const std::function<void(const std::string& unfinished)>& begun = {},
+          copied_history history = copied_history::left);
 
 /// The same bytes, in order, handed to `sink` in pieces of up to 1 MiB; it may throw. What went out cannot be taken back: when
 /// the heap was written to meanwhile, so that the pieces do not make a whole copy, this throws errc::in_use.

@@ -62,7 +62,7 @@ void branch(const std::string& path, const version_or_name& version, const std::
 
 // The others open the heap for writing, and close it: beside those that share it, if any do, else alone (errc::in_use). They wait some
 // seconds for another process's section, errc::in_use then, which names it. What they do is durable once they return the number of the
-// heap's last commit. They wait for no program to agree: its limits count again when it opens the heap.
+// heap's last commit. They wait for no program to agree, and keep to the limits that the heap records.
 
 /// As heap::undo().
 std::uint64_t undo(const std::string& path, std::uint64_t steps = 1);
@@ -72,5 +72,13 @@ std::uint64_t restore(const std::string& path, const version_or_name& version);
 std::uint64_t keep(const std::string& path, std::string_view name);
 /// As heap::drop().
 void drop(const std::string& path, const version_or_name& version);
+
+// The history that the heap records (report::recorded_history). Nobody else may have the heap open (errc::in_use). errc::no_step: it has none.
+
+/// Gives it other limits, of which one must be set (errc::invalid_argument), from the next open on. Durable once this returns. O(log).
+void set_history_limits(const std::string& path, const history_options& limits);
+/// Ends it: its steps and kept versions are gone, and NAME-history with them. Programs that name no history write to the heap from now on; one
+/// that does begins a new one. Durable once this returns; a crash in between leaves a history, perhaps without steps. O(log).
+void end_history(const std::string& path);
 
 } // namespace remanence::inspect

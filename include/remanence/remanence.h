@@ -466,11 +466,13 @@ typedef struct rem_history_options {
     size_t steps_max;
     rem_when_full when_full;
     bool
-        kept_over_sessions; /* also in NAME-history beside the heap: the next session that sets this goes on there, after a crash, too */
+        kept_over_sessions; /* also in NAME-history beside the heap, which records it: all later sessions go on there, after a crash, too */
 } rem_history_options;
 /*
  * Opens the heap as rem_open() does, and keeps what undoes each commit from then on, in memory, until it is closed, or over sessions. A
- * program has the code of the calls below if it calls this one. Not read-only (REM_INVALID_ARGUMENT).
+ * program has the code of the calls below if it calls this one. Not read-only (REM_INVALID_ARGUMENT). A history that the heap records goes
+ * on, with the recorded limits, whatever is given here, and with rem_open() too; programs without this code are refused for writing
+ * (REM_NOT_SUPPORTED).
  */
 rem_status rem_open_with_history(const char* path, const rem_options* options, const rem_history_options* history,
                                  rem_heap** heap);
@@ -513,6 +515,12 @@ rem_status rem_history_forget(rem_heap* heap);
  * and all steps are in a new one. "": it goes on, or nobody asked.
  */
 const char* rem_why_history_is_new(const rem_heap* heap);
+/*
+ * Give the history that the heap at `path` records other limits, from the next open on; or end it: its steps and kept versions are gone,
+ * and NAME-history with them. Durable once they return. REM_NO_STEP: it has none; REM_IN_USE: somebody has the heap open.
+ */
+rem_status rem_history_set_limits(const char* path, const rem_history_options* limits);
+rem_status rem_history_end(const char* path);
 /*
  * A procedure of the program, which a history may hold in place of the bytes that it changes. It gets the parameters of rem_call() and writes
  * blocks of the heap that are there; what it does depends on nothing but memory and parameters. Another status than REM_OK says that it
@@ -628,9 +636,8 @@ rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, si
  */
 rem_status rem_open_shared(const char* path, const rem_options* options, rem_heap** heap);
 /*
- * The same, with one history for all processes, in which each undoes and redoes what any of them has committed. All that open the heap
- * so must set kept_over_sessions (REM_INVALID_ARGUMENT); the limits are those of whoever opened it first. No process that keeps no
- * history may join, nor one that keeps one where the others keep none (REM_INVALID_ARGUMENT).
+ * The same, with one history for all processes, in which each undoes and redoes what any of them has committed, those of rem_open_shared()
+ * too. It must be kept_over_sessions, and cannot begin while others have the heap open without one (REM_INVALID_ARGUMENT).
  */
 rem_status rem_open_shared_with_history(const char* path, const rem_options* options,
                                         const rem_history_options* history, rem_heap** heap);

@@ -90,6 +90,12 @@ text_file_of_container::text_file_of_container(const fs::path& file, const file_
                   " cannot be opened read-only in the portable or the binary form: a container that is read from them "
                   "lives in a heap of its own. Open it for writing, or keep it in the form of memory.",
               file_.string());
+    if (options.heap.history.kept_over_sessions)
+        raise(errc::not_supported,
+              file_.string() +
+                  " cannot keep a history over sessions in the portable or the binary form, which has objects alone. "
+                  "Leave kept_over_sessions out, or keep the container in the form of memory.",
+              file_.string());
 }
 
 text_file_of_container::~text_file_of_container() { remove_heap(); }

@@ -1,6 +1,7 @@
 // The public handle: what it may be opened with, and a thin function for each thing that it can do.
 
 #include "api/heap_impl.hpp"
+#include "api/history_limits.hpp"
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "api/stray_write.hpp"
@@ -94,14 +95,7 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
     if (options.read_only)
         refuse(path, errc::invalid_argument,
                "a history has no meaning for a heap that is opened read-only, where nothing is committed.");
-    history::limits most{options.history.bytes_max, options.history.steps_max, history::when_full::oldest_go};
-    if (most.bytes_max == 0 && most.steps_max == 0)
-        most.bytes_max = history_options::k_bytes_max_by_default;
-    if (options.history.then == history_options::when_full::refuse)
-        most.then = history::when_full::refuse;
-    else if (options.history.then == history_options::when_full::end)
-        most.then = history::when_full::end;
-    return most;
+    return detail::limits_of(options.history);
 }
 
 decltype(txn::engine_options::version) checked_version(const std::filesystem::path& path, const heap_options& options) {
@@ -361,12 +355,19 @@ void heap::checkpoint() {
     os::end_if_cancelled();
 }
 
-void heap::lock() { checked(impl_)->sections.lock(); }
+static detail::heap_sections& sections_to_write(const std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter>& of) {
+    detail::heap_impl* const impl = checked(of);
+    if (impl->options.read_only)
+        impl->origin.raise_read_only();
+    return impl->sections;
+}
 
-bool heap::try_lock() { return checked(impl_)->sections.try_lock(); }
+void heap::lock() { sections_to_write(impl_).lock(); }
+
+bool heap::try_lock() { return sections_to_write(impl_).try_lock(); }
 
 bool heap::try_lock_until(std::chrono::steady_clock::time_point deadline) {
-    return checked(impl_)->sections.try_lock_until(deadline);
+    return sections_to_write(impl_).try_lock_until(deadline);
 }
 
 void heap::unlock() noexcept {

@@ -4,6 +4,7 @@
 #include "api/heap_branch.hpp"
 
 #include "inspect/last_commit.hpp"
+#include "recover/history_of_heap.hpp"
 #include "store/heap_copy.hpp"
 #include "store/heap_creation.hpp"
 #include "txn/engine.hpp"
@@ -46,8 +47,9 @@ result<void> remove_left_over(os::file_system& files, const std::string& path, c
 }
 
 struct made_copy {
-    std::string abi;    // that the heap was written by
-    history::delta way; // from the copy
+    std::string abi;          // that the heap was written by
+    bool has_history = false; // which is not copied
+    history::delta way;       // from the copy
 };
 
 result<made_copy> copy(os::file_system& files, const shown_commit& show, const std::string& to) {
@@ -64,6 +66,10 @@ result<made_copy> copy(os::file_system& files, const shown_commit& show, const s
             copy = std::move(*begun);
         }
         made.abi = now.store().abi();
+        auto recorded = now.store().history();
+        if (!recorded)
+            return recorded.error();
+        made.has_history = recorded->has_value();
         return copy->update(now.store(), {});
     });
     if (!way)
@@ -113,6 +119,8 @@ result<void> make_branch(os::file_system& files, const shown_commit& show, const
     if (!copied)
         return copied.error();
     auto made = [&]() -> result<void> {
+        if (copied->has_history)
+            REM_TRY(recover::change_history(files, building, {}));
         REM_TRY(let_become(files, building, copied->abi, copied->way));
         return files.rename_to_new("branch: rename", building, path);
     }();

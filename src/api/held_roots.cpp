@@ -15,12 +15,14 @@ void link_held_roots() noexcept {}
 
 std::unique_ptr<held_roots> make_held_roots(heap_impl& of) { return std::make_unique<held_roots>(of); }
 
-void held_roots::know(std::string_view name, const type_fingerprint& type, root_maker make) {
+held_roots::~held_roots() = default;
+
+void held_roots::know(std::string_view name, const type_fingerprint& type, root_maker maker) {
     const std::scoped_lock lock(guards_known_);
     if (const auto found = known_.find(name); found != known_.end())
-        found->second = {&type, make};
+        found->second = {&type, maker};
     else
-        known_.emplace(name, known{&type, make});
+        known_.emplace(name, known{&type, maker});
 }
 
 // What other processes have asked for is not known here, so that each root may be theirs. An entry of another type than the one that
@@ -75,8 +77,9 @@ result<void> held_roots::make() {
             return refuse(*each, "is not in that version, where something else lies in its place");
         each->by_us.make(reinterpret_cast<heap_header*>(memory.home_of(each->object)), each->object);
         REM_TRY(roots.add(each->name, type, each->object));
+        const type_fingerprint* const its_type[] = {&type};
         if (type.structure != nullptr)
-            of_.outdated.note_schema(type, &types::store_schemas);
+            REM_TRY(types::store_schemas(memory, its_type));
     }
     return {};
 }

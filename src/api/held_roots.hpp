@@ -23,9 +23,12 @@ class heap_impl;
 class held_roots final : public txn::root_keeper {
 public:
     explicit held_roots(heap_impl& of) : of_(of) {}
+    held_roots(const held_roots&) = delete;
+    held_roots& operator=(const held_roots&) = delete;
+    [[gnu::weak]] ~held_roots() override;
 
     /// Any thread. `type` must live as long as the process. std::bad_alloc.
-    void know(std::string_view name, const type_fingerprint& type, root_maker make);
+    [[gnu::weak]] void know(std::string_view name, const type_fingerprint& type, root_maker maker);
 
     /// Those that are known to this program.
     struct known {

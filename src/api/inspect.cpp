@@ -3,8 +3,10 @@
 #include <remanence/inspect.hpp>
 
 #include "api/heap_origin.hpp"
+#include "api/history_limits.hpp"
 #include "api/raise.hpp"
 #include "api/with_steps.hpp"
+#include "history/history_file.hpp"
 #include "inspect/heap_users.hpp"
 #include "inspect/inspected_pointers.hpp"
 #include "inspect/last_commit.hpp"
@@ -98,6 +100,15 @@ void add_use(report& found, const format::heap_header* header) {
     found.free_bytes = taken < found.allocated_bytes ? 0 : taken - found.allocated_bytes;
 }
 
+/// None where they cannot be read, which verify() tells.
+std::optional<history_options> history_recorded_in(inspection& heap) {
+    auto recorded = heap.store().history();
+    if (!recorded || !*recorded)
+        return {};
+    const auto most = history::read_limits(**recorded).value_or(history::limits{});
+    return history_options{most.bytes_max, most.steps_max, detail::as_public(most.then), true};
+}
+
 void add_heap(report& found, inspection& heap) {
     const format::superblock& super = heap.super();
     found.path = heap.path();
@@ -108,6 +119,7 @@ void add_heap(report& found, inspection& heap) {
     found.heap_id = super.uuid;
     found.format_version = super.format_version;
     found.application = super.application.data();
+    found.recorded_history = history_recorded_in(heap);
     found.abi = super.abi.data();
     found.base_address = super.base;
     found.chunk_bytes = super.chunk_bytes;
@@ -164,6 +176,33 @@ result<std::optional<checked_history>> check_history(inspection& heap) {
     }
     return std::optional(std::move(found));
 }
+
+/// The steps that led to a commit, for the history of a copy.
+class history_of_commit {
+public:
+    result<void> take(inspection& now, recover::history_beside& found) {
+        if (!found.steps)
+            return fail(errc::no_step, now.path() + " has no history to be copied: " + found.why, now.path());
+        auto mode = now.store().file().permissions();
+        if (!mode)
+            return mode.error();
+        const format::superblock& super = now.store().super();
+        steps_ = std::move(found.steps);
+        last_ = {super.checkpoint_version, super.chain};
+        heap_ = super.uuid;
+        mode_ = *mode;
+        return {};
+    }
+    result<void> write(os::file_system& files, const std::string& heap_path) const {
+        return history::history_file(files, store::history_path(heap_path), heap_, 0).begin(*steps_, last_, mode_);
+    }
+
+private:
+    std::optional<history::step_tree> steps_;
+    history::commit_name last_{};
+    history::heap_uuid heap_{};
+    unsigned mode_ = 0;
+};
 
 /// A copy must not make damage look whole. Its pages are checked as they are copied.
 result<void> refuse_damaged(inspection& heap) {
@@ -331,7 +370,7 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
 }
 
 void copy(const std::string& path, const std::string& to, existing there, const progress_callback& on_progress,
-          const std::function<void(const std::string&)>& begun) {
+          const std::function<void(const std::string&)>& begun, copied_history history) {
     if (to.ends_with('/'))
         detail::raise({errc::not_a_heap, to + " names a directory. Name a file.", to});
     os::file_system& files = os::posix_file_system();
@@ -358,10 +397,24 @@ void copy(const std::string& path, const std::string& to, existing there, const 
         }
         return copy->update(now.store(), of_step(on_progress, step::copying));
     };
+    const auto finish = [&] {
+        checked(copy->finish(there == existing::replaced ? store::existing::replaced : store::existing::refused));
+    };
+    if (history == copied_history::taken) {
+        history_of_commit copied;
+        checked(look_at_history(files, real_path_of(path), progress_of_log(on_progress),
+                                [&](inspection& now, recover::history_beside& found) -> result<void> {
+                                    REM_TRY(update(now));
+                                    return copied.take(now, found);
+                                }));
+        finish();
+        checked(copied.write(files, target));
+        return;
+    }
     const auto heap = checked(last_commit_of(path, k_attempts, on_progress, update));
     if (!heap->problems().empty())
         detail::raise(heap->problems().front());
-    checked(copy->finish(there == existing::replaced ? store::existing::replaced : store::existing::refused));
+    finish();
 }
 
 void copy(const std::string& path, const std::function<void(std::span<const std::byte>)>& sink,

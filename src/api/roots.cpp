@@ -62,7 +62,7 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
         raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
     know_schema(*impl, name, type);
     impl->checks.know(name, type.hash, functions.check);
-    if (impl->held)
+    if (impl->held && functions.is_asked_for)
         impl->held->know(name, type, functions.make);
     if (found->outdated) {
         impl->checks.know_outdated(name, found->outdated->hash);

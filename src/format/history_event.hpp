@@ -62,7 +62,7 @@ static_assert(offsetof(history_summary, checksum) == 96 && std::is_trivially_cop
 
 /// What an event says, of which the struct or text named here follows. A release refuses those that it does not know.
 enum class history_event_kind : std::uint8_t {
-    session = 1,   // one begins: session_event
+    session = 1,   // one begins: history_limits
     made = 2,      // a step, from the present state: step_event, a delta of the bytes before, the name
     joined = 3,    // more of the step to the present state, which gets the commit's version: the same, without a name
     lost = 4,      // a commit was too large to be kept, and all steps before it went: step_event
@@ -83,13 +83,14 @@ struct history_event {
 };
 static_assert(sizeof(history_event) == 16 && offsetof(history_event, bytes) == 8);
 
-/// The limits that hold from here on; 0: none.
-struct session_event {
+/// The limits that hold from here on; 0: none. Also what superblock::history refers to, then zeros to the end of the page.
+struct history_limits {
     std::uint64_t bytes_max;
     std::uint64_t steps_max;
     std::uint64_t when_full; // 0: the oldest steps go, 1: commits are refused, 2: the history ends
 };
-static_assert(sizeof(session_event) == 24);
+inline constexpr std::uint64_t k_when_full_last = 2;
+static_assert(sizeof(history_limits) == 24 && std::is_trivially_copyable_v<history_limits>);
 
 struct step_event {
     std::int64_t time; // nanoseconds since 1970
@@ -132,7 +133,7 @@ inline constexpr std::uint64_t k_state_is_hidden = 4;   // its step is none of t
 struct present_event {
     std::uint64_t state;
     std::uint64_t has_ended; // 1: no steps were kept any more
-    session_event limits;
+    history_limits limits;
 };
 static_assert(sizeof(present_event) == 40 && offsetof(present_event, limits) == 16);
 

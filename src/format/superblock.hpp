@@ -62,11 +62,12 @@ inline constexpr std::uint64_t k_known_incompat_features = k_feature_second_home
 // Bits of superblock::features_ro_compat. A release that does not know one of them can read the heap. It must not write to
 // it: the schema, the history, the retained versions or the sizes of blocks would no longer fit what the heap holds.
 inline constexpr std::uint64_t k_feature_schema = 1;          // heap_header::schema_offset names one
-inline constexpr std::uint64_t k_feature_history = 2;         // superblock::history names one
+inline constexpr std::uint64_t k_feature_history = 2;         // it is kept over sessions, as superblock::history says
 inline constexpr std::uint64_t k_feature_versions = 4;        // superblock::versions names a table of them
 inline constexpr std::uint64_t k_feature_aligned_blocks = 8;  // blocks are as large as alloc::bytes_on_lines() says
 inline constexpr std::uint64_t k_feature_guarded_blocks = 16; // blocks end as alloc/guards.hpp says
-inline constexpr std::uint64_t k_known_ro_compat_features = k_feature_aligned_blocks | k_feature_guarded_blocks;
+inline constexpr std::uint64_t k_known_ro_compat_features =
+    k_feature_history | k_feature_aligned_blocks | k_feature_guarded_blocks;
 
 /// A stretch of the heap's address range and the extents of the file that are home to it.
 struct region {
@@ -90,7 +91,7 @@ struct map_reference {
 };
 static_assert(sizeof(map_reference) == 40 && offsetof(map_reference, slot) == 32);
 
-/// Where something lies that a later release keeps in the file, but not in the heap's memory. All zeros: it is not there.
+/// Where something lies that is kept in the file, but not in the heap's memory. All zeros: it is not there.
 struct area_reference {
     std::uint64_t offset;   // in the file, a multiple of 4096
     std::uint64_t bytes;    // not 0
@@ -153,7 +154,7 @@ struct superblock {
     std::array<std::uint64_t, k_region_count_max> second_homes; // in the file, of each region; 0: it has none yet
     session_number session;                            // of the last log that was begun; zeros: there was none yet
     std::array<char, k_application_bytes> application; // whose heap it is, zero-terminated; empty: nobody said
-    area_reference history;                            // which history belongs to the heap; see k_feature_history
+    area_reference history;                            // a page with its history_limits, then zeros; see k_feature_history
     area_reference log_directory;                      // a page with the path, then zeros; see k_feature_log_directory
     std::array<std::uint8_t, k_superblock_bytes - 4024 - sizeof(std::uint64_t)> zero;
     std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)

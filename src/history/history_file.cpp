@@ -194,7 +194,7 @@ result<history_file::made_file> history_file::make(const step_tree& steps, const
 }
 
 result<void> history_file::go_on_in(made_file made) {
-    REM_TRY(files_.sync_directory("history: sync directory of new file", path_));
+    REM_TRY(sync_name());
     auto is_there = made.file->is_at(path_);
     if (!is_there)
         return is_there.error();

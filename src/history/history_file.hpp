@@ -71,6 +71,8 @@ public:
     /// If another process has made the file anew, this one goes on in that. Where something else is at the name, it goes on in its own.
     /// Precondition: this process knows all commits, and no other writes to the file meanwhile. Throws std::bad_alloc. O(1), or O(history).
     result<void> go_on_in_new();
+    /// The file keeps its name, though who has made it may have died before that was durable.
+    result<void> sync_name() { return files_.sync_directory("history: sync directory of new file", path_); }
     /// As write_all(), and the file stays.
     result<void> write_appended();
 

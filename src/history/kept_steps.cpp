@@ -9,7 +9,7 @@
 
 namespace remanence::history {
 
-using kind = format::history_event_kind;
+using event_kind = format::history_event_kind;
 
 namespace {
 
@@ -22,17 +22,7 @@ step_tree::clock::time_point time_of(std::int64_t nanoseconds) {
         std::chrono::duration_cast<step_tree::clock::duration>(std::chrono::nanoseconds(nanoseconds)));
 }
 
-format::session_event event_of(const limits& most) {
-    return {most.bytes_max, most.steps_max, static_cast<std::uint64_t>(most.then)};
-}
-
-std::optional<limits> limits_of(const format::session_event& event) {
-    if (event.when_full > static_cast<std::uint64_t>(when_full::end))
-        return std::nullopt;
-    return limits{event.bytes_max, event.steps_max, static_cast<when_full>(event.when_full)};
-}
-
-void append_number(event_bytes& into, kind of, std::uint64_t number) {
+void append_number(event_bytes& into, event_kind of, std::uint64_t number) {
     event_writer event(into, of);
     event.add(format::number_event{number});
     event.finish();
@@ -41,15 +31,15 @@ void append_number(event_bytes& into, kind of, std::uint64_t number) {
 } // namespace
 
 void step_tree::append_session(event_bytes& into) const {
-    event_writer event(into, kind::session);
-    event.add(event_of(most_));
+    event_writer event(into, event_kind::session);
+    event.add(written(most_));
     event.finish();
 }
 
 void step_tree::append_staged(event_bytes& into) const {
     const bool joins = !staged_->joined.empty();
     const known_state* const made = staged_->is_kept && !joins ? &staged_->made.mapped() : nullptr;
-    event_writer event(into, made != nullptr ? kind::made : joins ? kind::joined : kind::lost);
+    event_writer event(into, made != nullptr ? event_kind::made : joins ? event_kind::joined : event_kind::lost);
     event.add(format::step_event{nanoseconds_of(staged_->time), made != nullptr ? made->name.size() : 0,
                                  (staged_->forgets ? format::k_step_forgets : 0) |
                                      (staged_->migrates ? format::k_step_migrates : 0) |
@@ -62,27 +52,27 @@ void step_tree::append_staged(event_bytes& into) const {
 }
 
 void step_tree::append_arrival(event_bytes& into, std::uint64_t state, std::span<const delta> way_back) {
-    event_writer event(into, kind::arrived);
+    event_writer event(into, event_kind::arrived);
     event.add(format::arrival_event{state, way_back.size()});
     for (const delta& each : way_back)
         each.append_to(event);
     event.finish();
 }
 
-void step_tree::append_forgetting(event_bytes& into) { event_writer(into, kind::forgot).finish(); }
+void step_tree::append_forgetting(event_bytes& into) { event_writer(into, event_kind::forgot).finish(); }
 
 void step_tree::append_keeping(event_bytes& into, std::string_view name) {
-    event_writer event(into, kind::kept);
+    event_writer event(into, event_kind::kept);
     event.add_text(name);
     event.finish();
 }
 
-void step_tree::append_dropping(event_bytes& into, std::uint64_t state) { append_number(into, kind::dropped, state); }
+void step_tree::append_dropping(event_bytes& into, std::uint64_t state) { append_number(into, event_kind::dropped, state); }
 
-void step_tree::append_squashing(event_bytes& into, std::uint64_t steps) { append_number(into, kind::squashed, steps); }
+void step_tree::append_squashing(event_bytes& into, std::uint64_t steps) { append_number(into, event_kind::squashed, steps); }
 
 void step_tree::append_state(event_bytes& into, std::uint64_t version, const known_state& state) {
-    event_writer event(into, kind::state);
+    event_writer event(into, event_kind::state);
     event.add(format::state_event{version, state.parent, state.next, state.left, state.last_version, state.bytes,
                                   nanoseconds_of(state.time), state.deltas.size(), state.name.size(), state.kept.size(),
                                   (state.is_passed ? format::k_state_is_passed : 0) |
@@ -96,8 +86,8 @@ void step_tree::append_state(event_bytes& into, std::uint64_t version, const kno
 }
 
 void step_tree::append_present(event_bytes& into) const {
-    event_writer event(into, kind::present);
-    event.add(format::present_event{present_, has_ended_ ? 1U : 0U, event_of(most_)});
+    event_writer event(into, event_kind::present);
+    event.add(format::present_event{present_, has_ended_ ? 1U : 0U, written(most_)});
     event.finish();
 }
 
@@ -122,30 +112,30 @@ bool step_loader::add(std::uint64_t version, std::span<const std::byte> events) 
     return true;
 }
 
-bool step_loader::add_one(kind of, event_reader& event, std::uint64_t version) {
-    if (of == kind::state)
+bool step_loader::add_one(event_kind of, event_reader& event, std::uint64_t version) {
+    if (of == event_kind::state)
         return add_state(event);
-    if (of == kind::present)
+    if (of == event_kind::present)
         return add_present(event, version);
     if (!is_whole_)
         return false;
     switch (of) {
-    case kind::session:
+    case event_kind::session:
         return add_session(event);
-    case kind::made:
-    case kind::joined:
-    case kind::lost:
+    case event_kind::made:
+    case event_kind::joined:
+    case event_kind::lost:
         return add_step(of, event, version);
-    case kind::arrived:
+    case event_kind::arrived:
         return add_arrived(event, version);
-    case kind::forgot:
+    case event_kind::forgot:
         tree_.forget();
         return stay(version);
-    case kind::kept:
+    case event_kind::kept:
         return add_kept(event) && stay(version);
-    case kind::dropped:
+    case event_kind::dropped:
         return add_dropped(event) && stay(version);
-    case kind::squashed:
+    case event_kind::squashed:
         return add_squashed(event) && stay(version);
     default:
         return false;
@@ -158,7 +148,7 @@ bool step_loader::stay(std::uint64_t version) {
 }
 
 bool step_loader::add_session(event_reader& event) {
-    const auto most = limits_of(event.take<format::session_event>());
+    const auto most = read_limits(event.take<format::history_limits>());
     if (!most)
         return false;
     tree_.begin_session(*most);
@@ -166,10 +156,10 @@ bool step_loader::add_session(event_reader& event) {
 }
 
 // Of the oldest state nothing is kept that could be joined to, and what comes after a step has its name as that of its parent.
-bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) {
+bool step_loader::add_step(event_kind of, event_reader& event, std::uint64_t version) {
     const auto found = event.take<format::step_event>();
     delta before;
-    if (of != kind::lost)
+    if (of != event_kind::lost)
         before = delta::read(event, heap_bytes_);
     std::string name = event.take_text(found.name_bytes);
     const bool forgets = (found.flags & format::k_step_forgets) != 0;
@@ -177,15 +167,15 @@ bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) 
     const bool is_hidden = (found.flags & format::k_step_is_hidden) != 0;
     constexpr std::uint64_t k_known = format::k_step_forgets | format::k_step_migrates | format::k_step_is_hidden;
     if (event.has_failed() || (found.flags & ~k_known) != 0 || (migrates && !forgets) ||
-        (is_hidden && (migrates || of != kind::made)) || version <= tree_.states_.rbegin()->first) // H3
+        (is_hidden && (migrates || of != event_kind::made)) || version <= tree_.states_.rbegin()->first) // H3
         return false;
     const auto& present = tree_.at(tree_.present_);
-    if (of == kind::joined && (present.parent == 0 || present.children != 0))
+    if (of == event_kind::joined && (present.parent == 0 || present.children != 0))
         return false;
-    if (of == kind::lost && tree_.has_kept())
+    if (of == event_kind::lost && tree_.has_kept())
         return false;
-    tree_.group_step_ = of == kind::joined ? tree_.present_ : 0;
-    if (of == kind::lost)
+    tree_.group_step_ = of == event_kind::joined ? tree_.present_ : 0;
+    if (of == event_kind::lost)
         tree_.stage_nothing();
     else
         tree_.stage(std::move(before), is_hidden  ? step_kind::hidden
@@ -193,7 +183,7 @@ bool step_loader::add_step(kind of, event_reader& event, std::uint64_t version) 
                                                   : step_kind::ordinary);
     tree_.staged_->time = time_of(found.time);
     tree_.staged_->forgets = forgets;
-    if (of == kind::made) { // whatever group is open here
+    if (of == event_kind::made) { // whatever group is open here
         tree_.staged_->made.mapped().name = std::move(name);
         tree_.staged_->made.mapped().is_hidden = is_hidden;
         tree_.staged_->is_hidden = is_hidden;
@@ -291,7 +281,7 @@ bool step_loader::add_state(event_reader& event) {
 
 bool step_loader::add_present(event_reader& event, std::uint64_t version) {
     const auto found = event.take<format::present_event>();
-    const auto most = limits_of(found.limits);
+    const auto most = read_limits(found.limits);
     auto& states = tree_.states_;
     const auto present = states.find(found.state);
     if (event.has_failed() || is_whole_ || !most || found.has_ended > 1 || present == states.end() ||

@@ -1,6 +1,10 @@
 #include "history/name_of_history.hpp"
 
+#include "format/history_event.hpp"
+
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace remanence::history {
@@ -17,6 +21,29 @@ result<found_file> find_file(os::file_system& files, const std::string& path, os
     const errc code = file.why().code; // not found: a link that leads nowhere, or removed just now
     return code == errc::not_a_heap || code == errc::not_found ? found_file{true, nullptr}
                                                                : result<found_file>(file.error());
+}
+
+result<std::unique_ptr<os::file>> find_history(os::file_system& files, const std::string& path,
+                                               const std::array<std::uint8_t, 16>& heap, os::access mode) {
+    auto found = find_file(files, path, mode);
+    if (!found)
+        return found.error();
+    if (found->file == nullptr)
+        return std::unique_ptr<os::file>();
+    format::history_header head{};
+    auto size = found->file->size();
+    if (!size)
+        return size.error();
+    if (*size < sizeof head)
+        return std::unique_ptr<os::file>();
+    REM_TRY(found->file->read(0, std::as_writable_bytes(std::span(&head, 1))));
+    const bool is_its = head.magic == format::k_history_magic && head.uuid == heap;
+    return is_its ? std::move(found->file) : std::unique_ptr<os::file>();
+}
+
+result<void> remove_history(os::file_system& files, const std::string& path, os::file& file) {
+    REM_TRY(files.remove("history: remove ended history", path, file));
+    return files.sync_directory("history: sync directory of ended history", path);
 }
 
 result<bool> is_name_taken(os::file_system& files, const std::string& path) {

@@ -43,6 +43,11 @@ struct limits {
     friend bool operator==(const limits&, const limits&) = default;
 };
 
+/// As they are kept in files.
+[[nodiscard]] format::history_limits written(const limits& most);
+/// Nothing: no release has written them.
+[[nodiscard]] std::optional<limits> read_limits(const format::history_limits& written);
+
 /// One state that can be reached, with the step that led to it.
 struct step_info {
     std::uint64_t version;

@@ -169,8 +169,7 @@ coordination::~coordination() = default;
 
 // In nobody's sight yet.
 result<std::unique_ptr<coordination>> coordination::make(os::file_system& files, os::file& heap,
-                                                         const std::string& path, unsigned mode, on where,
-                                                         bool keeps_history) {
+                                                         const std::string& path, unsigned mode, on where) {
     auto identity = heap.identity();
     if (!identity)
         return identity.error();
@@ -183,13 +182,13 @@ result<std::unique_ptr<coordination>> coordination::make(os::file_system& files,
         return locks.error();
     std::unique_ptr<coordination> made(new coordination);
     made->impl_ = std::make_unique<implementation>(
-        std::move(*locks), coordination_file(files, path, mode, std::move(*identity), *boot, keeps_history), path);
+        std::move(*locks), coordination_file(files, path, mode, std::move(*identity), *boot), path);
     return made;
 }
 
 result<coordination::attached> coordination::attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                    unsigned mode, deadline until, on where, bool keeps_history) {
-    auto made = make(files, heap, path, mode, where, keeps_history);
+                                                    unsigned mode, deadline until, on where) {
+    auto made = make(files, heap, path, mode, where);
     if (!made)
         return made.error();
     implementation& one = *(*made)->impl_;
@@ -220,7 +219,7 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
 
 result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_system& files, os::file& heap,
                                                                    const std::string& path, deadline until, on where) {
-    auto made = make(files, heap, path, 0, where, false);
+    auto made = make(files, heap, path, 0, where);
     if (!made)
         return made.error();
     implementation& one = *(*made)->impl_;

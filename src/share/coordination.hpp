@@ -74,11 +74,10 @@ public:
     /// As first: what was left of an earlier coordination file is void, and nobody else gets in before become_ready(). errc::in_use
     /// when the heap is open exclusively, or is open under another name, with what holds it in the message; errc::not_supported on a
     /// network file system; errc::exists when something else has the coordination file's name; errc::unsupported_format when processes
-    /// of another release share it; errc::invalid_argument when they keep its history and this one does not, or the other way round. Waits
-    /// until then for one that is about to become ready, or to close: errc::in_use then, which names him, too.
+    /// of another release share it. Waits until then for one that is about to become ready, or to close: errc::in_use then, which names
+    /// him, too.
     [[gnu::weak]] static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                 unsigned mode, deadline until, on where = on::local,
-                                                 bool keeps_history = false);
+                                                 unsigned mode, deadline until, on where = on::local);
     /// Takes part as a guest, who may read the heap's file and its coordination file, and nothing else: `heap` is open for reading.
     /// He reads as others do; what writes he may not call, and nobody sees him in readers(). Null: nobody shares the heap now.
     /// errc::in_use, exists, not_supported, unsupported_format: as attach().
@@ -191,7 +190,7 @@ public:
 private:
     coordination();
     static result<std::unique_ptr<coordination>> make(os::file_system& files, os::file& heap, const std::string& path,
-                                                      unsigned mode, on where, bool keeps_history);
+                                                      unsigned mode, on where);
     struct implementation;
     std::unique_ptr<implementation> impl_;
 };

@@ -46,7 +46,7 @@ result<void> coordination_file::create() {
     // The rest is zeros, as its constructors would leave it; 512 KiB need not be written for that.
     coordination_header& fresh = memory().header;
     fresh.magic = k_magic;
-    fresh.protocol = keeps_history_ ? k_protocol_with_history : k_protocol;
+    fresh.protocol = k_protocol;
     fresh.bytes = sizeof(coordination_memory);
     fresh.device = heap_.device;
     fresh.inode = heap_.inode;
@@ -83,33 +83,21 @@ result<bool> coordination_file::open(os::access how) {
     if (header.magic != k_magic || header.boot != boot_ || header.device != heap_.device ||
         header.inode != heap_.inode || header.state.load(std::memory_order_acquire) != coordination_header::ready)
         return false;
-    REM_TRY(check_protocol(how));
+    REM_TRY(check_protocol());
     if (!is_whole || header.bytes != sizeof(coordination_memory))
         return false;
     file_ = std::move(*opened);
     return true;
 }
 
-result<void> coordination_file::check_protocol(os::access how) const {
+result<void> coordination_file::check_protocol() const {
     const std::uint64_t protocol = memory().header.protocol;
-    if (protocol != k_protocol && protocol != k_protocol_with_history)
-        return fail(errc::unsupported_format,
-                    path_ + ": processes of another release share this heap (protocol " + std::to_string(protocol) +
-                        "; this one has " + std::to_string(k_protocol) + " and " +
-                        std::to_string(k_protocol_with_history) + "). Use one release in all of them.",
-                    path_);
-    const bool has_history = protocol == k_protocol_with_history;
-    if (how == os::access::read_only || has_history == keeps_history_)
+    if (protocol == k_protocol)
         return {};
-    return fail(errc::invalid_argument,
-                has_history
-                    ? "the processes that share " + heap_path_ +
-                          " keep its history, and all that write to it must. Open it with "
-                          "a history that is kept over sessions (kept_over_sessions) and has a limit, or read-only."
-                    : "the processes that share " + heap_path_ +
-                          " keep no history. Open it without one, or close it in all of "
-                          "them first.",
-                heap_path_);
+    return fail(errc::unsupported_format,
+                path_ + ": processes of another release share this heap (protocol " + std::to_string(protocol) +
+                    "; this one has " + std::to_string(k_protocol) + "). Use one release in all of them.",
+                path_);
 }
 
 std::size_t coordination_file::slot_to_try_first() const {

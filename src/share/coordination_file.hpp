@@ -18,7 +18,6 @@ namespace remanence::share {
 
 inline constexpr std::uint64_t k_magic = 0x6d68'732d'6d65'7278; // "xrem-shm"
 inline constexpr std::uint64_t k_protocol = 1;
-inline constexpr std::uint64_t k_protocol_with_history = 2; // the same, and all that write keep the heap's history
 
 /// What is written when the file is made. It says whose the rest is.
 struct coordination_header {
@@ -56,22 +55,20 @@ static_assert(offsetof(coordination_memory, slots) == 4096 && sizeof(coordinatio
 class coordination_file {
 public:
     coordination_file(os::file_system& files, const std::string& heap_path, unsigned mode, os::file_identity heap,
-                      const std::array<std::uint8_t, 16>& boot, bool keeps_history = false)
+                      const std::array<std::uint8_t, 16>& boot)
         : files_(files),
           heap_path_(heap_path),
           path_(heap_path + "-shm"),
           mode_(mode),
           heap_(std::move(heap)),
-          boot_(boot),
-          keeps_history_(keeps_history) {}
+          boot_(boot) {}
 
     /// Refuses to remove what never was a coordination file: errc::exists.
     result<void> remove_old();
     /// Takes up its room on the disk: what is mapped must not run out of it.
     result<void> create();
     /// False for what belongs to another heap, another start of the machine, or to nobody. errc::unsupported_format for a live one of
-    /// another release; errc::invalid_argument when its processes keep a history and this one does not, or the other way round. With
-    /// access::read_only for who does not take part.
+    /// another release. With access::read_only for who does not take part.
     result<bool> open(os::access how = os::access::read_write);
     /// One that nobody seems to have: to ask for the locks of all takes long where they are many.
     [[nodiscard]] std::size_t slot_to_try_first() const;
@@ -87,7 +84,7 @@ public:
 
 private:
     result<void> map(os::file& file, std::size_t bytes, os::access how = os::access::read_write);
-    [[nodiscard]] result<void> check_protocol(os::access how) const;
+    [[nodiscard]] result<void> check_protocol() const;
 
     os::file_system& files_;
     std::string heap_path_;
@@ -95,7 +92,6 @@ private:
     unsigned mode_;
     os::file_identity heap_;
     std::array<std::uint8_t, 16> boot_;
-    bool keeps_history_;
     std::unique_ptr<os::file> file_;
     std::shared_ptr<std::byte> mapped_;
 };

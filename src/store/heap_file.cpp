@@ -148,6 +148,11 @@ result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& file
         damaged(place.why()); // beside the heap, then
     else
         return place.error();
+    if (auto limits = (*store)->history(); !limits) {
+        if (!is_damage(limits.why().code))
+            return limits.error();
+        damaged(limits.why());
+    }
     return store;
 }
 
@@ -237,24 +242,49 @@ result<void> heap_file::upgrade(std::string_view application) {
     return supers_.write(next);
 }
 
-// I3: the page is durable before the superblock that names it. I8: that of the directory before is left alone.
+// I8: what the superblock names now is left alone.
+result<format::area_reference> heap_file::record(const recorded_page& page, os::site what) {
+    const format::area_reference area{homes_.file_end(), page.size(), checksum64(page), 1, 0};
+    if (area.offset > k_layout_bytes_max)
+        return room_.exhausted();
+    REM_TRY(sized_.extend_to(area.offset + page.size()));
+    REM_TRY(file().write(what, area.offset, page));
+    REM_TRY(sized_.syncs().sync("store: sync recorded page"));
+    return area;
+}
+
+// I3: the page is durable before the superblock that names it.
 result<void> heap_file::move_log(const std::string& directory) {
     format::superblock next = super();
     next.log_directory = {};
     next.features_incompat &= ~format::k_feature_log_directory;
     if (!directory.empty()) {
-        const log_directory_page page = to_page(directory);
+        auto area = record(to_page(directory), "store: log directory");
+        if (!area)
+            return area.error();
         next.features_incompat |= format::k_feature_log_directory;
-        next.log_directory = {homes_.file_end(), page.size(), checksum64(page), 1, 0};
-        if (next.log_directory.offset > k_layout_bytes_max)
-            return room_.exhausted();
-        REM_TRY(sized_.extend_to(next.log_directory.offset + page.size()));
-        REM_TRY(file().write("store: log directory", next.log_directory.offset, page));
-        REM_TRY(sized_.syncs().sync("store: sync log directory"));
+        next.log_directory = *area;
     }
     REM_TRY(supers_.write(next));
     log_place_ = log_place(directory, next);
     return {};
+}
+
+result<std::optional<format::history_limits>> heap_file::history() { return read_recorded_history(file(), super()); }
+
+// I3, as move_log().
+result<void> heap_file::record_history(const std::optional<format::history_limits>& most) {
+    format::superblock next = super();
+    next.history = {};
+    next.features_ro_compat &= ~format::k_feature_history;
+    if (most) {
+        auto area = record(to_page(*most), "store: limits of the history");
+        if (!area)
+            return area.error();
+        next.features_ro_compat |= format::k_feature_history;
+        next.history = *area;
+    }
+    return supers_.write(next);
 }
 
 } // namespace remanence::store

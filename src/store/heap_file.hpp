@@ -9,6 +9,7 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "format/history_event.hpp"
 #include "format/log_record.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
@@ -19,6 +20,8 @@
 #include "store/image_writer.hpp"
 #include "store/log_place.hpp"
 #include "store/page_checksums.hpp"
+#include "store/recorded_history.hpp"
+#include "store/recorded_page.hpp"
 #include "store/sized_file.hpp"
 #include "store/superblock_pair.hpp"
 #include "store/superblocks.hpp"
@@ -115,6 +118,10 @@ public:
     /// From now on its log lies in this directory; empty: beside it. Durable once this returns. A failure after the first write
     /// leaves unknown which holds: errc::io. Precondition: it is clean, nobody has committed, and may_be_log_directory().
     result<void> move_log(const std::string& directory);
+    /// The limits of the history that it has over sessions; nothing: it has none. Reads the file. errc::corrupt.
+    [[nodiscard]] result<std::optional<format::history_limits>> history();
+    /// From now on it has such a history, with these limits, or none. Durable, and fails, as move_log(). Precondition: that of move_log().
+    result<void> record_history(const std::optional<format::history_limits>& most);
     /// errc::truncated when the file ends before what was written of the image, chunks accepted since included. Chunks behind
     /// that, which have their contents in the log, are made to belong to the file, to be mapped: they read as zeros.
     result<void> extend_to_image();
@@ -132,6 +139,8 @@ private:
                                                          std::optional<std::uint64_t> ruling = {});
     /// The rest of an open.
     static result<std::unique_ptr<heap_file>> read_structure(std::unique_ptr<heap_file> store, os::access mode);
+    /// Writes a page behind all that the file has, which the next superblock may name; it is durable once this returns.
+    result<format::area_reference> record(const recorded_page& page, os::site what);
     /// errc::truncated when the file ends before the superblock's image does.
     [[nodiscard]] result<void> check_length() const { return sized_.check_reaches(stored_end()); }
     /// Where the last chunk ends that is stored, and the last one of them that is not one whose contents the log has.

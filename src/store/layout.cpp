@@ -47,7 +47,9 @@ std::uint64_t layout::end_of_areas(const format::map_reference& next_map) const 
     std::uint64_t end = format::k_first_table_offset;
     for (const auto& area : {super_.map, next_map})
         end = std::max(end, area.area_offset + 2 * area.slot_bytes);
-    return std::max(end, super_.log_directory.offset + super_.log_directory.bytes);
+    for (const format::area_reference& page : {super_.history, super_.log_directory})
+        end = std::max(end, page.offset + page.bytes);
+    return end;
 }
 
 std::uint64_t layout::end(const format::map_reference& next_map) const {

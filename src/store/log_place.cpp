@@ -1,7 +1,5 @@
 #include "store/log_place.hpp"
 
-#include "base/checksum.hpp"
-#include "base/units.hpp"
 #include "store/heap_creation.hpp"
 
 #include <algorithm>
@@ -38,12 +36,12 @@ std::string log_place::path_for(const std::string& heap_path) const {
 }
 
 bool may_be_log_directory(const std::string& directory) {
-    return directory.starts_with('/') && directory.size() < sizeof(log_directory_page) &&
+    return directory.starts_with('/') && directory.size() < sizeof(recorded_page) &&
            directory.find('\0') == std::string::npos;
 }
 
-log_directory_page to_page(const std::string& directory) {
-    log_directory_page page{};
+recorded_page to_page(const std::string& directory) {
+    recorded_page page{};
     std::memcpy(page.data(), directory.data(), directory.size());
     return page;
 }
@@ -52,28 +50,15 @@ result<log_place> read_log_place(os::file& file, const format::superblock& super
     const format::area_reference& area = super.log_directory;
     if (area.bytes == 0)
         return log_place();
-    const auto damaged = [&](const char* what) {
-        return fail(errc::corrupt,
-                    "the place of the redo log of " + file.path() + ", at byte " + std::to_string(area.offset) +
-                        ", is damaged (" + what + "). Restore the heap from a copy.",
-                    file.path(), 0, area.offset);
-    };
-    log_directory_page page{};
-    if (area.bytes != page.size() || area.version != 1)
-        return damaged("its size or version");
-    auto size = file.size();
-    if (!size)
-        return size.error();
-    if (*size < area.offset + area.bytes)
-        return damaged("the file ends before");
-    REM_TRY(file.read(area.offset, page));
-    if (checksum64(page) != area.checksum)
-        return damaged("its checksum");
-    const auto end = std::ranges::find(page, std::byte{0});
-    std::string directory(reinterpret_cast<const char*>(page.data()), static_cast<std::size_t>(end - page.begin()));
+    constexpr const char* k_what = "the place of the redo log";
+    auto page = read_recorded_page(file, area, k_what);
+    if (!page)
+        return page.error();
+    const auto end = std::ranges::find(*page, std::byte{0});
+    std::string directory(reinterpret_cast<const char*>(page->data()), static_cast<std::size_t>(end - page->begin()));
     if (!may_be_log_directory(directory) ||
-        !std::all_of(end, page.end(), [](std::byte b) { return b == std::byte{0}; }))
-        return damaged("it is no path");
+        !std::all_of(end, page->end(), [](std::byte b) { return b == std::byte{0}; }))
+        return damaged_page(file, area, k_what, "it is no path");
     return log_place(std::move(directory), super);
 }
 

@@ -4,9 +4,8 @@
 #include "base/result.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
+#include "store/recorded_page.hpp"
 
-#include <array>
-#include <cstddef>
 #include <string>
 
 namespace remanence::store {
@@ -29,10 +28,8 @@ private:
 /// As the superblock says. errc::corrupt; errc::truncated.
 result<log_place> read_log_place(os::file& file, const format::superblock& super);
 
-/// What superblock::log_directory refers to: the path, then zeros.
-using log_directory_page = std::array<std::byte, k_page_bytes>;
-/// Of a path that may_be_log_directory().
-log_directory_page to_page(const std::string& directory);
+/// What superblock::log_directory refers to: the path, then zeros. Precondition: may_be_log_directory().
+recorded_page to_page(const std::string& directory);
 /// Whether it is absolute, and short enough.
 bool may_be_log_directory(const std::string& directory);
 

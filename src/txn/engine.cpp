@@ -37,7 +37,12 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     auto heap = open_heap(*counting, path, mode, options, abi);
     if (!heap)
         return heap.error();
-    std::unique_ptr<engine> opened(new engine(options, std::move(counting), std::move(*heap)));
+    engine_options settled = options;
+    if (heap->history) {
+        settled.history = heap->history;
+        settled.history_kept = true;
+    }
+    std::unique_ptr<engine> opened(new engine(settled, std::move(counting), std::move(*heap)));
     const bool joins = opened->heap_.shared && opened->heap_.shared->role == share::coordination::role::joined;
     if (joins)
         REM_TRY(opened->join());
@@ -46,10 +51,23 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     REM_TRY(opened->memory_.begin());
     if (opened->heap_.shared && !joins)
         REM_TRY(opened->begin_to_share());
-    if (options.history && !opened->is_shared())
+    if (settled.history && !opened->is_shared())
         REM_TRY(opened->begin_history());
     opened->open_time_ = std::chrono::steady_clock::now() - started;
     return opened;
+}
+
+result<bool> engine::holds_changes() {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    const std::lock_guard allocation(locks_.allocation);
+    memory_.allocator().flush();
+    return heap_.view->collector().holds_changes(memory_.unused_pages());
+}
+
+void engine::let_next_commit_be_hidden() {
+    const std::lock_guard alone(locks_.at_store);
+    savepoints_.note_step(history::step_kind::hidden);
 }
 
 result<void> engine::commit(log::durability how, commit_scope scope) {
@@ -366,8 +384,8 @@ result<void> engine::close_session() {
     }
     REM_TRY(checkpoints_.fold_at_close());
     if (auto removed = names_.remove_log(); !removed) { // it has all commits twice now, and the next open removes it
-        (void)health_.poison(unexpected(removed.why()));
-        return removed;
+        auto poisoned = health_.poison(unexpected(removed.why()));
+        return removed.why().code == errc::no_space ? result<void>(std::move(poisoned)) : std::move(removed);
     }
     if (heap_.store->where().has_second_homes()) {
         heap_.store->homes().retired().note_all_unmapped();

@@ -75,9 +75,9 @@ struct engine_options {
     bool guarded_blocks = false;              // likewise
     std::optional<std::string> log_directory; // likewise
     bool aligned_blocks = false;
-    /// Keeps what undoes commits. Whoever sets it calls link_history(). Not of heaps opened read-only.
+    /// Keeps what undoes commits. Whoever sets it calls link_history(). Not of heaps opened read-only. What the heap records counts instead.
     std::optional<history::limits> history;
-    /// It goes on where the last session left it, and is kept for the next one. Shared heaps have no other history.
+    /// It goes on where the last session left it, and is kept for the next one, which the heap records. Shared heaps have no other history.
     bool history_kept = false;
     /// The file of a history that is kept is not made anew while it is smaller.
     std::uint64_t history_rewritten_from = 1 * MiB;

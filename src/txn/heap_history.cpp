@@ -508,19 +508,6 @@ result<void> engine::let_next_commit_migrate() {
     return {};
 }
 
-void engine::let_next_commit_be_hidden() {
-    const std::lock_guard alone(locks_.at_store);
-    savepoints_.note_step(history::step_kind::hidden);
-}
-
-result<bool> engine::holds_changes() {
-    const std::lock_guard alone(locks_.at_store);
-    REM_TRY(health_.usable());
-    const std::lock_guard allocation(locks_.allocation);
-    memory_.allocator().flush();
-    return heap_.view->collector().holds_changes(memory_.unused_pages());
-}
-
 result<std::uint64_t> engine::undo(std::uint64_t steps, log::durability awaited) {
     return go([=, this] { return history_->after_undo(steps); }, awaited);
 }

@@ -2,8 +2,10 @@
 
 #include "os/memory.hpp"
 #include "os/overlay_files.hpp"
+#include "recover/history_of_heap.hpp"
 #include "recover/recovery.hpp"
 #include "share/presence.hpp"
+#include "txn/heap_history.hpp"
 #include "txn/name_file.hpp"
 
 #include <algorithm>
@@ -34,6 +36,7 @@ struct file_and_place {
     recover::recovery_outcome recovered{};
     std::optional<failure> why_elsewhere{};
     std::optional<shared_access> shared{};
+    std::optional<history::limits> history{};
 };
 
 store::creation creation_of(const engine_options& options, std::uint64_t base, std::string_view abi) {
@@ -63,6 +66,18 @@ result<void> place_log(os::file_system& files, store::heap_file& store, const en
                 directory);
 }
 
+bool has_history_part() { return &heap_history::make != nullptr; }
+
+/// Of a history that is not kept over sessions nothing is recorded.
+result<void> settle_history(os::file_system& files, file_and_place& heap, const engine_options& options) {
+    auto settled = recover::settle_history(files, *heap.store,
+                                           options.history_kept ? options.history : std::optional<history::limits>());
+    if (!settled)
+        return settled.error();
+    heap.history = *settled;
+    return {};
+}
+
 /// No store: another process has just created the heap, which is as good where opening it was asked for, too.
 result<file_and_place> create(os::file_system& files, const std::string& path, open_mode mode,
                               const engine_options& options, std::string_view abi) {
@@ -75,8 +90,10 @@ result<file_and_place> create(os::file_system& files, const std::string& path, o
     const auto base = reinterpret_cast<std::uint64_t>(taken->base());
     auto made = store::heap_file::create(files, path, creation_of(options, base, abi));
     if (made) {
-        REM_TRY(place_log(files, **made, options));
-        return file_and_place{.store = std::move(*made), .place = std::move(*taken)};
+        file_and_place heap{.store = std::move(*made), .place = std::move(*taken)};
+        REM_TRY(place_log(files, *heap.store, options));
+        REM_TRY(settle_history(files, heap, options));
+        return heap;
     }
     if (made.why().code != errc::exists || mode == open_mode::create)
         return made.error();
@@ -181,8 +198,7 @@ result<shared_access> attach(os::file_system& files, const std::string& path, co
         return mode.error();
     const share::deadline until = std::chrono::steady_clock::now() + options.open_timeout;
     auto attached = while_in_use(k_creator_has_lock, [&] {
-        return share::coordination::attach(files, **file, path, *mode, until, where_it_may_be(options),
-                                           options.history.has_value());
+        return share::coordination::attach(files, **file, path, *mode, until, where_it_may_be(options));
     });
     if (!attached)
         return attached.error();
@@ -227,6 +243,25 @@ unexpected lacks_sharing(const std::string& path) {
                 path);
 }
 
+/// The history is that of those who have the heap open, or none.
+result<void> follow_history(file_and_place& heap, const engine_options& options) {
+    REM_TRY(recover::check_history_part(*heap.store, has_history_part()));
+    auto recorded = heap.store->history();
+    if (!recorded)
+        return recorded.error();
+    if (*recorded) {
+        heap.history = history::read_limits(**recorded);
+        return {};
+    }
+    if (!options.history)
+        return {};
+    return fail(errc::invalid_argument,
+                "other processes have " + heap.store->path() +
+                    " open, and it has no history. Open it without one, or close it in all of them: the first that "
+                    "opens it then begins one.",
+                heap.store->path());
+}
+
 /// Beside those that have it open: the superblock that rules is held, and its version pinned.
 result<file_and_place> join(os::file_system& files, const std::string& path, const engine_options& options,
                             std::string_view abi, shared_access shared) {
@@ -244,6 +279,8 @@ result<file_and_place> join(os::file_system& files, const std::string& path, con
                         " open, whose redo log stays where it is meanwhile. Name no log_directory, or the "
                         "one that they have.",
                     path);
+    if (!options.read_only)
+        REM_TRY(follow_history(heap, options));
     heap.store->unused().keep_length(true);
     REM_TRY(reserve(heap, options));
     heap.shared = std::move(shared);
@@ -265,11 +302,13 @@ result<file_and_place> open_shared(os::file_system& files, const std::string& pa
     REM_TRY(check_is_still_at(*shared->file, path));
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
+    REM_TRY(recover::check_history_part(*heap.store, has_history_part()));
     auto recovered = recover(files, *heap.store, options);
     if (!recovered)
         return recovered.error();
     heap.recovered = std::move(*recovered);
     REM_TRY(place_log(files, *heap.store, options));
+    REM_TRY(settle_history(files, heap, options));
     heap.store->unused().keep_length(true);
     REM_TRY(reserve(heap, options));
     heap.shared = std::move(*shared);
@@ -338,6 +377,7 @@ result<file_and_place> open_existing(os::file_system& files, const std::string& 
         return opened.error();
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
+    REM_TRY(recover::check_history_part(*heap.store, has_history_part()));
     const bool was_closed = heap.store->is_clean();
     auto recovered = recover(files, *heap.store, options);
     if (!recovered)
@@ -349,6 +389,7 @@ result<file_and_place> open_existing(os::file_system& files, const std::string& 
     }
     heap.recovered = std::move(*recovered);
     REM_TRY(place_log(files, *heap.store, options));
+    REM_TRY(settle_history(files, heap, options));
     REM_TRY(reserve(heap, options));
     return heap;
 }
@@ -399,7 +440,7 @@ result<opened_heap> open_heap(os::file_system& files, const std::string& path, o
         return mapped.error();
     return opened_heap{std::move(heap->in_memory), std::move(heap->store), std::move(*mapped),
                        heap->recovered.commits,    heap->recovered.bytes,  std::move(heap->why_elsewhere),
-                       std::move(heap->shared)};
+                       std::move(heap->shared),    heap->history};
 }
 
 } // namespace remanence::txn

@@ -34,6 +34,7 @@ struct opened_heap {
     std::uint64_t recovered_bytes = 0;
     std::optional<failure> why_elsewhere{}; // with when_base_taken::look_elsewhere
     std::optional<shared_access> shared{};  // with engine_options::is_shared
+    std::optional<history::limits> history{}; // that is kept over sessions, of a heap that is open for writing
 };
 
 /// Opens or creates; recovers when the heap was not closed cleanly, read-only in memory alone. A shared heap that others have open is not recovered: it is as

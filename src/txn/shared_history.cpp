@@ -52,8 +52,8 @@ result<void> heap_history::join(os::file_system& files, os::file& heap, const he
         return loaded.error();
     if (!*loaded)
         return cannot_follow(path_, why);
-    if (file_->through().version > at.version) // whoever has made it may have died before its name was durable
-        REM_TRY(files.sync_directory("history: sync directory of file made anew", store::history_path(names.heap())));
+    if (file_->through().version > at.version)
+        REM_TRY(file_->sync_name());
     steps_ = std::move(**loaded);
     return {};
 }

@@ -4,6 +4,7 @@
 #include "crash_states.hpp"
 #include "engine_store.hpp"
 #include "format/log_record.hpp"
+#include "recover/history_of_heap.hpp"
 #include "session.hpp"
 #include "store/heap_creation.hpp"
 #include "testing/crash_walk.hpp"
@@ -53,6 +54,7 @@ public:
         return {};
     }
     void keep_history() { keeps_history_ = true; }
+    void name_no_history() { keeps_history_ = false; }
     [[nodiscard]] std::uint64_t undo_depth() const { return heap_->undo_depth(); }
     void open(const std::string& path = k_heap) { require(try_open(path), "open"); }
     [[nodiscard]] result<void> try_commit() { return heap_->commit(log::durability::durable); }
@@ -421,6 +423,31 @@ void take_history_along(const std::string& dropped) {
         throw violation("the history is not beside the renamed heap");
 }
 
+/// It is gone for good: a program that names no history writes to the heap.
+void end_history(const std::string& dropped) {
+    program at_work(dropped);
+    simulation::simulated_disk& disk = at_work.disk();
+    const auto start = disk.now();
+    at_work.keep_history();
+    at_work.open();
+    at_work.add(100);
+    at_work.commit();
+    at_work.close();
+    require(recover::change_history(disk, k_heap, {}), "end the history");
+    if (*disk.exists(k_history))
+        throw violation("an ended history is still there");
+    const trace operations = disk.take_trace();
+    disk.rewind(start);
+    simulation::crash_walk walk(disk, operations);
+    walk.advance_to(static_cast<std::uint32_t>(operations.size()));
+    walk.build({}); // nothing persists but what is synced
+    at_work.name_no_history();
+    at_work.open();
+    at_work.add(100);
+    at_work.commit();
+    at_work.die();
+}
+
 void cut_history_to_size(const std::string& dropped) {
     program at_work(dropped);
     at_work.keep_history();
@@ -522,6 +549,7 @@ const std::map<std::string, purpose>& other_purposes() {
                                       broken_without<keep_history_on_full_disk>};
     static const purpose history_follows{"a heap that was renamed takes its history along",
                                          broken_without<take_history_along>};
+    static const purpose history_ends{"a history that was ended is gone for good", broken_without<end_history>};
     static const purpose history_cut{"the history of a closed heap takes no room that was only reserved",
                                      broken_without<cut_history_to_size>};
     static const purpose history_unread{"a heap that was closed is opened without reading its history",
@@ -532,6 +560,8 @@ const std::map<std::string, purpose>& other_purposes() {
         {"history: reserve entries", history_room},
         {"history: rename after heap", history_follows},
         {"history: sync directory of renamed history", history_follows},
+        {"history: remove ended history", history_ends},
+        {"history: sync directory of ended history", history_ends},
         {"history: cut to size", history_cut},
         {"history: summary", history_unread},
         {"history: set aside unfit file", unfit_kept},

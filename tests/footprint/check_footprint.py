@@ -52,7 +52,26 @@ def main():
             print(f"{name}: {what}: {size:,} bytes of {limit:,} that it may take")
         read_only = int(run("size", program).splitlines()[1].split()[0])
         print(f"{name}: with constants and tables of exceptions, which `size` counts as text: {read_only:,} bytes")
-    return 1 if too_large else 0
+    return 1 if too_large or not is_refused_a_history(c_compiler, compiler, library, include, out) else 0
+
+
+def is_refused_a_history(c_compiler, compiler, library, include, out):
+    """A program without the part for histories does not write to a heap that has one, and says how it could."""
+    heap = out / "accounts.rem"
+    for each in out.glob("accounts.rem*"):
+        each.unlink()
+    without, keeper = out / "program", out / "keeper"
+    run(c_compiler, "-std=c99", "-I", include, "-c", HERE / "keeper.c", "-o", out / "keeper.c.o")
+    run(compiler, out / "keeper.c.o", library, "-pthread", "-Wl,--gc-sections", "-o", keeper)
+    results = [subprocess.run([each], cwd=out, capture_output=True, text=True) for each in (without, keeper, without, keeper)]
+    told = [(each.returncode, each.stdout + each.stderr) for each in results]
+    print(f"a program without histories, one with, both again: {told}")
+    message = told[2][1]
+    return (
+        [code for code, _ in told] == [0, 0, 1, 0]
+        and told[3][1] == "2 steps\n"
+        and all(part in message for part in (str(heap), "lacks that part", "kept_over_sessions = true", "rem history --end"))
+    )
 
 
 if __name__ == "__main__":

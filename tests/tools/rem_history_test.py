@@ -38,6 +38,38 @@ class history(HistoryTest):
         self.assertTrue(text[4].startswith("* "))
         self.assertTrue(text[4].endswith("prices"))
 
+    def test_history_belongs_to_the_heap(self):
+        self.assertTrue(self.json("info", "--json", "book.rem")["history_kept_over_sessions"])
+        recorded = self.json("history", "--json", "book.rem")
+        self.assertTrue(recorded["kept_over_sessions"])
+        out, err = self.text("history", "book.rem")
+        self.assertIn("kept over sessions, up to ", out)
+        self.assertEqual(err, "")
+        before = self.present()
+        dump = self.rem("dump", "book.rem", "prices").stdout
+        self.rem("load", "book.rem", input=dump.replace(b'"prices"', b'"other prices"'))
+        self.assertGreater(self.present(), before)
+        self.assertEqual(self.steps()[-1]["parent"], before)
+        self.assertEqual([step["kept"] for step in self.steps()][0], "before import")
+        self.json("undo", "--json", "book.rem")
+        self.assertEqual([root["name"] for root in self.json("ls", "--json", "book.rem")["roots"]], ["prices", "untouched"])
+        changed = self.json("history", "--steps", "1", "--json", "book.rem")
+        self.assertEqual(changed["steps_max"], 1)
+        self.assertEqual(changed["bytes_max"], recorded["bytes_max"])
+        self.rem("history", "--steps", "1", "--end", "book.rem", code=USAGE)
+        self.assertFalse(self.json("history", "--end", "--json", "book.rem")["kept_over_sessions"])
+        self.assertFalse(os.path.exists(self.heap + "-history"))
+        self.assertEqual(self.text("history", "book.rem")[0], "none is kept over sessions\n")
+        self.assertIn("has no history", self.text("history", "--end", "book.rem", code=ERROR)[1])
+
+    def test_copy_takes_the_history_along_if_asked_to(self):
+        steps = self.steps()
+        self.assertIn("the history of book.rem was not copied", self.text("copy", "book.rem", "without.rem")[1])
+        self.assertEqual(self.text("copy", "--history", "book.rem", "with.rem")[1], "")
+        self.assertEqual(self.json("log", "--json", "with.rem")["steps"], steps)
+        self.assertEqual(self.json("log", "--json", "without.rem")["steps"], [])
+        self.rem("copy", "--history", "book.rem", "-", code=USAGE)
+
     def test_diff_tells_members_by_their_paths(self):
         before = self.state()
         newest = str(self.present())

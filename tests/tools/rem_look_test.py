@@ -13,7 +13,7 @@ class info(RemTest):
         got = self.json("info", "--json", "book.rem")
         self.assertEqual(
             list(got),
-            "path heap_id format_version application abi base chunk_bytes clean sequence epoch version checkpoint_version log "
+            "path heap_id format_version application history_kept_over_sessions abi base chunk_bytes clean sequence epoch version checkpoint_version log "
             "file_bytes heap_bytes region_bytes allocated_bytes free_bytes root_count problems".split(),
         )
         self.assertEqual(got["path"], self.heap)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace remanence::tool {
@@ -14,7 +15,7 @@ int ls(const std::string& file, bool as_json);
 int stat(const std::string& file, bool as_json);
 int readers(const std::string& file, bool as_json);
 int verify(const std::string& file, bool with_pointers, bool as_json);
-int copy(const std::string& file, const std::string& to, bool force);
+int copy(const std::string& file, const std::string& to, bool force, bool with_history);
 // `version`: a number, or the name of a kept version; empty: the last commit.
 int schema(const std::string& file, const std::string& version, bool as_cpp);
 int get(const std::string& file, const std::string& version, const std::string& object);
@@ -22,6 +23,12 @@ int dump(const std::string& file, const std::string& version, const std::string&
 int export_dump(const std::string& file, const std::string& version, const std::string& to, bool as_json);
 int load(const std::string& file);
 int log(const std::string& file, bool as_json);
+/// What is given of limits and end changes the history; nothing: says what it is.
+struct history_change {
+    std::optional<std::uint64_t> bytes, steps;
+    bool ends = false;
+};
+int history(const std::string& file, const history_change& change, bool as_json);
 int diff(const std::string& file, const std::string& before, const std::string& after, bool as_json);
 int undo(const std::string& file, std::uint64_t steps, bool as_json);
 int restore(const std::string& file, const std::string& version, bool as_json);

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "report.hpp"
+#include "text.hpp"
 
 #include <array>
 #include <cerrno>
@@ -42,10 +43,14 @@ void write_to_output(std::span<const std::byte> bytes) {
 
 } // namespace
 
-int copy(const std::string& file, const std::string& to, bool force) {
+int copy(const std::string& file, const std::string& to, bool force, bool with_history) {
     const bool to_output = to == "-";
     if (to_output && ::isatty(STDOUT_FILENO) == 1) {
         fmt::print(stderr, "rem copy: standard output is a terminal. Name a file, or send the copy into a pipe.\n");
+        return exit_usage;
+    }
+    if (to_output && with_history) {
+        fmt::print(stderr, "rem copy: a history is a file of its own. Name a file to copy it, too.\n");
         return exit_usage;
     }
     for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
@@ -59,9 +64,13 @@ int copy(const std::string& file, const std::string& to, bool force) {
             inspect::copy(file, write_to_output, shown);
         else
             inspect::copy(file, to, force ? inspect::existing::replaced : inspect::existing::refused, shown,
-                          expect_signals);
+                          expect_signals,
+                          with_history ? inspect::copied_history::taken : inspect::copied_history::left);
     });
     unfinished[0] = '\0';
+    if (!with_history && inspect::look(file).recorded_history)
+        fmt::print(stderr, "rem copy: the history of {} was not copied, kept versions among it; --history copies it.\n",
+                   visible(file));
     return exit_ok;
 }
 

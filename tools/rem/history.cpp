@@ -208,6 +208,52 @@ int log(const std::string& file, bool as_json) {
     return found.is_damaged ? exit_history : exit_ok;
 }
 
+namespace {
+
+std::string limits_text(const history_options& limits) {
+    const std::string bytes = size_text(limits.bytes_max);
+    const std::string steps = counted(limits.steps_max, "step");
+    std::string text = limits.steps_max == 0 ? bytes : limits.bytes_max == 0 ? steps : bytes + " and " + steps;
+    switch (limits.then) {
+    case history_options::when_full::oldest_go:
+        return text + "; then the oldest steps go";
+    case history_options::when_full::refuse:
+        return text + "; then commits are refused";
+    case history_options::when_full::end:
+        break;
+    }
+    return text + "; then it begins anew with the next open";
+}
+
+history_options changed_limits(const std::string& file, const history_change& change) {
+    history_options limits = inspect::look(file).recorded_history.value_or(history_options{});
+    limits.bytes_max = change.bytes.value_or(limits.bytes_max);
+    limits.steps_max = change.steps.value_or(limits.steps_max);
+    return limits;
+}
+
+} // namespace
+
+int history(const std::string& file, const history_change& change, bool as_json) {
+    if (change.ends)
+        inspect::end_history(file);
+    else if (change.bytes || change.steps)
+        inspect::set_history_limits(file, changed_limits(file, change));
+    const auto found = inspect::look(file);
+    if (as_json) {
+        json_object all;
+        all.add("path", found.path).add("kept_over_sessions", found.recorded_history.has_value());
+        if (found.recorded_history)
+            all.add("bytes_max", found.recorded_history->bytes_max).add("steps_max", found.recorded_history->steps_max);
+        put(all.text() + "\n");
+    } else if (found.recorded_history) {
+        put(fmt::format("kept over sessions, up to {}\n", limits_text(*found.recorded_history)));
+    } else {
+        put("none is kept over sessions\n");
+    }
+    return exit_code_of(file, found);
+}
+
 int diff(const std::string& file, const std::string& before, const std::string& after, bool as_json) {
     const auto found = with_progress([&](const inspect::progress_callback& shown) {
         return inspect::diff(file, version_of(file, before), version_of(file, after), shown);

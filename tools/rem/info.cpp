@@ -30,6 +30,7 @@ std::string info_text(const inspect::report& heap) {
     line("heap id", heap_id(heap.heap_id));
     line("format", fmt::format("{}, chunks of {}", heap.format_version, size_text(heap.chunk_bytes)));
     line("application", heap.application.empty() ? "not recorded" : visible(heap.application));
+    line("history", heap.recorded_history ? "kept over sessions (rem history, rem log)" : "none is kept over sessions");
     line("written by", visible(heap.abi));
     line("base address", fmt::format("{:#x}", heap.base_address));
     line("closed", heap.is_open_elsewhere ? "no: another program has it open for writing"
@@ -61,6 +62,7 @@ json_object info_object(const inspect::report& heap) {
         .add("heap_id", heap_id(heap.heap_id))
         .add("format_version", std::uint64_t{heap.format_version})
         .add("application", heap.application)
+        .add("history_kept_over_sessions", heap.recorded_history.has_value())
         .add("abi", heap.abi)
         .add("base", fmt::format("{:#x}", heap.base_address))
         .add("chunk_bytes", heap.chunk_bytes)

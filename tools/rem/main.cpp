@@ -1,5 +1,5 @@
 // rem: looks at heaps, checks, copies, loads and upgrades them, and goes back in their history. All but load, upgrade, undo, restore,
-// keep and drop never change the heap they are given.
+// keep, drop and history never change the heap they are given.
 #include "commands.hpp"
 #include "descriptor.hpp"
 #include "report.hpp"
@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -34,7 +35,8 @@ std::string real_path(const std::string& path) {
 }
 
 constexpr const char* k_about =
-    "Looks at Remanence heaps, checks and copies them; load, upgrade, undo, restore, keep and drop change them.";
+    "Looks at Remanence heaps, checks and copies them; load, upgrade, undo, restore, keep, drop and history change\n"
+    "them.";
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
@@ -78,6 +80,10 @@ constexpr const char* k_upgrade_examples = "Examples:\n"
 constexpr const char* k_log_examples = "Examples:\n"
                                        "  rem log book.rem\n"
                                        "  rem log --json book.rem | jq '.steps[] | select(.kept != \"\")'";
+constexpr const char* k_history_examples = "Examples:\n"
+                                           "  rem history book.rem\n"
+                                           "  rem history book.rem --steps 1000 --bytes 100000000\n"
+                                           "  rem history book.rem --end";
 constexpr const char* k_diff_examples = "Examples:\n"
                                         "  rem diff book.rem 12 15\n"
                                         "  rem diff --json book.rem 'before import' 15 | jq .members";
@@ -99,7 +105,7 @@ constexpr const char* k_branch_examples = "Examples:\n"
                                           "  rem branch book.rem 'before import' old.rem";
 constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy book.rem backup.rem\n"
-                                        "  rem copy --force book.rem backup.rem\n"
+                                        "  rem copy --force --history book.rem backup.rem\n"
                                         "  rem copy book.rem - | ssh host 'cat > book.rem'";
 
 int run_command(int argc, char** argv) {
@@ -120,6 +126,7 @@ int run_command(int argc, char** argv) {
     bool salvages = false;
     bool as_json = false;
     bool force = false;
+    bool with_history = false;
     bool with_pointers = false;
     auto add = [&](const char* name, const char* about, const char* examples) {
         CLI::App* command = app.add_subcommand(name, about);
@@ -144,6 +151,7 @@ int run_command(int argc, char** argv) {
         ->type_name("")
         ->check(is_name);
     copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
+    copy_command->add_flag("--history", with_history, "Also copy its history, to TO-history");
 
     auto* schema_command =
         add("schema", "Say what the types of the roots consist of, as the heap has stored it", k_schema_examples);
@@ -175,6 +183,16 @@ int run_command(int argc, char** argv) {
     };
     constexpr const char* k_version_about = "A number that rem log shows, or the name of a kept version";
     auto* log_command = add("log", "Say which steps and versions a heap's history has", k_log_examples);
+    auto* history_command =
+        add("history", "Say what history a heap records, give it other limits, or end it", k_history_examples);
+    history_change change;
+    const CLI::Range is_limit(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max() / 2);
+    auto* bytes_option = history_command->add_option("--bytes", change.bytes, "The steps may keep so many bytes; 0: any");
+    auto* steps_option = history_command->add_option("--steps", change.steps, "There may be so many steps; 0: any");
+    for (CLI::Option* each : {bytes_option, steps_option})
+        each->type_name("N")->check(is_limit);
+    history_command->add_flag("--end", change.ends, "End it: its steps and kept versions go, and NAME-history")
+        ->excludes(bytes_option, steps_option);
     auto* diff_command = add("diff", "Say what differs between two versions", k_diff_examples);
     add_word(diff_command, "BEFORE", version, k_version_about);
     add_word(diff_command, "AFTER", other, "Likewise");
@@ -200,7 +218,7 @@ int run_command(int argc, char** argv) {
     auto* export_command = add("export", "Write all objects of a version to a file, as JSON", k_export_examples);
     export_command->add_option("--version", version, k_version_about)->required()->type_name("VERSION")->check(is_name);
     add_word(export_command, "OUT", to, "The new file");
-    for (CLI::App* command : {log_command, diff_command, undo_command, restore_command, keep_command, drop_command,
+    for (CLI::App* command : {log_command, history_command, diff_command, undo_command, restore_command, keep_command, drop_command,
                               branch_command, export_command})
         add_json(command);
 
@@ -233,12 +251,13 @@ int run_command(int argc, char** argv) {
                : stat_command->parsed()    ? stat(file, as_json)
                : readers_command->parsed() ? readers(file, as_json)
                : verify_command->parsed()  ? verify(file, with_pointers, as_json)
-               : copy_command->parsed()    ? copy(file, to, force)
+               : copy_command->parsed()    ? copy(file, to, force, with_history)
                : schema_command->parsed()  ? schema(file, seen_version, as_cpp)
                : get_command->parsed()     ? get(file, seen_version, object)
                : dump_command->parsed()    ? dump(file, seen_version, root, as_cbor, salvages)
                : load_command->parsed()    ? load(file)
                : log_command->parsed()     ? log(file, as_json)
+               : history_command->parsed() ? history(file, change, as_json)
                : diff_command->parsed()    ? diff(file, version, other, as_json)
                : undo_command->parsed()    ? undo(file, steps, as_json)
                : restore_command->parsed() ? restore(file, version, as_json)

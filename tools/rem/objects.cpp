@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
-#include <limits>
 #include <string_view>
 
 namespace remanence::tool {
@@ -79,7 +78,7 @@ std::size_t read_input(char* to, std::size_t bytes) {
     return count;
 }
 
-/// Beside those that share it, if any do: with a history if they keep one.
+/// Beside those that share it, if any do. With the heap's history, if it has one.
 heap opened_for_change(const std::string& file) {
     try {
         return heap::open_existing(file);
@@ -87,15 +86,7 @@ heap opened_for_change(const std::string& file) {
         if (stop.reason() != errc::in_use)
             throw;
     }
-    heap_options shared{.access = sharing::processes};
-    try {
-        return heap::open_existing(file, shared);
-    } catch (const error& stop) {
-        if (stop.reason() != errc::invalid_argument)
-            throw;
-    }
-    shared.history = {.steps_max = std::numeric_limits<std::uint64_t>::max(), .kept_over_sessions = true};
-    return heap::open_existing(file, shared);
+    return heap::open_existing(file, {.access = sharing::processes});
 }
 
 } // namespace

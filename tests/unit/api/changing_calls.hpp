@@ -4,6 +4,7 @@
 #include <remanence/remanence.hpp>
 #include <remanence/streams.hpp>
 
+#include <chrono>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -22,6 +23,8 @@ std::vector<changing_call> changing_calls(heap& h, std::string known) {
     return {
         {"write", [&] { h.write([] {}); }},
         {"lock", [&] { h.lock(); }},
+        {"try_lock", [&] { (void)h.try_lock(); }},
+        {"try_lock_for", [&] { (void)h.try_lock_for(std::chrono::milliseconds(1)); }},
         {"commit", [&] { h.commit(); }},
         {"commit_async", [&] { (void)h.commit_async(); }},
         {"checkpoint", [&] { h.checkpoint(); }},

@@ -148,7 +148,7 @@ TEST(unsupported_format, unknown_features_are_refused_and_nothing_is_changed) {
 TEST(unsupported_format, a_feature_that_only_writers_must_know_leaves_the_heap_readable) {
     temp_dir dir;
     make_heap(dir / "h");
-    edit_superblock(dir / "h", [](auto& s) { s.features_ro_compat = format::k_feature_history; });
+    edit_superblock(dir / "h", [](auto& s) { s.features_ro_compat = format::k_feature_versions; });
     const auto before = read_file(dir / "h");
     EXPECT_TRUE(is_error(error_of_opening(dir / "h"), errc::unsupported_format, dir / "h", "Open it read-only"));
     {

@@ -5,6 +5,7 @@
 #include "inspect/last_commit.hpp"
 #include "unit/api/fixture.hpp"
 
+#include <remanence/file_backed.hpp>
 #include <remanence/look_back.hpp>
 
 #include <algorithm>
@@ -220,38 +221,182 @@ TEST_F(kept_histories, know_where_memory_is_after_an_undo_that_changes_nothing) 
     EXPECT_EQ(numbers_in(h).front(), 5U);
 }
 
-TEST_F(kept_histories, have_the_limits_of_the_session) {
+TEST_F(kept_histories, have_the_limits_that_the_heap_records) {
     make(20);
     heap_options fewer = options();
-    fewer.history.steps_max = 3;
-    heap h = heap::open(path_, fewer);
+    fewer.history = {.steps_max = 3, .then = history_options::when_full::refuse, .kept_over_sessions = true};
+    {
+        heap h = heap::open(path_, fewer);
+        add(h, 20);
+        EXPECT_EQ(h.undo_depth(), 20U);
+        EXPECT_TRUE(is_error(error_of([&] { inspect::set_history_limits(path_.string(), fewer.history); }), errc::in_use,
+                             path_, ""));
+        h.close();
+    }
+    EXPECT_EQ(inspect::look(path_.string()).recorded_history->steps_max, 100U);
+    inspect::set_history_limits(path_.string(), {.bytes_max = 1'000'000, .steps_max = 3});
+    const auto recorded = inspect::look(path_.string()).recorded_history;
+    ASSERT_TRUE(recorded);
+    EXPECT_EQ(recorded->steps_max, 3U);
+    EXPECT_EQ(recorded->bytes_max, 1'000'000U);
+    EXPECT_EQ(recorded->then, history_options::when_full::oldest_go);
+    heap h = open();
     EXPECT_EQ(h.undo_depth(), 3U);
-    h.close();
-    h = open(); // in which nothing was committed
-    EXPECT_EQ(h.undo_depth(), 19U);
-    h.close();
-    h = heap::open(path_, fewer);
     add(h, 30);
-    h.close();
-    h = open();
     EXPECT_EQ(h.undo_depth(), 3U);
     h.undo(3);
-    EXPECT_EQ(numbers_in(h).size(), 18U);
+    EXPECT_EQ(numbers_in(h).size(), 19U);
+    EXPECT_TRUE(h.verify().clean());
 }
 
-TEST_F(kept_histories, begin_anew_after_a_program_that_keeps_none) {
+TEST_F(kept_histories, have_limits_that_are_refused_with_reasons) {
+    const auto told = [&](const history_options& limits) {
+        return error_of([&] { inspect::set_history_limits(path_.string(), limits); });
+    };
+    EXPECT_EQ(told({.steps_max = 1})->code, errc::not_found);
+    {
+        heap h = heap::open(path_, small_heap());
+        h.root<numbers>("numbers");
+    }
+    EXPECT_TRUE(is_error(told({.steps_max = 1}), errc::no_step, path_, "has no history"));
+    EXPECT_TRUE(is_error(error_of([&] { inspect::end_history(path_.string()); }), errc::no_step, path_, "has no history"));
+    EXPECT_TRUE(is_error(told({}), errc::invalid_argument, path_, "needs a limit"));
+}
+
+TEST_F(kept_histories, go_on_in_programs_that_do_not_name_them) {
+    make(5);
+    heap_options without = small_heap();
+    heap_options in_memory = small_heap();
+    in_memory.history = {.steps_max = 2};
+    std::uint64_t steps = 4;
+    for (const heap_options& each : {without, in_memory}) {
+        heap h = heap::open(path_, each);
+        EXPECT_EQ(h.why_history_is_new(), "");
+        EXPECT_EQ(h.undo_depth(), steps);
+        h.keep(std::to_string(steps));
+        add(h, 6);
+        EXPECT_EQ(h.undo_depth(), ++steps);
+        h.close();
+    }
+    heap h = open();
+    EXPECT_EQ(h.undo_depth(), 6U);
+    EXPECT_EQ(h.versions().size(), 2U);
+    h.undo(6);
+    EXPECT_EQ(numbers_in(h).size(), 1U);
+    EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_F(kept_histories, end_by_a_call) {
     make(5);
     {
-        heap h = heap::open(path_, small_heap());
-        h.close();
+        heap h = open();
+        h.keep("before");
+        EXPECT_TRUE(is_error(error_of([&] { inspect::end_history(path_.string()); }), errc::in_use, path_, ""));
     }
-    EXPECT_EQ(open().undo_depth(), 4U); // it wrote nothing
+    die_after_a_commit();
+    inspect::end_history(path_.string()); // which recovers the heap first
+    EXPECT_FALSE(fs::exists(history_of(path_)));
+    EXPECT_FALSE(inspect::look(path_.string()).recorded_history);
     {
         heap h = heap::open(path_, small_heap());
-        add(h, 6);
+        EXPECT_EQ(numbers_in(h).back(), 50U);
+        EXPECT_EQ(error_of([&] { h.undo(); })->code, errc::invalid_argument);
+        add(h, 51);
+        EXPECT_TRUE(h.verify().clean());
         h.close();
     }
-    expect_new_history("keeps no history");
+    EXPECT_FALSE(fs::exists(history_of(path_)));
+    heap h = open();
+    EXPECT_EQ(h.undo_depth(), 0U);
+    EXPECT_TRUE(h.versions().empty());
+    add(h, 52);
+    EXPECT_EQ(h.undo_depth(), 1U);
+}
+
+// As older releases leave it.
+TEST_F(kept_histories, that_the_heap_does_not_record_are_not_ended_by_who_names_none) {
+    make(5);
+    edit_superblock(path_, [](format::superblock& s) {
+        s.features_ro_compat &= ~format::k_feature_history;
+        s.history = {};
+    });
+    EXPECT_TRUE(is_error(error_of([&] { heap::open(path_, small_heap()); }), errc::not_supported, path_,
+                         "rem history --end"));
+    heap_options looks = small_heap();
+    looks.read_only = true;
+    EXPECT_TRUE(heap::open(path_, looks).find_root<numbers>("numbers") != nullptr);
+    const auto copy = dir_ / "ended";
+    fs::copy_file(path_, copy);
+    fs::copy_file(history_of(path_), history_of(copy));
+    inspect::end_history(copy.string());
+    heap::open(copy, small_heap()).close();
+    {
+        heap h = open();
+        EXPECT_EQ(h.undo_depth(), 4U);
+        h.close();
+    }
+    EXPECT_EQ(heap::open(path_, small_heap()).undo_depth(), 4U);
+}
+
+TEST_F(kept_histories, are_copied_when_they_are_asked_for) {
+    make(5);
+    const fs::path live = dir_ / "live";
+    {
+        heap h = open();
+        h.keep("five");
+        add(h, 5);
+        inspect::copy(path_.string(), live.string(), inspect::existing::refused, {}, {},
+                      inspect::copied_history::taken);
+    }
+    EXPECT_EQ(heap::open(live, small_heap()).undo_depth(), 5U);
+    const fs::path with = dir_ / "with";
+    const fs::path without = dir_ / "without";
+    inspect::copy(path_.string(), with.string(), inspect::existing::refused, {}, {}, inspect::copied_history::taken);
+    inspect::copy(path_.string(), without.string());
+    EXPECT_FALSE(fs::exists(history_of(without)));
+    {
+        heap h = heap::open(with, small_heap());
+        EXPECT_EQ(h.why_history_is_new(), "");
+        EXPECT_EQ(h.undo_depth(), 5U);
+        ASSERT_EQ(h.versions().size(), 1U);
+        h.restore("five");
+        EXPECT_EQ(numbers_in(h).size(), 5U);
+        EXPECT_TRUE(h.verify().clean());
+    }
+    path_ = without;
+    expect_new_history("is not there");
+    const fs::path none = dir_ / "none";
+    inspect::end_history(with.string());
+    EXPECT_TRUE(is_error(error_of([&] {
+                             inspect::copy(with.string(), none.string(), inspect::existing::refused, {}, {},
+                                           inspect::copied_history::taken);
+                         }),
+                         errc::no_step, with, "has no history"));
+    EXPECT_FALSE(fs::exists(none));
+}
+
+TEST_F(kept_histories, are_no_part_of_a_branch) {
+    make(5);
+    {
+        heap h = open();
+        h.branch(h.version(), dir_ / "branch");
+    }
+    EXPECT_FALSE(inspect::look((dir_ / "branch").string()).recorded_history);
+    EXPECT_FALSE(fs::exists(history_of(dir_ / "branch")));
+    EXPECT_EQ(heap::open(dir_ / "branch", small_heap()).undo_depth(), 0U);
+}
+
+TEST_F(kept_histories, are_refused_by_containers_of_portable_files) {
+    file_backed_options with{.form = file_form::portable};
+    with.heap.history = {.kept_over_sessions = true};
+    const auto got = error_of([&] { file_backed<numbers> list(dir_ / "list.jsonl", with); });
+    EXPECT_TRUE(is_error(got, errc::not_supported, dir_ / "list.jsonl", "kept_over_sessions"));
+    std::size_t files = 0;
+    for (const auto& each : fs::directory_iterator(dir_.path())) {
+        (void)each;
+        ++files;
+    }
+    EXPECT_EQ(files, 0U);
 }
 
 TEST_F(kept_histories, begin_anew_when_the_file_is_gone) {
@@ -562,7 +707,8 @@ TEST_F(kept_histories, are_read_when_a_commit_comes_to_their_limits) {
     make(20);
     heap_options few = options();
     few.history.steps_max = 20;
-    heap h = heap::open(path_, few);
+    inspect::set_history_limits(path_.string(), few.history);
+    heap h = open();
     add(h, 20);
     EXPECT_FALSE(is_read(h));
     add(h, 21);
@@ -570,14 +716,16 @@ TEST_F(kept_histories, are_read_when_a_commit_comes_to_their_limits) {
     EXPECT_EQ(h.undo_depth(), 20U);
     h.close();
     few.history.then = history_options::when_full::refuse;
-    h = heap::open(path_, few);
+    inspect::set_history_limits(path_.string(), few.history);
+    h = open();
     EXPECT_FALSE(is_read(h));
     EXPECT_EQ(error_of([&] { add(h, 22); })->code, errc::history_full);
     EXPECT_TRUE(is_read(h));
     h.close();
     few.history.steps_max = 5;
     few.history.then = history_options::when_full::oldest_go;
-    h = heap::open(path_, few);
+    inspect::set_history_limits(path_.string(), few.history);
+    h = open();
     EXPECT_EQ(h.undo_depth(), 5U);
 }
 
@@ -680,23 +828,6 @@ TEST_F(kept_histories, take_little_more_room_than_their_steps) {
     EXPECT_EQ(h.undo_depth(), 4U);
     h.undo(4);
     EXPECT_EQ(numbers_in(h).back(), 195U);
-}
-
-TEST_F(kept_histories, are_left_alone_by_who_asks_for_none) {
-    make(5);
-    const auto before = read_file(history_of(path_));
-    {
-        heap_options session = options();
-        session.history.kept_over_sessions = false;
-        heap h = heap::open(path_, session);
-        EXPECT_EQ(h.undo_depth(), 0U);
-        EXPECT_EQ(h.why_history_is_new(), "");
-        add(h, 6);
-        h.undo();
-        h.close();
-    }
-    EXPECT_EQ(read_file(history_of(path_)), before);
-    expect_new_history("keeps no history");
 }
 
 } // namespace

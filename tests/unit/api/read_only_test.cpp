@@ -277,7 +277,7 @@ TEST(read_only_opening, works_on_a_read_only_file_system) {
 TEST(read_only_opening, of_a_crashed_heap_that_only_a_newer_release_can_recover_says_so) {
     temp_dir dir;
     make_crashed_heap(dir / "h");
-    edit_superblock(dir / "h", [](auto& s) { s.features_ro_compat = format::k_feature_history; });
+    edit_superblock(dir / "h", [](auto& s) { s.features_ro_compat = format::k_feature_versions; });
     const auto before = read_file(dir / "h");
     EXPECT_TRUE(is_error(error_of([&] { heap::open_existing(dir / "h", read_only_heap()); }), errc::recovery_needed,
                          dir / "h", "with a newer release"));

@@ -118,6 +118,35 @@ TEST_F(c_history, goes_on_in_the_next_session) {
     EXPECT_EQ(account_at("a")->balance, 1);
 }
 
+TEST_F(c_history, belongs_to_the_heap) {
+    rem_history_options history{};
+    history.size = sizeof history;
+    history.steps_max = 10;
+    history.kept_over_sessions = true;
+    EXPECT_STATUS(rem_history_end(path.c_str()), REM_NOT_FOUND);
+    EXPECT_STATUS(rem_history_end(nullptr), REM_INVALID_ARGUMENT);
+    open_with(history);
+    account* a = add_account("a", 1);
+    for (int i = 2; i < 7; ++i)
+        set(a, i);
+    EXPECT_STATUS(rem_history_set_limits(path.c_str(), &history), REM_IN_USE);
+    ASSERT_OK(rem_close(heap));
+    history.steps_max = 3;
+    ASSERT_OK(rem_history_set_limits(path.c_str(), &history));
+    ASSERT_OK(rem_open(path.c_str(), nullptr, &heap)); // which names none
+    EXPECT_EQ(depth(rem_undo_depth), 3U);
+    ASSERT_OK(rem_undo(heap, 3));
+    EXPECT_EQ(account_at("a")->balance, 3);
+    ASSERT_OK(rem_close(heap));
+    ASSERT_OK(rem_history_end(path.c_str()));
+    EXPECT_STATUS(rem_history_end(path.c_str()), REM_NO_STEP);
+    EXPECT_STATUS(rem_history_set_limits(path.c_str(), &history), REM_NO_STEP);
+    ASSERT_OK(rem_open(path.c_str(), nullptr, &heap));
+    EXPECT_EQ(depth(rem_undo_depth), 0U);
+    EXPECT_EQ(account_at("a")->balance, 3);
+    EXPECT_STATUS(rem_undo(heap, 1), REM_INVALID_ARGUMENT);
+}
+
 TEST_F(c_history, has_limits) {
     rem_history_options history{};
     history.steps_max = 3;
@@ -133,8 +162,8 @@ TEST_F(c_history, has_limits) {
 }
 
 TEST_F(c_history, has_a_limit_of_bytes_when_none_is_set) {
-    rem_history_options history{};
-    open_with(history);
+    const rem_options options = options_of(REM_TRANSACTIONAL);
+    ASSERT_OK(rem_open_with_history(path.c_str(), &options, nullptr, &heap));
     account* const a = add_account("a", 1);
     const std::uint64_t before = depth(rem_undo_depth);
     for (int i = 0; i != 100; ++i)
@@ -147,7 +176,6 @@ TEST_F(c_history, refuses_what_is_wrong) {
     rem_history_options history{};
     EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
     history.size = sizeof history;
-    EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, nullptr, &heap), REM_INVALID_ARGUMENT);
     history.steps_max = 3;
     history.when_full = static_cast<rem_when_full>(7);
     EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);

@@ -272,7 +272,7 @@ TEST_F(superblock_choice, one_with_a_feature_that_writers_must_know_is_read_but_
     publish();
     const std::uint64_t place = store_->super().sequence % 2;
     for (const std::uint64_t feature :
-         {format::k_feature_schema, format::k_feature_history, format::k_feature_versions, std::uint64_t{1} << 63}) {
+         {format::k_feature_schema, format::k_feature_versions, std::uint64_t{1} << 63}) {
         edit_superblock(place, [&](format::superblock& s) { s.features_ro_compat = feature; });
         auto opened = reopen();
         ASSERT_FALSE(opened) << feature;

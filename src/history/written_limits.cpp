@@ -1,0 +1,16 @@
+// Apart from kept_steps.cpp, since each program that opens a heap has this.
+#include "history/step_tree.hpp"
+
+namespace remanence::history {
+
+format::history_limits written(const limits& most) {
+    return {most.bytes_max, most.steps_max, static_cast<std::uint64_t>(most.then)};
+}
+
+std::optional<limits> read_limits(const format::history_limits& written) {
+    if (written.when_full > format::k_when_full_last)
+        return std::nullopt;
+    return limits{written.bytes_max, written.steps_max, static_cast<when_full>(written.when_full)};
+}
+
+} // namespace remanence::history

@@ -1,0 +1,23 @@
+// A page of the heap's file that an area_reference of its superblock names.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "format/superblock.hpp"
+#include "os/file.hpp"
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace remanence::store {
+
+using recorded_page = std::array<std::byte, k_page_bytes>;
+
+/// errc::corrupt, with `what` it is, when the page is not what the superblock says. Precondition: area.bytes is not 0.
+result<recorded_page> read_recorded_page(os::file& file, const format::area_reference& area, const std::string& what);
+/// The same failure.
+unexpected damaged_page(const os::file& file, const format::area_reference& area, const std::string& what,
+                        const std::string& why);
+
+} // namespace remanence::store
