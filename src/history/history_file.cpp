@@ -339,7 +339,7 @@ result<void> history_file::go_on_in_new() {
     auto size = at_name->file->size();
     if (!size)
         return size.error();
-    REM_TRY(files_.sync_directory("history: sync directory of another's new file", path_));
+    REM_TRY(sync_name());
     entry_end end = *known;
     std::vector<std::byte> pending;
     for_each_pending([&](const commit_name& commit, std::span<const std::byte> events) {
