@@ -5,7 +5,6 @@
 #include "base/units.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 #include <string>
 
@@ -23,7 +22,7 @@ unexpected exhausted(const std::string& path, const os::reservation& place, cons
                  os::mapping_at(reinterpret_cast<std::uint64_t>(place.base()) + place.bytes(), GiB) +
                  ". Free memory in the heap, or open it with a larger reserve_bytes before that mapping is made.";
     }
-    return fail(why.os_error == ENOMEM ? errc::no_memory : errc::exhausted,
+    return fail(errc::exhausted,
                 "the memory of the heap " + path + " is exhausted at " + std::to_string(place.bytes()) +
                     " bytes: " + reason,
                 path, why.os_error);

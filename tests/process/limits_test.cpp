@@ -50,8 +50,9 @@ std::string raised_until_it_works(__rlimit_resource of, rlim_t from, rlim_t step
         if (!got && !lacked_memory)
             return refusals > 0 ? "" : "the first limit was high enough";
         ++refusals;
-        if (lacked_memory ? code != errc::no_memory
-                          : got->code != code || got->what.find(advice) == std::string::npos)
+        // An allocation for which the heap cannot grow throws heap_exhausted, a std::bad_alloc that has an advice.
+        const bool has_code = got && (got->code == code || (got->code == errc::exhausted && code == errc::no_memory));
+        if (lacked_memory ? code != errc::no_memory : !has_code || got->what.find(advice) == std::string::npos)
             return "limit " + std::to_string(limit) + ": " + (got ? got->what : "bad_alloc");
     }
     return "no limit is high enough";
@@ -122,6 +123,28 @@ TEST(limits_no_sanitizer, of_addresses_are_told_as_a_lack_of_memory) { // saniti
     EXPECT_EQ(in_child([&] {
                   return raised_until_it_works(RLIMIT_AS, 1 * MiB, 4 * MiB, errc::no_memory, "ulimit -v",
                                                [&] { use(heap::open_existing(dir / "h", small_heap())); });
+              }),
+              "");
+}
+
+TEST(limits_no_sanitizer, of_addresses_are_a_lack_of_memory_to_who_allocates) {
+    const temp_dir dir;
+    EXPECT_EQ(in_child([&]() -> std::string {
+                  heap h = heap::open(dir / "h", small_heap());
+                  auto& all = h.root<numbers>("numbers", 10, 1U);
+                  std::string what;
+                  {
+                      const limited low(RLIMIT_AS, 1 * GiB);
+                      try {
+                          h.write([&] { all.resize(GiB / sizeof(std::uint64_t)); });
+                      } catch (const heap_exhausted& e) {
+                          what = e.what();
+                      }
+                  }
+                  if (what.find("ulimit -v") == std::string::npos)
+                      return "the advice is: " + what;
+                  h.write([&] { all.push_back(2); });
+                  return all.size() == 11 && h.verify().clean() ? "" : "the heap is not as it was";
               }),
               "");
 }
