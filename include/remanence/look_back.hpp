@@ -78,7 +78,8 @@ void drop(const std::string& path, const version_or_name& version);
 /// Gives it other limits, of which one must be set (errc::invalid_argument), from the next open on. Durable once this returns. O(log).
 void set_history_limits(const std::string& path, const history_options& limits);
 /// Ends it: its steps and kept versions are gone, and NAME-history with them. Programs that name no history write to the heap from now on; one
-/// that does begins a new one. Durable once this returns; a crash in between leaves a history, perhaps without steps. O(log).
+/// that does begins a new one. A record that is damaged, which keeps the heap from being opened for writing, can be ended, too. Durable once
+/// this returns; a crash in between leaves a history, perhaps without steps. O(log).
 void end_history(const std::string& path);
 
 } // namespace remanence::inspect

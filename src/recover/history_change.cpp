@@ -14,12 +14,13 @@ result<void> change_history(os::file_system& files, const std::string& path,
         return store.error();
     const std::string beside = store::history_path(path);
     auto recorded = (*store)->history();
-    if (!recorded)
+    if (!recorded && (most || !is_damage(recorded.why().code))) // what cannot be read may be ended
         return recorded.error();
+    const bool is_recorded = !recorded || recorded->has_value();
     auto file = history::find_history(files, beside, (*store)->super().uuid, os::access::read_write);
     if (!file)
         return file.error();
-    if (!*recorded && !*file)
+    if (!is_recorded && !*file)
         return fail(errc::no_step,
                     path + " has no history that is kept over sessions. A program begins one by "
                            "heap_options{.history = {.kept_over_sessions = true}}.",
@@ -32,7 +33,7 @@ result<void> change_history(os::file_system& files, const std::string& path,
     // The file goes first: without it the heap has a history that begins anew, but with it and no word of it in the heap it were refused.
     if (*file)
         REM_TRY(history::remove_history(files, beside, **file));
-    return *recorded ? (*store)->record_history({}) : result<void>();
+    return is_recorded ? (*store)->record_history({}) : result<void>();
 }
 
 } // namespace remanence::recover

@@ -23,7 +23,7 @@ result<std::optional<history::limits>> settle_history(os::file_system& files, st
 
 /// Gives the history that the heap records other limits, or ends it: then its steps and versions are gone, and NAME-history with them. Recovers
 /// the heap first, as an open does. Durable once this returns; ended in between, the heap has a history still, perhaps without steps.
-/// errc::no_step: it has none; errc::in_use; what recovery and an open fail with. O(log).
+/// A record that is damaged can be ended. errc::no_step: it has none; errc::in_use; what recovery and an open fail with. O(log).
 result<void> change_history(os::file_system& files, const std::string& path,
                             const std::optional<history::limits>& most);
 

@@ -160,6 +160,13 @@ std::optional<caught> error_of(F&& f) {
     return std::nullopt;
 }
 
+/// Its code; none: nothing was thrown.
+template <class F>
+errc reason_of(F&& f) {
+    const auto got = error_of(std::forward<F>(f));
+    return got ? got->code : errc{};
+}
+
 /// An error with this code, whose text names the file and says what to do.
 inline testing::AssertionResult is_error(const std::optional<caught>& got, errc code, const fs::path& file,
                                          std::string_view advice) {

@@ -338,6 +338,26 @@ TEST_F(kept_histories, that_the_heap_does_not_record_are_not_ended_by_who_names_
     EXPECT_EQ(heap::open(path_, small_heap()).undo_depth(), 4U);
 }
 
+TEST_F(kept_histories, of_which_the_record_is_damaged_can_be_ended) {
+    make(5);
+    const std::uint64_t record = newest_superblock(path_).history.offset;
+    flip_byte(path_, record + 1);
+    EXPECT_TRUE(is_error(error_of([&] { (void)open(); }), errc::corrupt, path_, "limits of the history"));
+    EXPECT_TRUE(is_error(error_of_opening(path_), errc::corrupt, path_, "limits of the history"));
+    EXPECT_EQ(reason_of([&] { inspect::set_history_limits(path_.string(), {.steps_max = 3}); }), errc::corrupt);
+    heap_options looks = small_heap();
+    looks.read_only = true;
+    EXPECT_EQ(heap::open(path_, looks).find_root<numbers>("numbers")->size(), 5U);
+    const auto found = inspect::verify(path_.string());
+    ASSERT_EQ(found.problems.size(), 1U);
+    EXPECT_EQ(found.problems[0].offset, record);
+    inspect::end_history(path_.string());
+    EXPECT_TRUE(inspect::verify(path_.string()).problems.empty());
+    heap h = heap::open(path_, small_heap());
+    EXPECT_EQ(numbers_in(h).size(), 5U);
+    EXPECT_EQ(h.undo_depth(), 0U);
+}
+
 TEST_F(kept_histories, are_copied_when_they_are_asked_for) {
     make(5);
     const fs::path live = dir_ / "live";
