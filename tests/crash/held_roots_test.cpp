@@ -1,14 +1,12 @@
 // An undo keeps a root that the program has, empty, where it was not there yet; and the power fails, or an operation: the heap is as before
 // the undo or as after it, root, memory and steps together.
 #include "api/heap_impl.hpp"
-#include "crash_states.hpp"
-#include "options.hpp"
+#include "power_losses.hpp"
 
 #include <remanence/remanence.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <optional>
@@ -86,25 +84,12 @@ protected:
 TEST_F(undo_that_keeps_a_root, cut_short_by_a_power_loss_is_done_or_not_begun) {
     const auto start = disk_.now();
     ASSERT_FALSE(run());
-    const trace operations = disk_.take_trace();
-    disk_.rewind({start.changes, start.inodes, 0});
-    const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
     found_counts count;
-    simulation::crash_walk walk(disk_, operations);
-    for (const crash_state& each :
-         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
-        SCOPED_TRACE(each.name());
-        walk.advance_to(each.position);
-        const bool is_done = each.position == operations.size();
-        walk.build(states.choose(each, walk.pending()).parts);
-        const auto before = disk_.now();
+    for_each_power_loss(disk_, start, [&](bool is_done) {
         const std::uint64_t not_begun = count.before;
         ASSERT_NO_FATAL_FAILURE(expect_one_of_both(count));
         EXPECT_TRUE(!is_done || count.before == not_begun) << "it was durable";
-        disk_.rewind(before);
-        if (HasFailure())
-            break;
-    }
+    });
     std::cout << count.before << " heaps as before the undo, " << count.after << " as after it\n";
     EXPECT_GT(count.before, 0U);
     EXPECT_GT(count.after, 0U);

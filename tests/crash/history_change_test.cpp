@@ -1,15 +1,12 @@
 // The history that a heap records gets other limits, or is ended, and the power fails: the heap has all its commits, and the history is as
 // before, as after, or begins anew where its end had begun.
 #include "api/heap_impl.hpp"
-#include "crash_states.hpp"
-#include "options.hpp"
+#include "power_losses.hpp"
 #include "recover/history_of_heap.hpp"
-#include "testing/crash_walk.hpp"
 #include "testing/simulated_disk.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <optional>
@@ -83,22 +80,10 @@ protected:
 TEST_P(history_change_cut_short, by_a_power_loss) {
     const auto start = disk_.now();
     ASSERT_TRUE(change_it());
-    const trace operations = disk_.take_trace();
-    disk_.rewind({start.changes, start.inodes, 0});
-    const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
     change_counts count;
-    simulation::crash_walk walk(disk_, operations);
-    for (const crash_state& each :
-         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
-        SCOPED_TRACE(each.name());
-        walk.advance_to(each.position);
-        walk.build(states.choose(each, walk.pending()).parts);
-        const auto before = disk_.now();
-        ASSERT_NO_FATAL_FAILURE(expect_whole(each.position == operations.size(), count));
-        disk_.rewind(before);
-        if (HasFailure())
-            break;
-    }
+    for_each_power_loss(disk_, start, [&](bool is_done) {
+        ASSERT_NO_FATAL_FAILURE(expect_whole(is_done, count));
+    });
     std::cout << count.as_before << " histories as before, " << count.as_after << " as after, " << count.anew
               << " that begin anew\n";
     EXPECT_GT(count.as_before, 0U);

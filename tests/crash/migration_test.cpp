@@ -1,15 +1,13 @@
 // Roots are migrated to newer versions of their types when the heap is opened, and the power fails, or an operation: the heap has the old
 // objects or the new ones, of all roots, and what was not migrated can be.
 #include "api/heap_impl.hpp"
-#include "crash_states.hpp"
-#include "options.hpp"
+#include "power_losses.hpp"
 
 #include <remanence/migrate.hpp>
 #include <remanence/remanence.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -207,25 +205,12 @@ TEST_F(migration_cut_short, by_a_power_loss_leaves_all_old_objects_or_all_new_on
     }
     const auto start = disk_.now();
     ASSERT_FALSE(run());
-    const trace operations = disk_.take_trace();
-    disk_.rewind({start.changes, start.inodes, 0});
-    const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
     migrated_counts count;
-    simulation::crash_walk walk(disk_, operations);
-    for (const crash_state& each :
-         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
-        SCOPED_TRACE(each.name());
-        walk.advance_to(each.position);
-        const bool is_done = each.position == operations.size();
-        walk.build(states.choose(each, walk.pending()).parts);
-        const auto before = disk_.now();
+    for_each_power_loss(disk_, start, [&](bool is_done) {
         const std::uint64_t older = count.older;
         ASSERT_NO_FATAL_FAILURE(expect_one_of_both(disk_, count));
         EXPECT_TRUE(!is_done || count.older == older) << "it was durable";
-        disk_.rewind(before);
-        if (HasFailure())
-            break;
-    }
+    });
     std::cout << count.older << " heaps with the old objects, " << count.newer << " with the new ones\n";
     EXPECT_GT(count.older, 0U);
     EXPECT_GT(count.newer, 0U);

@@ -3,15 +3,13 @@
 #include "api/heap_impl.hpp"
 #include "api/registry.hpp"
 #include "compat/golden.hpp"
-#include "crash_states.hpp"
-#include "options.hpp"
+#include "power_losses.hpp"
 #include "recover/upgrade.hpp"
 #include "support/sample_heap.hpp"
 #include "types/root_directory.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -64,25 +62,12 @@ protected:
 TEST_P(upgrade_cut_short, by_a_power_loss_leaves_a_whole_heap_of_one_format) {
     const auto start = disk_.now();
     ASSERT_TRUE(recover::upgrade(disk_, sample::k_path, {}));
-    const trace operations = disk_.take_trace();
-    disk_.rewind({start.changes, start.inodes, 0});
-    const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
     upgrade_counts count;
-    simulation::crash_walk walk(disk_, operations);
-    for (const crash_state& each :
-         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
-        SCOPED_TRACE(each.name());
-        walk.advance_to(each.position);
-        const bool is_done = each.position == operations.size();
-        walk.build(states.choose(each, walk.pending()).parts);
-        const auto before = disk_.now();
+    for_each_power_loss(disk_, start, [&](bool is_done) {
         const std::uint64_t older = count.older;
         ASSERT_NO_FATAL_FAILURE(expect_whole(disk_, count));
         EXPECT_TRUE(!is_done || count.older == older) << "it was durable";
-        disk_.rewind(before);
-        if (HasFailure())
-            break;
-    }
+    });
     std::cout << count.older << " heaps of the older format, " << count.upgraded << " upgraded ones\n";
     EXPECT_GT(count.older, 0U);
     EXPECT_GT(count.upgraded, 0U);
@@ -194,21 +179,9 @@ TEST_F(renewal_cut_short, by_a_power_loss_leaves_the_old_fingerprint_or_the_comm
         opened.write([&] { numbers.push_back(1); });
         opened.close();
     }
-    const trace operations = disk_.take_trace();
-    disk_.rewind({start.changes, start.inodes, 0});
-    const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
-    simulation::crash_walk walk(disk_, operations);
-    for (const crash_state& each :
-         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
-        SCOPED_TRACE(each.name());
-        walk.advance_to(each.position);
-        walk.build(states.choose(each, walk.pending()).parts);
-        const auto before = disk_.now();
+    for_each_power_loss(disk_, start, [&](bool) {
         ASSERT_NO_FATAL_FAILURE(expect_both_or_neither());
-        disk_.rewind(before);
-        if (HasFailure())
-            break;
-    }
+    });
     std::cout << older_ << " heaps with the old fingerprint, " << renewed_ << " with the new one\n";
     EXPECT_GT(older_, 0U);
     EXPECT_GT(renewed_, 0U);

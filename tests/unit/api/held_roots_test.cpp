@@ -24,15 +24,6 @@ namespace roots_that_are_held {
 
 using notes = vector<string>;
 
-errc reason_of(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const error& e) {
-        return e.reason();
-    }
-    return errc{};
-}
-
 /// Of a history in memory, and of one that is kept over sessions.
 class held_roots : public testing::TestWithParam<bool> {
 protected:

@@ -28,15 +28,6 @@ namespace histories_of_schemas {
 using old_shelf = btree_map<int, old_book>;
 using new_shelf = btree_map<int, new_book>;
 
-errc reason_of(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const error& e) {
-        return e.reason();
-    }
-    return errc{};
-}
-
 /// Of a history in memory, and of one that is kept over sessions.
 class history_and_schema : public testing::TestWithParam<bool> {
 protected:

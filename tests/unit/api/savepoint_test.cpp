@@ -22,15 +22,6 @@ heap_options small_heap_with(tracking how) {
     return options;
 }
 
-errc reason_of(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const error& e) {
-        return e.reason();
-    }
-    return errc{};
-}
-
 class savepoints : public testing::TestWithParam<tracking> {
 protected:
     heap open() { return heap::open(dir_ / "h", small_heap_with(GetParam())); }

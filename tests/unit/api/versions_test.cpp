@@ -87,10 +87,6 @@ protected:
             found.push_back(each.name);
         return found;
     }
-    static errc reason(const std::function<void()>& f) {
-        const auto got = error_of(f);
-        return got ? got->code : errc{};
-    }
 
     temp_dir dir_;
 };
@@ -178,11 +174,11 @@ TEST_F(kept_versions, stay_when_the_history_ends_or_is_forgotten) {
     h.forget_history();
     for (std::uint64_t i = 0; i < 5; ++i)
         h.write([&] { list.push_back(i); });
-    EXPECT_EQ(reason([&] { h.undo(); }), errc::no_step);
+    EXPECT_EQ(reason_of([&] { h.undo(); }), errc::no_step);
     EXPECT_EQ(h.undo_depth(), 0U);
     h.restore("here");
     EXPECT_TRUE(are_equal(memory_now(h), here));
-    EXPECT_EQ(reason([&] { h.keep("again"); }), errc::no_step);
+    EXPECT_EQ(reason_of([&] { h.keep("again"); }), errc::no_step);
 }
 
 TEST_F(kept_versions, hold_a_commit_that_is_larger_than_the_history_may_be) {
@@ -212,19 +208,19 @@ TEST_F(kept_versions, are_refused_with_reasons) {
     EXPECT_TRUE(is_error(error_of([&] { (void)h.diff(first, 12345); }), errc::no_step, dir_ / "h", "no version 12345"));
     EXPECT_TRUE(
         is_error(error_of([&] { h.branch(12345, dir_ / "b"); }), errc::no_step, dir_ / "h", "no version 12345"));
-    EXPECT_EQ(reason([&] { h.write([&] { h.keep("x"); }); }), errc::section_open);
+    EXPECT_EQ(reason_of([&] { h.write([&] { h.keep("x"); }); }), errc::section_open);
     list.push_back(2);
-    EXPECT_EQ(reason([&] { h.restore(first); }), errc::uncommitted);
+    EXPECT_EQ(reason_of([&] { h.restore(first); }), errc::uncommitted);
     h.rollback();
     {
         const auto g = h.group("g");
-        EXPECT_EQ(reason([&] { h.keep("x"); }), errc::section_open);
-        EXPECT_EQ(reason([&] { h.drop(first); }), errc::section_open);
-        EXPECT_EQ(reason([&] { h.restore(first); }), errc::section_open);
-        EXPECT_EQ(reason([&] { h.squash(2); }), errc::section_open);
+        EXPECT_EQ(reason_of([&] { h.keep("x"); }), errc::section_open);
+        EXPECT_EQ(reason_of([&] { h.drop(first); }), errc::section_open);
+        EXPECT_EQ(reason_of([&] { h.restore(first); }), errc::section_open);
+        EXPECT_EQ(reason_of([&] { h.squash(2); }), errc::section_open);
     }
     h.drop(first);
-    EXPECT_EQ(reason([&] { h.drop(first); }), errc::no_step);
+    EXPECT_EQ(reason_of([&] { h.drop(first); }), errc::no_step);
     EXPECT_FALSE(fs::exists(dir_ / "b"));
 }
 
@@ -233,8 +229,8 @@ TEST_F(kept_versions, need_a_history) {
     put_contents(h);
     EXPECT_TRUE(h.versions().empty());
     EXPECT_TRUE(is_error(error_of([&] { h.keep("x"); }), errc::invalid_argument, dir_ / "h", "heap_options::history"));
-    EXPECT_EQ(reason([&] { h.squash(1); }), errc::invalid_argument);
-    EXPECT_EQ(reason([&] { (void)h.diff(1, 1); }), errc::invalid_argument);
+    EXPECT_EQ(reason_of([&] { h.squash(1); }), errc::invalid_argument);
+    EXPECT_EQ(reason_of([&] { (void)h.diff(1, 1); }), errc::invalid_argument);
 }
 
 TEST_F(kept_versions, are_there_in_later_sessions) {
@@ -296,8 +292,8 @@ TEST_F(kept_versions, become_heaps_of_their_own) {
         EXPECT_TRUE(
             is_error(error_of([&] { h.branch(h.version(), dir_ / "old"); }), errc::exists, dir_ / "old", "exists"));
         write_file(dir_ / "x-log", "log");
-        EXPECT_EQ(reason([&] { h.branch(h.version(), dir_ / "x"); }), errc::exists);
-        EXPECT_EQ(reason([&] { h.branch(h.version(), dir_ / "no" / "where"); }), errc::not_found);
+        EXPECT_EQ(reason_of([&] { h.branch(h.version(), dir_ / "x"); }), errc::exists);
+        EXPECT_EQ(reason_of([&] { h.branch(h.version(), dir_ / "no" / "where"); }), errc::not_found);
         EXPECT_TRUE(are_equal(memory_now(h), now)); // and goes on
         h.write([&] { h.find_root<numbers>("numbers")->clear(); });
     }
@@ -391,7 +387,7 @@ TEST_F(kept_versions, are_joined_by_squash) {
     h.write([&] { list.push_back(3); });
     const whole_memory after = memory_now(h);
     const std::uint64_t depth = h.undo_depth();
-    EXPECT_EQ(reason([&] { h.squash(depth + 1); }), errc::no_step);
+    EXPECT_EQ(reason_of([&] { h.squash(depth + 1); }), errc::no_step);
     h.squash(3);
     EXPECT_EQ(h.undo_depth(), depth - 2);
     EXPECT_EQ(h.history().back().name, "second");
