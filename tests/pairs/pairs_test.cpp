@@ -66,7 +66,6 @@ public:
     walk(std::uint64_t seed, bool is_kept) : random_(seed), is_kept_(is_kept) {
         states_.push_back({});
         open();
-        states_[0].what = {};
         check("the beginning");
     }
 
@@ -533,7 +532,6 @@ private:
         undone_.clear();
         kept_.clear();
         depth_is_known_ = true;
-        is_new_session_ = true;
     }
 
     /// A step from the present state.
@@ -662,7 +660,6 @@ private:
     std::vector<std::size_t> undone_; // the last one first
     std::map<std::string, std::pair<std::size_t, int>> kept_; // with the release whose types it has
     bool depth_is_known_ = true;
-    bool is_new_session_ = false;
     bool is_upgraded_ = false;
     std::uint64_t names_ = 0;
     std::uint64_t numbers_ = 0;
