@@ -19,15 +19,20 @@
 #include <boost/container/stable_vector.hpp>
 #include <boost/container/string.hpp>
 #include <boost/container/vector.hpp>
+#include <boost/mpl/void_fwd.hpp>
+#include <boost/multi_index/ordered_index_fwd.hpp>
+#include <boost/multi_index/sequenced_index_fwd.hpp>
 #include <boost/multi_index_container.hpp>
 #include <boost/unordered_map.hpp>
 #include <boost/unordered_set.hpp>
 #include <boost/version.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace remanence {
@@ -86,40 +91,133 @@ struct boost_class_traits {
 
 } // namespace detail
 
+namespace detail {
+
+// How each keeps its elements, in the one release of which this has been looked up; those of others are hidden.
+
+template <class Of, std::size_t Bytes, foreign_way Way, std::uint64_t... Numbers>
+struct boost_shape
+    : std::conditional_t<BOOST_VERSION / 100 == 1081 && sizeof(Of) == Bytes,
+                         standard_shape<shape_kind::foreign, static_cast<std::uint64_t>(Way), Numbers...>, no_shape> {};
+
+/// `Before`: bytes of links in a node.
+template <class T, std::uint64_t Before>
+inline constexpr std::uint64_t boost_element_v = aligned_up(Before, alignof(T));
+
+/// A vector, or one that is sorted.
+template <class Of, std::uint64_t Mapped>
+struct boost_run : boost_shape<Of, 32, foreign_way::run, 8, 16, Mapped> {};
+template <class Of, class Element, std::uint64_t Mapped>
+struct boost_tree : boost_shape<Of, 40, foreign_way::tree, 0, 16, 8, 16, boost_element_v<Element, 24>, Mapped> {};
+template <class Of, class Element, std::uint64_t Mapped>
+struct boost_buckets : boost_shape<Of, 72, foreign_way::buckets, 56, 48, boost_element_v<Element, 8>, Mapped> {};
+
+/// Bytes of an index's links in a node of a multi_index_container; 0: not known.
+template <class Index>
+inline constexpr std::uint64_t index_bytes_v = 0;
+template <class... Args>
+inline constexpr std::uint64_t index_bytes_v<boost::multi_index::ordered_unique<Args...>> = 24;
+template <class... Args>
+inline constexpr std::uint64_t index_bytes_v<boost::multi_index::ordered_non_unique<Args...>> = 24;
+template <class... Args>
+inline constexpr std::uint64_t index_bytes_v<boost::multi_index::sequenced<Args...>> = 16;
+template <class Index>
+inline constexpr bool is_no_index_v = std::is_same_v<Index, boost::mpl::na>;
+
+/// A node has the element, then the links of the last index, and at its end those of the first, by which it is gone through.
+template <class Of, class T, class Indices>
+struct multi_index_shape : no_shape {};
+template <class Of, class T, class First, class... Others>
+    requires(alignof(T) <= k_word_bytes && index_bytes_v<First> != 0 &&
+             ((index_bytes_v<Others> != 0 || is_no_index_v<Others>) && ...))
+struct multi_index_shape<Of, T, boost::multi_index::indexed_by<First, Others...>> {
+    static constexpr std::uint64_t k_links = (aligned_up(sizeof(T), k_word_bytes) + ... + index_bytes_v<Others>);
+    using in_order = boost_shape<Of, 32, foreign_way::tree, 9, k_links, 8, 16, 0 - k_links, 0>;
+    using as_inserted = boost_shape<Of, 32, foreign_way::ring, 9, k_links, 8, 0 - k_links, 0>;
+    static constexpr type_shape k_shape =
+        std::conditional_t<index_bytes_v<First> == 24, in_order, as_inserted>::k_shape;
+};
+
+} // namespace detail
+
 // Boost.Container's maps keep their elements as pairs of their own.
 template <class First, class Second>
 struct class_traits<boost::container::dtl::pair<First, Second>>
     : detail::composed_of<detail::composition::pair, First, Second> {};
 
 template <class... Args>
-struct class_traits<boost::container::basic_string<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::vector<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::deque<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::stable_vector<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::list<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::slist<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::set<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::multiset<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::map<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::multimap<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::flat_set<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::container::flat_map<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::unordered_set<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::unordered_map<Args...>> : detail::boost_class_traits {};
-template <class... Args>
-struct class_traits<boost::multi_index_container<Args...>> : detail::boost_class_traits {};
+struct class_traits<boost::container::basic_string<Args...>> : detail::boost_class_traits {
+    using self = boost::container::basic_string<Args...>;
+    struct shape : std::conditional_t<std::is_same_v<typename self::value_type, char>,
+                                      detail::boost_shape<self, 32, detail::foreign_way::text, 8>, detail::no_shape> {};
+};
+template <class T, class... Args>
+struct class_traits<boost::container::vector<T, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_run<boost::container::vector<T, Args...>, 0> {};
+};
+template <class T, class Alloc, class Options>
+struct class_traits<boost::container::deque<T, Alloc, Options>> : detail::boost_class_traits {
+    using self = boost::container::deque<T, Alloc, Options>;
+    struct shape
+        : std::conditional_t<std::is_void_v<Options>, // else its blocks may have another size
+                             detail::boost_shape<self, 96, detail::foreign_way::blocks, 32, 64,
+                                                 (sizeof(T) < 512 ? 512 / sizeof(T) : 1), 0>,
+                             detail::no_shape> {};
+};
+template <class T, class... Args>
+struct class_traits<boost::container::stable_vector<T, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_shape<boost::container::stable_vector<T, Args...>, 56, detail::foreign_way::pointers,
+                                       32, 40, 3, detail::boost_element_v<T, 8>, 0> {};
+};
+template <class T, class... Args>
+struct class_traits<boost::container::list<T, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_shape<boost::container::list<T, Args...>, 32, detail::foreign_way::ring, 0, 16, 0,
+                                       detail::boost_element_v<T, 16>, 0> {};
+};
+template <class T, class... Args>
+struct class_traits<boost::container::slist<T, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_shape<boost::container::slist<T, Args...>, 24, detail::foreign_way::ring, 0, 16, 0,
+                                       detail::boost_element_v<T, 8>, 0> {};
+};
+template <class K, class... Args>
+struct class_traits<boost::container::set<K, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_tree<boost::container::set<K, Args...>, K, 0> {};
+};
+template <class K, class... Args>
+struct class_traits<boost::container::multiset<K, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_tree<boost::container::multiset<K, Args...>, K, 0> {};
+};
+template <class K, class V, class... Args>
+struct class_traits<boost::container::map<K, V, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_tree<boost::container::map<K, V, Args...>, std::pair<const K, V>,
+                                      detail::mapped_offset_v<K, V>> {};
+};
+template <class K, class V, class... Args>
+struct class_traits<boost::container::multimap<K, V, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_tree<boost::container::multimap<K, V, Args...>, std::pair<const K, V>,
+                                      detail::mapped_offset_v<K, V>> {};
+};
+template <class K, class... Args>
+struct class_traits<boost::container::flat_set<K, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_run<boost::container::flat_set<K, Args...>, 0> {};
+};
+template <class K, class V, class... Args>
+struct class_traits<boost::container::flat_map<K, V, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_run<boost::container::flat_map<K, V, Args...>, detail::mapped_offset_v<K, V>> {};
+};
+template <class K, class... Args>
+struct class_traits<boost::unordered_set<K, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_buckets<boost::unordered_set<K, Args...>, K, 0> {};
+};
+template <class K, class V, class... Args>
+struct class_traits<boost::unordered_map<K, V, Args...>> : detail::boost_class_traits {
+    struct shape : detail::boost_buckets<boost::unordered_map<K, V, Args...>, std::pair<const K, V>,
+                                         detail::mapped_offset_v<K, V>> {};
+};
+template <class T, class Indices, class... Args>
+struct class_traits<boost::multi_index_container<T, Indices, Args...>> : detail::boost_class_traits {
+    struct shape
+        : detail::multi_index_shape<boost::multi_index_container<T, Indices, Args...>, T, Indices> {};
+};
 
 } // namespace remanence

@@ -222,6 +222,14 @@ private:
             words_.can_hold(of.at, of.at + n[0] + k_pointer_bytes);
             words_.rest_holds_none(of.at, end);
             return own_memory(of);
+        case shape_kind::packed_text:
+            return;
+        case shape_kind::packed: // its leaves hold nothing but bytes
+            look({row.parts[0].type, of.at});
+            return words_.rest_holds_none(of.at, end);
+        case shape_kind::bits:
+            words_.rest_can_hold(of.at, end);
+            return own_memory(of);
         case shape_kind::text_by_link:
         case shape_kind::serialised:
             words_.rest_holds_none(of.at + n[0], of.at + n[0] + 3 * k_pointer_bytes);

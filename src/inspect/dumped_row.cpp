@@ -1,5 +1,6 @@
 #include "inspect/dumped_row.hpp"
 
+#include "inspect/object_reader.hpp"
 #include "inspect/object_text.hpp"
 
 #include <string_view>
@@ -62,25 +63,32 @@ std::string_view word_of(detail::shape_kind shape) {
         return "variant";
     case shape_kind::text:
     case shape_kind::text_by_link:
+    case shape_kind::packed_text:
         return "text";
     case shape_kind::contiguous:
     case shape_kind::linked_block:
     case shape_kind::deque:
     case shape_kind::ring:
     case shape_kind::chain:
+    case shape_kind::bits:
         return "sequence";
     case shape_kind::tree:
     case shape_kind::btree:
     case shape_kind::hash_chain:
     case shape_kind::hash_table:
+    case shape_kind::packed:
         return "keyed";
     case shape_kind::serialised:
         return "serialised";
+    case shape_kind::foreign: // salvaged: its objects are not there
+        return "foreign";
     }
     return "";
 }
 
-void put_parts(std::string& out, std::string_view key, const std::vector<type_part>& parts, bool named) {
+/// `of`: whose bit-fields these are.
+void put_parts(std::string& out, std::string_view key, const type_row& of, const std::vector<type_part>& parts,
+               bool named) {
     if (parts.empty())
         return;
     out += ",\"";
@@ -98,6 +106,9 @@ void put_parts(std::string& out, std::string_view key, const std::vector<type_pa
         out += ",\"type\":" + std::to_string(parts[i].type);
         if (parts[i].offset)
             out += ",\"offset\":" + std::to_string(*parts[i].offset);
+        else if (const auto place = place_of_member(of, parts, i, 0))
+            out += ",\"bit\":" + std::to_string(8 * place->at + place->first_bit) +
+                   ",\"bits\":" + std::to_string(place->bits);
         out += '}';
     }
     out += ']';
@@ -138,10 +149,10 @@ void put_dumped_row(std::string& out, const type_description& schema, std::uint3
     }
     const bool is_struct = row.shape == detail::shape_kind::members;
     if (row.kind == type_kind::members && !is_struct)
-        put_parts(out, "members", row.parts, true);
+        put_parts(out, "members", row, row.parts, true);
     else
-        put_parts(out, "parts", row.parts, false);
-    put_parts(out, "members", row.fields, true);
+        put_parts(out, "parts", row, row.parts, false);
+    put_parts(out, is_struct ? "members" : "texts", row, row.fields, true);
     out += '}';
 }
 

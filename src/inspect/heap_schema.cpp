@@ -78,7 +78,9 @@ std::string schema_text(const std::vector<root_with_schema>& roots) {
     for (const root_with_schema& root : roots) {
         text += on_one_line(root.name) + ": " + root.type + '\n';
         if (!root.schema) {
-            text += "    not stored: a program that knows this type and commits to the heap adds it\n";
+            text += root.type.starts_with("C ")
+                        ? "    not stored: a program in C that describes this type (rem_describe) sets the root, or asks for it and commits\n"
+                        : "    not stored: a program that knows this type and commits to the heap adds it\n";
             continue;
         }
         if (!printed.insert(root.schema.get()).second)

@@ -33,6 +33,8 @@ public:
             }
             return;
         }
+        if (is_foreign(row))
+            return hidden(index, way);
         std::size_t held = 0;
         switch (row.shape) {
         case shape_kind::none:
@@ -57,13 +59,16 @@ public:
 
 private:
     void look_at_pair(const type_row& map, const std::string& way) { // NOLINT(misc-no-recursion)
-        look_at(map.parts[0].type, way + "[] (a key)");
-        look_at(map.parts[1].type, way + "[]");
+        const element_rows rows = rows_of_elements(map);
+        look_at(rows.key, way + "[] (a key)");
+        look_at(rows.value, way + "[]");
     }
     void hidden(std::uint32_t index, const std::string& way) {
         const type_row& row = schema_.rows[index];
         found_.push_back(way + " is a " + schema_.name_of(index) +
-                         (row.kind == type_kind::object ? ", which does not say its members (REM_REFLECT)" : ""));
+                         (is_foreign(row)                 ? ", which only a program with its library makes"
+                          : row.kind == type_kind::object ? ", which does not say its members (REM_REFLECT)"
+                                                          : ""));
     }
 
     const type_description& schema_;

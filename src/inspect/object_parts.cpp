@@ -69,11 +69,13 @@ private:
     // NOLINTNEXTLINE(misc-no-recursion): bounded
     result<void> add_members(const std::string& path, object_place of, const std::vector<type_part>& parts,
                              unsigned depth) {
-        for (const type_part& part : parts) {
-            if (!part.offset) // a bit-field
+        for (std::size_t i = 0; i != parts.size(); ++i) {
+            const type_part& part = parts[i];
+            const auto place = place_of_member(reader_.row(of.row), parts, i, of.at);
+            if (!place)
                 continue;
             const std::string name = part.name.empty() ? reader_.schema().name_of(part.type) : part.name;
-            REM_TRY(add(path + '.' + name, {part.type, of.at + *part.offset}, depth + 1));
+            REM_TRY(add(path + '.' + name, *place, depth + 1));
         }
         return {};
     }
@@ -83,7 +85,8 @@ private:
         const bool is_keyed = is_set(of.row);
         const type_row& row = reader_.row(of.row);
         const bool has_several = has_several_of_a_key(row);
-        const bool is_sorted = row.shape == shape_kind::tree || row.shape == shape_kind::btree;
+        const bool is_sorted =
+            row.shape == shape_kind::tree || row.shape == shape_kind::btree || row.shape == shape_kind::packed;
         std::map<std::string, std::uint64_t> of_keys; // elements that came, of those that have a number within their key
         return reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
             std::string at = std::to_string(index++);
@@ -108,6 +111,10 @@ private:
         case shape_kind::btree:
         case shape_kind::hash_table:
             return !reader_.is_map(index);
+        case shape_kind::foreign: {
+            const auto way = static_cast<detail::foreign_way>(reader_.row(index).numbers[0]);
+            return !reader_.is_map(index) && (way == detail::foreign_way::tree || way == detail::foreign_way::buckets);
+        }
         default:
             return false;
         }

@@ -226,14 +226,16 @@ private:
             return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
                                              " has no members that are known.");
         std::string known;
-        for (const type_part& part : parts) {
-            const std::string name = part.name.empty() ? reader_.schema().name_of(part.type) : part.name;
-            if (part.offset && name == wanted.member) {
-                at_ = {{part.type, of.at + *part.offset}};
+        for (std::size_t i = 0; i != parts.size(); ++i) {
+            const auto place = place_of_member(row, parts, i, of.at);
+            if (!place)
+                continue;
+            const std::string name = parts[i].name.empty() ? reader_.schema().name_of(parts[i].type) : parts[i].name;
+            if (name == wanted.member) {
+                at_ = {*place};
                 return {};
             }
-            if (part.offset)
-                known += (known.empty() ? "" : ", ") + name;
+            known += (known.empty() ? "" : ", ") + name;
         }
         return fail(errc::not_found, "there is no " + wanted.shown + ": the members of " +
                                          reader_.schema().name_of(of.row) + " are " + known + ".");

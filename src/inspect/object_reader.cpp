@@ -2,13 +2,17 @@
 
 #include "base/units.hpp"
 
+#include <remanence/containers/detail/packed_leaf.hpp>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <vector>
 
 namespace remanence::inspect {
 
+using detail::foreign_way;
 using detail::shape_kind;
 using types::type_kind;
 using types::type_part;
@@ -17,9 +21,14 @@ using types::type_row;
 namespace {
 
 constexpr std::uint64_t k_word = 8;
+constexpr std::size_t k_numbers_of_bits = 3; // of each bit-field: which member, first bit, bits
 constexpr std::uint64_t k_size_max = std::uint64_t{1} << 47;
 constexpr std::uint64_t k_text_by_link_bytes = 24;
 constexpr unsigned k_is_long = 0x80; // in the last of them
+
+/// Bits have no place of their own. An element of std::vector<bool> is told to lie at the one of these that has its value.
+constexpr std::array k_values_of_bits = {std::byte{0}, std::byte{1}};
+constexpr std::uint64_t k_place_of_bits = ~std::uint64_t{0} - 64; // behind all heaps
 
 } // namespace
 
@@ -63,6 +72,30 @@ bool has_bit_fields(const type_row& row) {
            std::any_of(row.parts.begin(), row.parts.end(), [](const type_part& each) { return !each.offset; });
 }
 
+bool has_unknown_bits(const type_row& row) {
+    if (row.shape != shape_kind::members)
+        return has_bit_fields(row);
+    const auto without_place =
+        std::count_if(row.fields.begin(), row.fields.end(), [](const type_part& each) { return !each.offset; });
+    return static_cast<std::size_t>(without_place) != row.numbers.size() / k_numbers_of_bits;
+}
+
+std::optional<object_place> place_of_member(const type_row& row, const std::vector<type_part>& members,
+                                            std::size_t index, std::uint64_t of) {
+    const type_part& member = members[index];
+    if (member.offset)
+        return object_place{member.type, of + *member.offset};
+    if (row.shape != shape_kind::members)
+        return {};
+    for (std::size_t i = 0; i != row.numbers.size(); i += k_numbers_of_bits) {
+        const std::uint64_t first = row.numbers[i + 1];
+        if (row.numbers[i] == index)
+            return object_place{member.type, of + first / 8, static_cast<std::uint8_t>(first % 8),
+                                static_cast<std::uint8_t>(row.numbers[i + 2])};
+    }
+    return {};
+}
+
 namespace {
 
 /// The members of a class, of either kind; null: it has none that are known.
@@ -95,6 +128,26 @@ std::vector<byte_range> rest_of(const types::type_description& schema, std::uint
         end = std::max(end, each.at + each.count);
     }
     return rest;
+}
+
+void put_bits(std::string& rest, const std::vector<byte_range>& ranges, const type_row& row,
+              const std::function<bool(std::size_t member, std::uint64_t bit)>& is_one) {
+    if (row.shape != shape_kind::members)
+        return;
+    for (std::size_t i = 0; i != row.numbers.size(); i += k_numbers_of_bits) {
+        for (std::uint64_t bit = 0; bit != row.numbers[i + 2]; ++bit) {
+            const std::uint64_t place = row.numbers[i + 1] + bit;
+            std::uint64_t begin = 0; // of a range, in `rest`
+            for (const byte_range& each : ranges) {
+                if (place / 8 >= each.at && place / 8 - each.at < each.count) {
+                    char& byte = rest[begin + place / 8 - each.at];
+                    const auto mask = static_cast<unsigned char>(1U << place % 8);
+                    byte = static_cast<char>(is_one(row.numbers[i], bit) ? byte | mask : byte & ~mask);
+                }
+                begin += each.count;
+            }
+        }
+    }
 }
 
 bool has_address(const type_row& row, const std::vector<byte_range>& ranges, std::string_view rest) {
@@ -167,6 +220,8 @@ result<const std::byte*> object_reader::bytes(std::uint64_t at, std::uint64_t co
 }
 
 result<const std::byte*> object_reader::bytes_from_heap(std::uint64_t at, std::uint64_t count) {
+    if (count == 1 && at >= k_place_of_bits && at - k_place_of_bits < k_values_of_bits.size())
+        return &k_values_of_bits[at - k_place_of_bits];
     if (!heap_.contains(at, count)) {
         return fail(errc::corrupt,
                     "an object of " + path_ + " leads to heap offset " + std::to_string(at) +
@@ -230,6 +285,32 @@ bool is_map(const type_row& of) {
     case shape_kind::btree:
     case shape_kind::hash_table:
         return of.numbers.back() != 0;
+    case shape_kind::packed:
+        return true;
+    case shape_kind::foreign:
+        return !is_text(of) && of.numbers.back() != 0;
+    default:
+        return false;
+    }
+}
+
+element_rows rows_of_elements(const type_row& container) {
+    if (container.shape == shape_kind::packed)
+        return {container.fields[0].type, container.fields[1].type};
+    const std::uint32_t first = container.parts[0].type;
+    return {first, is_map(container) ? container.parts[1].type : first};
+}
+
+bool is_foreign(const type_row& row) { return row.shape == shape_kind::foreign; }
+
+bool is_text(const type_row& row) {
+    switch (row.shape) {
+    case shape_kind::text:
+    case shape_kind::text_by_link:
+    case shape_kind::packed_text:
+        return true;
+    case shape_kind::foreign:
+        return row.numbers[0] == static_cast<std::uint64_t>(foreign_way::text);
     default:
         return false;
     }
@@ -251,7 +332,11 @@ bool is_container(const type_row& of) {
     case shape_kind::hash_chain:
     case shape_kind::btree:
     case shape_kind::hash_table:
+    case shape_kind::bits:
+    case shape_kind::packed:
         return true;
+    case shape_kind::foreign:
+        return !is_text(of);
     default:
         return of.kind == type_kind::array;
     }
@@ -327,6 +412,10 @@ result<std::uint64_t> object_reader::memory_of(object_place of) {
     }
     case shape_kind::linked_block:
         return linked(of.at + n[0]);
+    case shape_kind::bits: {
+        auto address = word<std::uint64_t>(of.at + n[0]);
+        return !address || *address == 0 ? std::move(address) : followed(*address, of);
+    }
     default:
         return std::uint64_t{0};
     }
@@ -335,11 +424,15 @@ result<std::uint64_t> object_reader::memory_of(object_place of) {
 result<void> object_reader::for_each_element(object_place container, const visit_element& visit) {
     if (has_run(container.row)) {
         auto elements = run_of(container);
-        return elements ? contiguous(container, elements->first, elements->count, visit) : elements.error();
+        if (!elements)
+            return elements.error();
+        const std::uint64_t bytes = size_of(schema_.rows[container.row].parts[0].type);
+        return contiguous(container, elements->first, elements->count, bytes, 0, visit);
     }
+    const auto& n = schema_.rows[container.row].numbers;
     switch (schema_.rows[container.row].shape) {
     case shape_kind::deque:
-        return deque(container, visit);
+        return deque(container, {n[0], n[1], n[2]}, visit);
     case shape_kind::ring:
     case shape_kind::chain:
     case shape_kind::hash_chain:
@@ -350,20 +443,25 @@ result<void> object_reader::for_each_element(object_place container, const visit
         return btree(container, visit);
     case shape_kind::hash_table:
         return hash_table(container, visit);
+    case shape_kind::bits:
+        return bits(container, visit);
+    case shape_kind::packed:
+        return packed(container, visit);
+    case shape_kind::foreign:
+        return foreign(container, visit);
     default:
         return {};
     }
 }
 
 result<void> object_reader::contiguous(object_place of, std::uint64_t first, std::uint64_t count,
-                                       const visit_element& visit) {
+                                       std::uint64_t bytes_each, std::uint64_t mapped, const visit_element& visit) {
     if (count == 0)
         return {};
-    const std::uint64_t size = size_of(schema_.rows[of.row].parts[0].type);
-    if (size == 0 || count > k_size_max / size || !heap_.contains(first, count * size))
+    if (bytes_each == 0 || count > k_size_max / bytes_each || !heap_.contains(first, count * bytes_each))
         return damaged(of, "whose elements do not lie in the heap");
     for (std::uint64_t i = 0; i != count; ++i) {
-        auto more = give(of, first + i * size, 0, visit);
+        auto more = give(of, first + i * bytes_each, mapped, visit);
         if (!more)
             return more.error();
         if (!*more)
@@ -372,21 +470,21 @@ result<void> object_reader::contiguous(object_place of, std::uint64_t first, std
     return {};
 }
 
-result<void> object_reader::deque(object_place of, const visit_element& visit) {
-    const type_row& row = schema_.rows[of.row];
-    const std::uint64_t size = size_of(row.parts[0].type);
-    const std::uint64_t start = of.at + row.numbers[0]; // element, first, last, block
+result<void> object_reader::deque(object_place of, const deque_numbers& numbers, const visit_element& visit) {
+    const std::uint64_t size = size_of(schema_.rows[of.row].parts[0].type);
+    const std::uint64_t start = of.at + numbers.begin; // element, first, last, block
     auto at = word<std::uint64_t>(start);
     auto last = word<std::uint64_t>(start + 2 * k_word);
     auto block = word<std::uint64_t>(start + 3 * k_word);
-    auto end = word<std::uint64_t>(of.at + row.numbers[1]);
+    auto end = word<std::uint64_t>(of.at + numbers.end);
     for (auto* each : {&at, &last, &block, &end}) {
         if (!*each)
             return each->error();
     }
-    if (size == 0 || row.numbers[2] > k_size_max / size)
+    if (size == 0 || numbers.in_block > k_size_max / size)
         return damaged(of, "with elements of no size");
-    tell(*last - base_ - row.numbers[2] * size, row.numbers[2] * size);
+    if (*last != 0) // Boost's has no block at first
+        tell(*last - base_ - numbers.in_block * size, numbers.in_block * size);
     while (*at != *end) {
         auto place = followed(*at, of);
         if (!place)
@@ -407,8 +505,8 @@ result<void> object_reader::deque(object_place of, const visit_element& visit) {
         if (!begin)
             return begin.error();
         *at = *begin;
-        *last = *begin + row.numbers[2] * size;
-        tell(*begin - base_, row.numbers[2] * size);
+        *last = *begin + numbers.in_block * size;
+        tell(*begin - base_, numbers.in_block * size);
     }
     return {};
 }
@@ -440,13 +538,16 @@ result<void> object_reader::list(object_place of, const visit_element& visit) {
 
 /// A red-black tree of libstdc++: colour, parent, left, right. The header's parent is the root.
 result<void> object_reader::tree(object_place of, const visit_element& visit) {
-    constexpr std::uint64_t k_parent = 8;
-    constexpr std::uint64_t k_left = 16;
-    constexpr std::uint64_t k_right = 24;
+    const auto& n = schema_.rows[of.row].numbers;
+    auto root = word<std::uint64_t>(of.at + n[0] + k_word);
+    return root ? binary_tree(of, *root, {2 * k_word, 3 * k_word, n[1], n[2]}, visit) : root.error();
+}
+
+result<void> object_reader::binary_tree(object_place of, std::uint64_t root, const tree_numbers& numbers,
+                                        const visit_element& visit) {
     constexpr std::size_t k_height_max = 128; // of 2^64 nodes
-    const type_row& row = schema_.rows[of.row];
-    std::vector<std::uint64_t> open; // whose left side has been visited, or is being
-    auto next = word<std::uint64_t>(of.at + row.numbers[0] + k_parent);
+    std::vector<std::uint64_t> open;          // whose left side has been visited, or is being
+    result<std::uint64_t> next = root;
     for (;;) {
         if (!next)
             return next.error();
@@ -457,19 +558,19 @@ result<void> object_reader::tree(object_place of, const visit_element& visit) {
             if (!node)
                 return node.error();
             open.push_back(*node);
-            next = word<std::uint64_t>(*node + k_left);
+            next = word<std::uint64_t>(*node + numbers.left);
             continue;
         }
         if (open.empty())
             return {};
         const std::uint64_t node = open.back();
         open.pop_back();
-        auto more = give(of, node + row.numbers[1], row.numbers[2], visit);
+        auto more = give(of, node + numbers.element, numbers.mapped, visit);
         if (!more)
             return more.error();
         if (!*more)
             return {};
-        next = word<std::uint64_t>(node + k_right);
+        next = word<std::uint64_t>(node + numbers.right);
     }
 }
 
@@ -580,47 +681,288 @@ result<void> object_reader::hash_table(object_place of, const visit_element& vis
     return {};
 }
 
-result<std::string_view> object_reader::text(object_place of) {
+result<void> object_reader::bits(object_place of, const visit_element& visit) {
+    const auto& n = schema_.rows[of.row].numbers;
+    auto first = word<std::uint64_t>(of.at + n[0]);
+    auto first_bit = word<std::uint32_t>(of.at + n[0] + k_word);
+    auto last = word<std::uint64_t>(of.at + n[1]);
+    auto last_bit = word<std::uint32_t>(of.at + n[1] + k_word);
+    for (auto* each : {&first, &last}) {
+        if (!*each)
+            return each->error();
+    }
+    for (auto* each : {&first_bit, &last_bit}) {
+        if (!*each)
+            return each->error();
+    }
+    if (*last < *first || *last - *first > k_size_max || *first_bit >= 8 * k_word || *last_bit >= 8 * k_word ||
+        (*last == *first && *last_bit < *first_bit))
+        return damaged(of, "that ends before it begins");
+    const std::uint64_t end = 8 * (*last - *first) + *last_bit;
+    if (end == *first_bit)
+        return {};
+    auto at = followed(*first, of);
+    if (!at)
+        return at.error();
+    for (std::uint64_t i = *first_bit; i != end; ++i) {
+        auto byte = word<unsigned char>(*at + i / 8);
+        if (!byte)
+            return byte.error();
+        auto more = give(of, k_place_of_bits + (*byte >> i % 8 & 1U), 0, visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+    }
+    return {};
+}
+
+/// The elements of its tree are leaves (containers/detail/packed_leaf.hpp).
+result<void> object_reader::packed(object_place of, const visit_element& visit) {
+    return for_each_element({schema_.rows[of.row].parts[0].type, of.at}, [&](const element_place& each) {
+        return packed_leaf(of, each.value, visit);
+    });
+}
+
+result<bool> object_reader::packed_leaf(object_place of, object_place leaf, const visit_element& visit) {
+    constexpr std::uint64_t k_head = detail::packed_leaf::k_header_bytes;
+    constexpr std::uint64_t k_mark = detail::packed_leaf::k_mark_bytes;
+    auto block = run_of(leaf);
+    if (!block)
+        return block.error();
+    if (block->count < k_head)
+        return damaged(of, "with a leaf that is none");
+    auto head = word<detail::packed_leaf::header>(block->first);
+    if (!head)
+        return head.error();
+    if (head->count * k_mark > block->count - k_head)
+        return damaged(of, "with a leaf that is none");
+    const element_rows rows = rows_of_elements(schema_.rows[of.row]);
+    for (std::uint64_t i = 0; i != head->count; ++i) {
+        auto mark = word<std::uint32_t>(block->first + block->count - k_mark * (i + 1));
+        if (!mark)
+            return mark.error();
+        REM_TRY(count_one(of));
+        const std::uint64_t record = block->first + k_head + (*mark & 0xffffU);
+        auto more = visit({.value = {rows.value, record}, .has_key = true, .key = {rows.key, record}});
+        if (!more || !*more)
+            return more;
+    }
+    return true;
+}
+
+result<void> object_reader::foreign(object_place of, const visit_element& visit) {
     const type_row& row = schema_.rows[of.row];
-    std::uint64_t first = 0;
-    std::uint64_t length = 0;
-    if (row.shape == shape_kind::text) {
+    const auto& n = row.numbers;
+    switch (static_cast<foreign_way>(n[0])) {
+    case foreign_way::run: {
+        auto address = word<std::uint64_t>(of.at + n[1]);
+        auto count = word<std::uint64_t>(of.at + n[2]);
+        if (!address || !count)
+            return (!address ? address : count).error();
+        if (*count == 0)
+            return {};
+        auto first = followed(*address, of);
+        if (!first)
+            return first.error();
+        const element_rows rows = rows_of_elements(row);
+        const std::uint64_t alignment = std::max(alignment_of(schema_, rows.key), alignment_of(schema_, rows.value));
+        return contiguous(of, *first, *count, align_up(n[3] + size_of(rows.value), alignment), n[3], visit);
+    }
+    case foreign_way::blocks:
+        return deque(of, {n[1], n[2], n[3]}, visit);
+    case foreign_way::pointers:
+        return foreign_pointers(of, visit);
+    case foreign_way::ring:
+        return foreign_ring(of, visit);
+    case foreign_way::tree: {
+        auto header = foreign_header(of, 1);
+        auto root = header ? word<std::uint64_t>(*header) : std::move(header);
+        constexpr std::uint64_t k_colour = 1; // in an address
+        return root ? binary_tree(of, *root & ~k_colour, {n[3], n[4], n[5], n[6]}, visit) : root.error();
+    }
+    case foreign_way::buckets:
+        return foreign_buckets(of, visit);
+    case foreign_way::text:
+        break;
+    }
+    return {};
+}
+
+result<std::uint64_t> object_reader::foreign_header(object_place of, std::size_t number) {
+    const auto& n = schema_.rows[of.row].numbers;
+    if (n[number] == 0)
+        return of.at + n[number + 1];
+    auto address = word<std::uint64_t>(of.at + n[number] - 1);
+    auto block = address ? followed(*address, of) : std::move(address);
+    return block ? result<std::uint64_t>(*block + n[number + 1]) : block.error();
+}
+
+result<void> object_reader::foreign_ring(object_place of, const visit_element& visit) {
+    const auto& n = schema_.rows[of.row].numbers;
+    auto header = foreign_header(of, 1);
+    if (!header)
+        return header.error();
+    for (std::uint64_t node = *header;;) {
+        auto next = word<std::uint64_t>(node + n[3]);
+        if (!next)
+            return next.error();
+        auto place = followed(*next, of);
+        if (!place)
+            return place.error();
+        if (*place == *header)
+            return {};
+        auto more = give(of, *place + n[4], n[5], visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            return {};
+        node = *place;
+    }
+}
+
+result<void> object_reader::foreign_pointers(object_place of, const visit_element& visit) {
+    const auto& n = schema_.rows[of.row].numbers;
+    auto address = word<std::uint64_t>(of.at + n[1]);
+    auto count = word<std::uint64_t>(of.at + n[2]);
+    if (!address || !count)
+        return (!address ? address : count).error();
+    if (*count <= n[3])
+        return {};
+    auto first = followed(*address, of);
+    if (!first)
+        return first.error();
+    for (std::uint64_t i = 0; i != *count - n[3]; ++i) {
+        auto pointer = word<std::uint64_t>(*first + i * k_word);
+        auto node = pointer ? followed(*pointer, of) : std::move(pointer);
+        if (!node)
+            return node.error();
+        auto more = give(of, *node + n[4], n[5], visit);
+        if (!more)
+            return more.error();
+        if (!*more)
+            break;
+    }
+    return {};
+}
+
+result<void> object_reader::foreign_buckets(object_place of, const visit_element& visit) {
+    const auto& n = schema_.rows[of.row].numbers;
+    auto address = word<std::uint64_t>(of.at + n[1]);
+    auto count = word<std::uint64_t>(of.at + n[2]);
+    if (!address || !count)
+        return (!address ? address : count).error();
+    if (*address == 0)
+        return {};
+    auto first = followed(*address, of);
+    if (!first)
+        return first.error();
+    for (std::uint64_t i = 0; i != *count; ++i) {
+        for (std::uint64_t link = *first + i * k_word;;) {
+            auto next = word<std::uint64_t>(link);
+            if (!next)
+                return next.error();
+            if (*next == 0)
+                break;
+            auto node = followed(*next, of);
+            if (!node)
+                return node.error();
+            auto more = give(of, *node + n[3], n[4], visit);
+            if (!more)
+                return more.error();
+            if (!*more)
+                return {};
+            link = *node;
+        }
+    }
+    return {};
+}
+
+result<std::string_view> object_reader::text(object_place of) {
+    auto range = range_of_text(of);
+    if (!range)
+        return range.error();
+    if (range->bytes == 0)
+        return std::string_view();
+    if (!heap_.contains(range->first, range->bytes))
+        return damaged(of, "whose characters do not lie in the heap");
+    auto found = bytes(range->first, range->bytes);
+    if (!found)
+        return found.error();
+    return std::string_view(reinterpret_cast<const char*>(*found), range->bytes);
+}
+
+result<object_reader::text_range> object_reader::range_of_text(object_place of) {
+    const type_row& row = schema_.rows[of.row];
+    switch (row.shape) {
+    case shape_kind::text: {
         auto address = word<std::uint64_t>(of.at + row.numbers[0]);
         auto count = word<std::uint64_t>(of.at + row.numbers[1]);
         if (!address || !count)
             return (!address ? address : count).error();
         auto place = followed(*address, of);
-        if (!place)
-            return place.error();
-        first = *place;
-        length = *count;
-    } else {
-        const std::uint64_t at = of.at + row.numbers[0];
-        auto last = word<unsigned char>(at + k_text_by_link_bytes - 1);
-        if (!last)
-            return last.error();
-        if ((*last & k_is_long) == 0) {
-            if (*last >= k_text_by_link_bytes)
+        return place ? result<text_range>({*place, *count}) : place.error();
+    }
+    case shape_kind::packed_text:
+        return range_in_record(of);
+    case shape_kind::foreign:
+        return range_of_foreign(of);
+    default:
+        return range_of_link(of);
+    }
+}
+
+result<object_reader::text_range> object_reader::range_of_link(object_place of) {
+    const std::uint64_t at = of.at + schema_.rows[of.row].numbers[0];
+    auto last = word<unsigned char>(at + k_text_by_link_bytes - 1);
+    if (!last)
+        return last.error();
+    if ((*last & k_is_long) == 0) {
+        if (*last >= k_text_by_link_bytes)
+            return damaged(of, "of an impossible length");
+        return text_range{at, k_text_by_link_bytes - 1 - *last};
+    }
+    auto place = linked(at);
+    auto count = word<std::uint64_t>(at + k_word);
+    if (!place || !count)
+        return (!place ? place : count).error();
+    return text_range{*place, *count};
+}
+
+/// Two lengths in LEB128, the key, the value.
+result<object_reader::text_range> object_reader::range_in_record(object_place of) {
+    std::array<std::uint64_t, 2> lengths{};
+    std::uint64_t at = of.at;
+    for (std::uint64_t& length : lengths) {
+        for (unsigned shift = 0;; shift += 7) {
+            auto digit = word<unsigned char>(at++);
+            if (!digit)
+                return digit.error();
+            if (shift > 35) // of records of 4 GiB
                 return damaged(of, "of an impossible length");
-            first = at;
-            length = k_text_by_link_bytes - 1 - *last;
-        } else {
-            auto place = linked(at);
-            auto count = word<std::uint64_t>(at + k_word);
-            if (!place || !count)
-                return (!place ? place : count).error();
-            first = *place;
-            length = *count;
+            length |= std::uint64_t{*digit & 0x7fU} << shift;
+            if ((*digit & 0x80U) == 0)
+                break;
         }
     }
-    if (length == 0)
-        return std::string_view();
-    if (!heap_.contains(first, length))
-        return damaged(of, "whose characters do not lie in the heap");
-    auto found = bytes(first, length);
-    if (!found)
-        return found.error();
-    return std::string_view(reinterpret_cast<const char*>(*found), length);
+    const bool is_value = schema_.rows[of.row].numbers[0] != 0;
+    return text_range{is_value ? at + lengths[0] : at, lengths[is_value ? 1 : 0]};
+}
+
+/// Boost's: the lowest bit is 1 if it is short, then its length and the characters follow; else length, capacity, address.
+result<object_reader::text_range> object_reader::range_of_foreign(object_place of) {
+    constexpr std::uint64_t k_short_max = 22;
+    const std::uint64_t at = of.at + schema_.rows[of.row].numbers[1];
+    auto length = word<std::uint64_t>(at);
+    if (!length)
+        return length.error();
+    if ((*length & 1U) != 0) {
+        const std::uint64_t bytes = *length >> 1 & 0x7fU;
+        return bytes <= k_short_max ? result<text_range>({at + 1, bytes}) : damaged(of, "of an impossible length");
+    }
+    auto address = word<std::uint64_t>(at + 2 * k_word);
+    auto place = address ? followed(*address, of) : std::move(address);
+    return place ? result<text_range>({*place, *length >> 1}) : place.error();
 }
 
 result<std::optional<held_place>> object_reader::held(object_place of) {

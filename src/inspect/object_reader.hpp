@@ -22,7 +22,9 @@ namespace remanence::inspect {
 /// An object, or a part of one: its row in the schema, and where it lies.
 struct object_place {
     std::uint32_t row = 0;
-    std::uint64_t at = 0; // heap offset
+    std::uint64_t at = 0;        // heap offset
+    std::uint8_t first_bit = 0;  // of a bit-field, in the byte there
+    std::uint8_t bits = 0;       // of a bit-field; else 0
 };
 
 /// What an optional or a variant holds.
@@ -43,6 +45,20 @@ inline constexpr unsigned k_depth_max = 1000;
 /// Whether an object of this row has elements, and whether these have keys beside their values.
 [[nodiscard]] bool is_container(const types::type_row& row);
 [[nodiscard]] bool is_map(const types::type_row& row);
+/// The rows of its elements. In what is no map they are the same.
+struct element_rows {
+    std::uint32_t key, value;
+};
+[[nodiscard]] element_rows rows_of_elements(const types::type_row& container);
+/// Whether object_reader::text() tells it, and it is not serialised.
+[[nodiscard]] bool is_text(const types::type_row& row);
+/// Whether only another library can make it.
+[[nodiscard]] bool is_foreign(const types::type_row& row);
+/// Where the member lies in an object at `of`, by its number among `members`, which are the row's; nothing: a bit-field whose place is not
+/// known.
+[[nodiscard]] std::optional<object_place> place_of_member(const types::type_row& row,
+                                                          const std::vector<types::type_part>& members,
+                                                          std::size_t index, std::uint64_t of);
 /// Whether it is a multimap or a multiset.
 [[nodiscard]] bool has_several_of_a_key(const types::type_row& container);
 /// Whether an object of a class that hides its members is told by its bytes: it has no address, since an address is aligned to 8 bytes.
@@ -51,6 +67,8 @@ inline constexpr unsigned k_depth_max = 1000;
 [[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
 /// Of an aggregate with bit-fields.
 [[nodiscard]] bool has_bit_fields(const types::type_row& row);
+/// Whether it has some whose place is not known, so that only their bytes can be told.
+[[nodiscard]] bool has_unknown_bits(const types::type_row& row);
 /// Of an object of this row, in bytes; 0 where it is not known.
 [[nodiscard]] std::uint64_t size_of(const types::type_description& schema, std::uint32_t row);
 struct byte_range {
@@ -60,6 +78,10 @@ struct byte_range {
 /// Where no member lies whose place is known, from the object's begin: bit-fields, what a class leaves out, and padding. Precondition: the
 /// row has members.
 [[nodiscard]] std::vector<byte_range> rest_of(const types::type_description& schema, std::uint32_t row);
+/// Sets the bits of bit-fields whose place is known in the bytes of these ranges, one behind the other: `is_one` tells each, by the
+/// member's number and the bit's.
+void put_bits(std::string& rest, const std::vector<byte_range>& ranges, const types::type_row& row,
+              const std::function<bool(std::size_t member, std::uint64_t bit)>& is_one);
 /// Whether there may be an address in these bytes, one range behind the other: an aligned word that is not 0, of what a class leaves out.
 [[nodiscard]] bool has_address(const types::type_row& row, const std::vector<byte_range>& ranges, std::string_view rest);
 inline constexpr std::uint64_t k_all_room = ~std::uint64_t{0};
@@ -109,7 +131,7 @@ public:
     /// Where the memory begins that a vector or a text has taken for its elements or characters; 0: it has none. errc::corrupt.
     result<std::uint64_t> memory_of(object_place of);
 
-    /// Of shape_kind::text, text_by_link and serialised. Valid as long as the heap's memory.
+    /// Of what is_text(), or serialised. Valid as long as the heap's memory.
     result<std::string_view> text(object_place of);
     /// What an optional or a variant holds; nothing when it is empty.
     result<std::optional<held_place>> held(object_place of);
@@ -138,8 +160,35 @@ private:
     }
     result<bool> give(object_place container, std::uint64_t at, std::uint64_t mapped, const visit_element& visit);
 
-    result<void> contiguous(object_place of, std::uint64_t first, std::uint64_t count, const visit_element& visit);
-    result<void> deque(object_place of, const visit_element& visit);
+    /// `mapped`: as give() has it.
+    result<void> contiguous(object_place of, std::uint64_t first, std::uint64_t count, std::uint64_t bytes_each,
+                            std::uint64_t mapped, const visit_element& visit);
+    struct deque_numbers {
+        std::uint64_t begin, end, in_block;
+    };
+    result<void> deque(object_place of, const deque_numbers& numbers, const visit_element& visit);
+    /// A binary tree from its root's address on, whose links lead to nodes.
+    struct tree_numbers {
+        std::uint64_t left, right, element, mapped;
+    };
+    result<void> binary_tree(object_place of, std::uint64_t root, const tree_numbers& numbers,
+                             const visit_element& visit);
+    result<void> bits(object_place of, const visit_element& visit);
+    result<void> packed(object_place of, const visit_element& visit);
+    result<bool> packed_leaf(object_place of, object_place leaf, const visit_element& visit);
+    result<void> foreign(object_place of, const visit_element& visit);
+    result<void> foreign_ring(object_place of, const visit_element& visit);
+    result<void> foreign_pointers(object_place of, const visit_element& visit);
+    result<void> foreign_buckets(object_place of, const visit_element& visit);
+    /// Where a header lies that two numbers lead to, from this one on.
+    result<std::uint64_t> foreign_header(object_place of, std::size_t number);
+    struct text_range {
+        std::uint64_t first, bytes;
+    };
+    result<text_range> range_of_text(object_place of);
+    result<text_range> range_of_link(object_place of);
+    result<text_range> range_in_record(object_place of);
+    result<text_range> range_of_foreign(object_place of);
     result<void> list(object_place of, const visit_element& visit);
     result<void> tree(object_place of, const visit_element& visit);
     result<void> btree(object_place of, const visit_element& visit);

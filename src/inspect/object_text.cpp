@@ -77,6 +77,23 @@ std::int64_t signed_at(const std::byte* from, std::uint64_t size) {
     return static_cast<std::int64_t>(unsigned_at(from, size) << unused) >> unused;
 }
 
+bool is_signed(const types::type_description& schema, std::uint32_t index) {
+    const type_row& row = schema.rows[index];
+    const shape_kind shape = row.shape == shape_kind::enumeration ? schema.rows[row.parts[0].type].shape : row.shape;
+    return shape == shape_kind::signed_number || shape == shape_kind::character;
+}
+
+/// Of a bit-field, as a number of 8 bytes would have it.
+std::uint64_t bits_at(const std::byte* from, object_place of, bool is_signed) {
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i != of.bits; ++i) {
+        const unsigned bit = of.first_bit + i;
+        value |= (std::to_integer<std::uint64_t>(from[bit / 8]) >> bit % 8 & 1U) << i;
+    }
+    const unsigned unused = 64U - of.bits;
+    return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused) : value;
+}
+
 } // namespace
 
 void put_json_text(std::string& out, std::string_view text) {
@@ -157,26 +174,33 @@ result<void> object_walk::put_hidden(std::string& out, object_place of) {
 
 /// Nothing, where what a class leaves out is 0 or padding that is.
 result<void> object_walk::put_rest(std::string& out, object_place of, std::uint64_t room, std::string_view before) {
-    auto rest = reader_.rest(of, room);
-    if (!rest)
-        return rest.error();
-    if (!has_bit_fields(reader_.row(of.row)) && rest->find_first_not_of('\0') == std::string_view::npos)
+    auto read = reader_.rest(of, room);
+    if (!read)
+        return read.error();
+    const type_row& row = reader_.row(of.row);
+    std::string rest(*read);
+    put_bits(rest, reader_.rest_of(of.row), row, [](std::size_t, std::uint64_t) { return false; }); // told as members
+    if (!has_unknown_bits(row) && rest.find_first_not_of('\0') == std::string::npos)
         return {};
-    if (told_.carries_all() && has_address(reader_.row(of.row), reader_.rest_of(of.row), *rest))
+    if (told_.carries_all() && has_address(row, reader_.rest_of(of.row), rest))
         return reader_.cannot_carry(of, k_left_out);
     out += before;
     out += "\"$rest\":\"";
-    put_hex(out, *rest);
+    put_hex(out, rest);
     out += '"';
     return {};
 }
 
 result<void> object_walk::put_number(std::string& out, object_place of) {
     const type_row& row = reader_.row(of.row);
-    auto read = reader_.bytes(of.at, row.size);
+    auto read = reader_.bytes(of.at, of.bits == 0 ? row.size : (of.first_bit + of.bits + 7U) / 8);
     if (!read)
         return read.error();
     const std::byte* const from = *read;
+    if (of.bits != 0) {
+        const std::uint64_t value = bits_at(from, of, is_signed(reader_.schema(), of.row));
+        return put_whole_number(out, row, reinterpret_cast<const std::byte*>(&value));
+    }
     if (row.shape == shape_kind::floating) {
         if (row.size == sizeof(float))
             put_floating<float>(out, from);
@@ -192,6 +216,10 @@ result<void> object_walk::put_number(std::string& out, object_place of) {
         put_json_bytes(out, {reinterpret_cast<const char*>(from), row.size});
         return {};
     }
+    return put_whole_number(out, row, from);
+}
+
+result<void> object_walk::put_whole_number(std::string& out, const type_row& row, const std::byte* from) {
     switch (row.shape) {
     case shape_kind::boolean:
         out += unsigned_at(from, 1) != 0 ? "true" : "false";
@@ -243,7 +271,9 @@ result<void> object_walk::put_members(std::string& out, object_place of, const s
         if (follows_)
             path_.push_back(each.step);
         next_room_ = each.room;
-        REM_TRY(put(out, {each.row, of.at + each.offset}, depth + 1));
+        object_place place = each.place;
+        place.at += of.at;
+        REM_TRY(put(out, place, depth + 1));
         if (follows_)
             path_.pop_back();
     }
@@ -260,18 +290,19 @@ const std::vector<object_walk::member_text>& object_walk::members_of(std::uint32
     std::vector<member_text>& members = members_[row];
     if (!members.empty())
         return members;
-    for (const type_part& part : parts) {
-        if (!part.offset) // a bit-field
+    for (std::size_t i = 0; i != parts.size(); ++i) {
+        const type_part& part = parts[i];
+        const auto place = place_of_member(reader_.row(row), parts, i, 0);
+        if (!place)
             continue;
         member_text& made = members.emplace_back();
         made.before = members.size() == 1 ? "{" : ",";
         put_json_text(made.before, part.name.empty() ? reader_.schema().name_of(part.type) : part.name);
         made.before += ':';
         made.step.member = part.name.empty() ? reader_.row(part.type).name : part.name;
-        made.row = part.type;
-        made.offset = *part.offset;
+        made.place = *place;
         const type_row& member = reader_.row(part.type);
-        if (may_leave_out(member) || has_bit_fields(member))
+        if (part.offset && (may_leave_out(member) || has_bit_fields(member)))
             made.room = room_of(reader_.schema(), row, part);
     }
     return members;
@@ -341,17 +372,16 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
         return put_members(out, of, row.fields, room, depth);
     if (row.kind == type_kind::members)
         return put_members(out, of, row.parts, room, depth);
-    switch (row.shape) {
-    case shape_kind::none:
-        return put_hidden(out, of);
-    case shape_kind::text:
-    case shape_kind::text_by_link: {
+    if (is_text(row)) {
         auto text = reader_.text(of);
         if (!text)
             return text.error();
         put_json_bytes(out, *text);
         return {};
     }
+    switch (row.shape) {
+    case shape_kind::none:
+        return put_hidden(out, of);
     case shape_kind::serialised: {
         auto text = reader_.text(of);
         if (!text)

@@ -63,17 +63,17 @@ public:
 private:
     result<void> put(std::string& out, object_place of, unsigned depth);
     result<void> put_number(std::string& out, object_place of);
+    result<void> put_whole_number(std::string& out, const types::type_row& row, const std::byte* from);
     result<void> put_members(std::string& out, object_place of, const std::vector<types::type_part>& parts,
                              std::uint64_t room, unsigned depth);
     /// A member as its struct's text has it.
     struct member_text {
         std::string before; // its name, behind a brace or a comma
         path_step step;
-        std::uint32_t row = 0;
-        std::uint64_t offset = 0;
+        object_place place; // in its object
         std::uint64_t room = k_all_room;
     };
-    /// Of each row that was met, without bit-fields.
+    /// Of each row that was met, without bit-fields whose place is not known.
     const std::vector<member_text>& members_of(std::uint32_t row, const std::vector<types::type_part>& parts);
     result<void> put_elements(std::string& out, object_place of, unsigned depth);
     result<void> put_hidden(std::string& out, object_place of);

@@ -179,15 +179,21 @@ private:
         bool has_bit_fields = false;
         std::string bases;
         std::string lines;
-        for (const type_part& each : says_it ? row.fields : row.parts) {
+        const std::vector<type_part>& members = says_it ? row.fields : row.parts;
+        for (std::size_t i = 0; i != members.size(); ++i) {
+            const type_part& each = members[i];
+            const auto place = place_of_member(row, members, i, 0);
             const bool is_base = says_it && each.name.empty() && each.offset;
             if (is_base && can_be_named(each.type, 0))
                 bases += (bases.empty() ? " : " : ", ") + schema_.name_of(each.type);
             else if (is_base)
                 lines += "    " + bytes(each.type, "base_at_" + std::to_string(*each.offset)) + " // " +
                          schema_.name_of(each.type) + '\n';
-            else if (each.name.empty() || !each.offset)
+            else if (each.name.empty() || !place)
                 has_bit_fields = true;
+            else if (place->bits != 0)
+                lines += "    " + schema_.name_of(each.type) + ' ' + each.name + " : " +
+                         std::to_string(unsigned{place->bits}) + ";\n";
             else
                 lines += "    " + declaration(each) + '\n';
         }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 namespace remanence::objects {
@@ -48,6 +49,8 @@ private:
             return true;
         at_ = 0;
         filled_ = read_(buffer_.data(), buffer_.size());
+        if (filled_ > buffer_.size())
+            throw std::length_error("the function that reads a dump says that it has read more than it was asked for");
         return filled_ != 0;
     }
 

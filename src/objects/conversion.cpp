@@ -49,6 +49,8 @@ public:
         if (parts == nullptr) {
             if (row.kind == type_kind::pointer || row.kind == type_kind::array)
                 return find(row.parts[0].type);
+            if (inspect::is_foreign(row))
+                return "a " + builder_.schema().name_of(index) + " is made by its own library alone";
             std::size_t held = 0;
             switch (row.shape) {
             case shape_kind::none:
@@ -75,6 +77,7 @@ public:
             case shape_kind::deque:
             case shape_kind::ring:
             case shape_kind::chain:
+            case shape_kind::bits:
                 held = 1;
                 break;
             default:
@@ -146,6 +149,7 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     switch (is.shape) {
     case shape_kind::text:
     case shape_kind::text_by_link:
+    case shape_kind::packed_text:
     case shape_kind::serialised: {
         auto text = source_.text(from);
         if (!text)
@@ -184,6 +188,8 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     case shape_kind::btree:
     case shape_kind::hash_chain:
     case shape_kind::hash_table:
+    case shape_kind::bits:
+    case shape_kind::packed:
         return make_container(from, to, depth);
     case shape_kind::none: {
         auto bytes = source_.hidden(from);

@@ -1,6 +1,7 @@
 #include "objects/conversion_size.hpp"
 
 #include "objects/object_blocks.hpp"
+#include "objects/packed_filler.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -81,6 +82,8 @@ result<void> conversion_size::visit(object_place from, std::uint32_t to, unsigne
     default:
         break;
     }
+    if (is.shape == shape_kind::packed)
+        return visit_packed(from);
     const bool is_array = is.kind == type_kind::array || is.shape == shape_kind::array;
     if (inspect::is_container(is) || (is_array && !is_character_array(builder_.schema(), to)))
         return visit_elements(from, to, depth);
@@ -109,9 +112,7 @@ result<void> conversion_size::visit_elements(object_place from, std::uint32_t to
         return count.error();
     if (inspect::is_container(is))
         add_container(to, *count);
-    const bool is_map = inspect::is_map(is);
-    const std::uint32_t first = is.parts[0].type;
-    const std::uint32_t second = is_map ? is.parts[1].type : first;
+    const auto [first, second] = inspect::rows_of_elements(is);
     if (!may_own(first) && !may_own(second) && !rows_.has_chains())
         return {};
     return source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
@@ -120,6 +121,24 @@ result<void> conversion_size::visit_elements(object_place from, std::uint32_t to
         REM_TRY(visit(each.value, second, depth + 1));
         return true;
     });
+}
+
+result<void> conversion_size::visit_packed(object_place from) {
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;
+    REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
+        for (const object_place text : {each.key, each.value}) {
+            auto read = source_.text(text);
+            if (!read)
+                return read.error();
+            bytes += read->size();
+        }
+        ++records;
+        return true;
+    }));
+    if (records != 0)
+        for_each_block_of_packed(records, bytes, [&](const block_layout& of, std::uint64_t times) { add_block(of, times); });
+    return {};
 }
 
 /// Objects between functions are about as large as the stored one, and so is what functions fill.
@@ -211,6 +230,10 @@ void conversion_size::add_container(std::uint32_t to, std::uint64_t count) {
                       [&](const block_layout& node, std::uint64_t times) { add_block(node, times); });
         break;
     }
+    case shape_kind::bits:
+        if (count != 0)
+            add_block({(count / (8 * k_word) + 2) * k_word, k_word});
+        break;
     case shape_kind::hash_table:
         if (count == 0)
             break;

@@ -211,9 +211,8 @@ private:
             made = std::make_unique<way_of_making>();
             if (own != nullptr) {
                 made->from = &schemas_[schema].stored;
-                detail::structure_writer out;
-                own->type->structure(out);
-                auto described = type_description::decode(std::move(out).schema(), types::row_contents::schema);
+                auto described =
+                    type_description::decode(types::schema_of_program(*own->type), types::row_contents::schema);
                 if (!described)
                     return wrong("the program's type " + own->type->name + " has no schema", errc::not_supported);
                 made->to = std::move(*described);
@@ -373,18 +372,19 @@ private:
                 return no_element(is_map ? "an element of a map is {\"k\":...,\"v\":...}"
                                          : "an element is {\"v\":...}");
             element_place from;
-            from.value = {was.parts[is_map ? 1 : 0].type, value};
+            const inspect::element_rows rows = inspect::rows_of_elements(was);
+            from.value = {rows.value, value};
             if (is_map) {
                 from.has_key = true;
-                from.key = {was.parts[0].type, key};
+                from.key = {rows.key, key};
             }
             line_of_objects_ = number;
             if (made.by->rows->may_lose()) {
-                const type_row& becomes = made.by->to.rows[made.place.row];
+                const inspect::element_rows becomes = inspect::rows_of_elements(made.by->to.rows[made.place.row]);
                 std::vector<std::pair<object_place, std::uint32_t>> parts;
                 if (is_map)
-                    parts.emplace_back(from.key, becomes.parts[0].type);
-                parts.emplace_back(from.value, becomes.parts[is_map ? 1 : 0].type);
+                    parts.emplace_back(from.key, becomes.key);
+                parts.emplace_back(from.value, becomes.value);
                 REM_TRY(refuse_losses(source, *made.by, owner + '[' + std::to_string(number - first_line) + ']', parts));
             }
             if (auto done = converted.make_element(**filler, made.place, from, number - first_line); !done)

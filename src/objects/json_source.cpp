@@ -2,12 +2,14 @@
 
 #include "base/real_text.hpp"
 #include "inspect/object_text.hpp"
+#include "types/number_shapes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <system_error>
 
 namespace remanence::objects {
@@ -229,9 +231,60 @@ bool json_source::may_have_rest(std::uint32_t row_index) const {
 }
 
 result<std::string_view> json_source::rest(object_place of, std::uint64_t /*room*/) {
-    if (!inspect::has_bit_fields(row(of.row)) && document_.member(static_cast<std::uint32_t>(of.at), k_rest) == 0)
-        return std::string_view();
-    return hex_of(of, k_rest);
+    const type_row& is = row(of.row);
+    const bool has_bits = is.shape == shape_kind::members && !is.numbers.empty();
+    const bool has_rest = document_.member(static_cast<std::uint32_t>(of.at), k_rest) != 0;
+    if (!has_bits)
+        return has_rest || inspect::has_unknown_bits(is) ? hex_of(of, k_rest) : std::string_view();
+    const auto ranges = inspect::rest_of(schema(), of.row);
+    std::string bytes;
+    if (has_rest) {
+        auto read = hex_of(of, k_rest);
+        if (!read)
+            return read;
+        bytes = *read;
+    } else {
+        for (const inspect::byte_range& each : ranges)
+            bytes.append(each.count, '\0');
+    }
+    std::map<std::size_t, std::uint64_t> values; // of bit-fields, by the number of the member
+    std::uint64_t total = 0;
+    for (const inspect::byte_range& each : ranges)
+        total += each.count;
+    if (bytes.size() != total)
+        return damaged(of, "a " + schema().name_of(of.row) + " has " + std::to_string(total) +
+                               " bytes beside its members, not " + std::to_string(bytes.size()));
+    for (std::size_t i = 0; i != is.fields.size(); ++i) {
+        const auto place = inspect::place_of_member(is, is.fields, i, 0);
+        if (!place || place->bits == 0)
+            continue;
+        auto value = bit_field(of, is.fields[i], place->bits);
+        if (!value)
+            return value.error();
+        values[i] = *value;
+    }
+    inspect::put_bits(bytes, ranges, is,
+                      [&](std::size_t member, std::uint64_t bit) { return (values.at(member) >> bit & 1U) != 0; });
+    decoded_ = std::move(bytes);
+    return std::string_view(decoded_);
+}
+
+/// The value of such a member, which has to fit.
+result<std::uint64_t> json_source::bit_field(object_place of, const type_part& member, unsigned bits) {
+    const std::uint32_t found = document_.member(static_cast<std::uint32_t>(of.at), member.name);
+    if (found == 0)
+        return damaged(of, "a " + schema().name_of(of.row) + " lacks its member " + member.name);
+    auto value = number({member.type, found});
+    if (!value)
+        return value.error();
+    const type_row& is = row(member.type);
+    const bool is_signed = types::is_signed(is.shape == shape_kind::enumeration ? row(is.parts[0].type).shape : is.shape);
+    const unsigned digits = is_signed ? bits - 1 : bits;
+    const std::uint64_t above = value->is_negative ? ~value->bits : value->bits; // the sign's digit is 0
+    if ((value->is_negative && !is_signed) || (digits != 64 && above >> digits != 0))
+        return damaged(of, shown(document_.at(found)) + " does not fit into the " + std::to_string(bits) + " bits of " +
+                               member.name);
+    return value->bits;
 }
 
 result<std::optional<held_place>> json_source::held(object_place of) {
@@ -272,16 +325,15 @@ result<void> json_source::for_each_element(object_place of, const visit_element&
     if (from.kind != json_kind::list)
         return is_not(of, "a list");
     const bool has_keys = inspect::is_map(is);
+    const inspect::element_rows rows = inspect::rows_of_elements(is);
     for (auto i = static_cast<std::uint32_t>(of.at) + 1; i != from.next; i = document_.at(i).next) {
         element_place element;
-        element.value = {is.parts[0].type, i};
+        element.value = {rows.value, i};
         if (has_keys) {
             if (document_.at(i).kind != json_kind::list || document_.at(i).children != 2)
                 return damaged(of, shown(document_.at(i)) + " is no element of a " + schema().name_of(of.row) +
                                        ": that is a list of key and value");
-            element = {.value = {is.parts[1].type, document_.at(i + 1).next},
-                       .has_key = true,
-                       .key = {is.parts[0].type, i + 1}};
+            element = {.value = {rows.value, document_.at(i + 1).next}, .has_key = true, .key = {rows.key, i + 1}};
         }
         auto more = visit(element);
         if (!more)
@@ -316,8 +368,9 @@ result<std::optional<object_place>> json_source::member(object_place of, const t
 bool json_source::has_these_in_order(object_place of, const std::vector<type_part>& members) const {
     auto at = static_cast<std::uint32_t>(of.at) + 1;
     const std::uint32_t end = part(of).next;
-    for (const type_part& each : members) {
-        if (!each.offset)
+    for (std::size_t i = 0; i != members.size(); ++i) {
+        const type_part& each = members[i];
+        if (!inspect::place_of_member(row(of.row), members, i, 0))
             continue;
         if (at == end || each.name.empty() || document_.at(at).text != each.name)
             return false;
@@ -341,7 +394,9 @@ result<void> json_source::check_members(object_place of) {
         const bool is_rest = name == k_rest && may_have_rest(of.row);
         const bool is_known =
             is_rest || std::any_of(members->begin(), members->end(), [&](const type_part& each) {
-                return each.offset && (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);
+                const auto index = static_cast<std::size_t>(&each - members->data());
+                return inspect::place_of_member(row(of.row), *members, index, 0) &&
+                       (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);
             });
         if (!is_known)
             return damaged(of, "a " + schema().name_of(of.row) + " has no member " + shown(document_.at(i)));

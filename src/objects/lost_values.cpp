@@ -51,8 +51,8 @@ result<bool> has_value(object_source& source, object_place of) {
             return row.shape == shape_kind::variant || held->has_value();
         return has_value(source, **held);
     }
-    const bool is_text = row.shape == shape_kind::text || row.shape == shape_kind::text_by_link ||
-                         row.shape == shape_kind::serialised || is_character_array(source.schema(), of.row);
+    const bool is_text = inspect::is_text(row) || row.shape == shape_kind::serialised ||
+                         is_character_array(source.schema(), of.row);
     if (is_text) {
         auto text = source.text(of);
         if (!text)
@@ -117,13 +117,13 @@ result<void> lost_values::visit(object_place from, std::uint32_t to, unsigned de
     const bool is_array = is.kind == type_kind::array || is.shape == shape_kind::array;
     if (!inspect::is_container(is) && (!is_array || is_character_array(rows_.to(), to)))
         return {};
-    const bool is_map = inspect::is_map(is);
+    const inspect::element_rows rows = inspect::rows_of_elements(is);
     std::uint64_t index = 0;
     return source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
         way_.push_back({{}, index++});
         if (each.has_key)
-            REM_TRY(visit(each.key, is.parts[0].type, depth + 1));
-        REM_TRY(visit(each.value, is.parts[is_map ? 1 : 0].type, depth + 1));
+            REM_TRY(visit(each.key, rows.key, depth + 1));
+        REM_TRY(visit(each.value, rows.value, depth + 1));
         way_.pop_back();
         return true;
     });

@@ -32,8 +32,7 @@ bool owns_blocks(const types::type_description& schema, std::uint32_t index, std
              is.shape == shape_kind::variant || is.shape == shape_kind::same_as_part)
         owns = any_owns(is.parts);
     else
-        owns = inspect::is_container(is) || is.shape == shape_kind::text || is.shape == shape_kind::text_by_link ||
-               is.shape == shape_kind::serialised;
+        owns = inspect::is_container(is) || inspect::is_text(is) || is.shape == shape_kind::serialised;
     known[index] = owns ? yes : no;
     return owns;
 }
@@ -68,7 +67,10 @@ public:
                 return held.error();
             return *held ? visit(**held, depth + 1) : result<void>();
         }
+        case shape_kind::packed:
+            return visit({is.parts[0].type, of.at}, depth + 1);
         case shape_kind::text:
+        case shape_kind::bits:
             return add_address(of.at + n[0], of);
         case shape_kind::text_by_link:
         case shape_kind::serialised: {
@@ -80,7 +82,7 @@ public:
         default:
             break;
         }
-        if (!inspect::is_container(is))
+        if (!inspect::is_container(is) || inspect::is_foreign(is)) // whose blocks only its library knows (I8)
             return {};
         const bool has_nodes = is.shape == shape_kind::ring || is.shape == shape_kind::chain ||
                                is.shape == shape_kind::tree || is.shape == shape_kind::hash_chain;

@@ -2,6 +2,7 @@
 
 #include "base/units.hpp"
 #include "inspect/object_text.hpp"
+#include "objects/packed_filler.hpp"
 #include "objects/shaped_filler.hpp"
 
 #include <algorithm>
@@ -203,6 +204,10 @@ std::uint64_t object_builder::block_of_text(const type_row& is, std::uint64_t by
 result<void> object_builder::put_text(object_place to, std::string_view text) {
     const type_row& is = row(to.row);
     const auto& n = is.numbers;
+    if (is.shape == shape_kind::packed_text) {
+        texts_of_record_[n[0]] = text;
+        return {};
+    }
     if (is.shape == shape_kind::text) {
         put_word(to.at, base_);
         const std::uint64_t buffer = to.at + n[1] + k_word;
@@ -328,6 +333,12 @@ std::optional<std::string> object_builder::why_not(std::uint32_t index) const {
     case shape_kind::hash_table:
         is_known = is.size == 6 * k_word;
         break;
+    case shape_kind::bits:
+        is_known = n[0] == k_word && n[1] == 3 * k_word && is.size == 6 * k_word;
+        break;
+    case shape_kind::packed:
+        is_known = is_packed_as_here(schema_, is);
+        break;
     default:
         return {};
     }
@@ -368,6 +379,8 @@ result<std::unique_ptr<container_filler>> object_builder::begin(object_place con
         return fail(errc::exhausted, "a " + schema_.name_of(container.row) + " of " + std::to_string(count) +
                                          " elements does not fit into " + memory_.path());
     switch (is.shape) {
+    case shape_kind::packed:
+        return make_packed_filler(*this, container, count);
     case shape_kind::tree:
     case shape_kind::btree:
         return make_ordered_filler(*this, container, count);

@@ -13,6 +13,7 @@
 
 #include <remanence/types/detail/key_functions.hpp>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -105,6 +106,9 @@ public:
 
     // For fillers.
 
+    /// What put_text() was given last for the key and the value of a packed map's record, which has no place before it is whole.
+    [[nodiscard]] const std::array<std::string, 2>& texts_of_record() const { return texts_of_record_; }
+
     [[nodiscard]] std::byte* at(std::uint64_t offset) const { return memory_.base() + offset; }
     void put_word(std::uint64_t at, std::uint64_t value);
     [[nodiscard]] std::uint64_t word(std::uint64_t at) const;
@@ -129,6 +133,7 @@ private:
     bool trusts_order_;
     std::map<std::string, const detail::key_functions*> known_; // by the container's name
     heap_source built_;
+    std::array<std::string, 2> texts_of_record_;
     mutable std::map<std::uint32_t, key_function> functions_;
 };
 

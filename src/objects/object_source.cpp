@@ -119,6 +119,8 @@ bool has_known_order(const type_description& schema,
     const type_row& row = schema.rows[index];
     if (row.kind != type_kind::object)
         return false;
+    if (inspect::is_text(row))
+        return true;
     switch (row.shape) {
     case shape_kind::signed_number:
     case shape_kind::unsigned_number:
@@ -127,8 +129,6 @@ bool has_known_order(const type_description& schema,
     case shape_kind::boolean:
     case shape_kind::character:
     case shape_kind::enumeration:
-    case shape_kind::text:
-    case shape_kind::text_by_link:
         return true;
     case shape_kind::members: // others may have an operator of their own
         return (row.name.starts_with("std::pair<") || row.name.starts_with("std::tuple<")) &&
@@ -142,7 +142,7 @@ bool has_known_order(const type_description& schema,
 result<std::optional<int>> compare(object_source& source, object_place a, object_place b) { // NOLINT(misc-no-recursion)
     const type_row& row = source.row(a.row);
     const auto order = [](const auto& x, const auto& y) { return std::optional<int>(x < y ? -1 : y < x ? 1 : 0); };
-    if (row.shape == shape_kind::text || row.shape == shape_kind::text_by_link) {
+    if (inspect::is_text(row)) {
         auto x = source.text(a);
         if (!x)
             return x.error();

@@ -42,7 +42,7 @@ result<void> place_conversion::change(object_place from, std::uint32_t to, unsig
     }
     if (is.kind != type_kind::array && is.shape != shape_kind::array && !inspect::is_container(is))
         return values_.make(from, {to, from.at}); // a number
-    const std::uint32_t element = inspect::is_map(is) ? is.parts[1].type : is.parts[0].type;
+    const std::uint32_t element = inspect::rows_of_elements(is).value;
     return old_objects_.for_each_element(from, [&](const element_place& each) -> result<bool> {
         REM_TRY(change(each.value, element, depth + 1));
         return true;
@@ -190,8 +190,7 @@ result<void> place_conversion::take(const moved_object& part) {
                           part.is_overwritten}));
         return {};
     }
-    const bool is_text = is_array || is.shape == shape_kind::text || is.shape == shape_kind::text_by_link ||
-                         is.shape == shape_kind::serialised;
+    const bool is_text = is_array || inspect::is_text(is) || is.shape == shape_kind::serialised;
     if (!is_text && !inspect::is_container(is))
         return values_.make({part.was.row, part.copy}, part.is); // a number
     if (moves) {

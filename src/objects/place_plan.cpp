@@ -128,6 +128,12 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
                 plan.within.emplace_back(was.parts[i].type, is.parts[*becomes].type);
         }
         break;
+    case shape_kind::packed:
+        if (was.shape == is.shape)
+            plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
+        break;
+    case shape_kind::foreign: // the same, or it would not match
+        break;
     default:
         if (inspect::is_container(is) && inspect::is_container(was))
             look_at_container(pair, plan);
@@ -216,6 +222,7 @@ bool place_plan::can_move(std::uint32_t from) const {
     case shape_kind::contiguous:
     case shape_kind::linked_block:
     case shape_kind::deque:
+    case shape_kind::bits:
         return true;
     case shape_kind::none:
         return inspect::is_told_by_bytes(was);

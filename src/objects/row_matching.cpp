@@ -26,8 +26,21 @@ enum class category {
     number,
     same,
     serialised,
+    packed,
+    foreign,
     hidden
 };
+
+/// Of a container of another library, as what it may become one of ours.
+category category_of_foreign(const type_row& row) {
+    using detail::foreign_way;
+    const auto way = static_cast<foreign_way>(row.numbers[0]);
+    const bool has_keys = way == foreign_way::tree || way == foreign_way::buckets;
+    return inspect::is_text(row) ? category::text
+           : inspect::is_map(row) ? category::map
+           : has_keys            ? category::set
+                                 : category::sequence;
+}
 
 category category_of(const type_row& row) {
     if (row.kind == type_kind::pointer)
@@ -58,7 +71,14 @@ category category_of(const type_row& row) {
     case shape_kind::deque:
     case shape_kind::ring:
     case shape_kind::chain:
+    case shape_kind::bits:
         return category::sequence;
+    case shape_kind::packed:
+        return category::packed;
+    case shape_kind::packed_text:
+        return category::text;
+    case shape_kind::foreign:
+        return category::foreign;
     case shape_kind::tree:
     case shape_kind::btree:
     case shape_kind::hash_chain:
@@ -312,7 +332,7 @@ void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
     const bool is_keyed = category_of(was) == category::set || category_of(was) == category::map;
     if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
         was.number != is.number || was.extent != is.extent || was.note != is.note ||
-        (was.shape != shape_kind::enumeration && was.numbers != is.numbers) ||
+        (was.shape != shape_kind::enumeration && was.shape != shape_kind::members && was.numbers != is.numbers) ||
         (is_keyed && (has_other_name() || names_of_key_functions(from_, from) != names_of_key_functions(to_, to))))
         has_same_bytes_ = false;
 }
@@ -320,8 +340,8 @@ void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
 bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    const category a = category_of(was);
     const category b = category_of(is);
+    const category a = inspect::is_foreign(was) && b != category::foreign ? category_of_foreign(was) : category_of(was);
     if (b == category::optional && a != category::optional) {
         if (!match(from, is.parts[0].type))
             return false;
@@ -397,6 +417,14 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         return a == b && was.name == is.name && was.note == is.note
                    ? true
                    : refuse(from, to, ", which only the program can read");
+    case category::packed:
+        return a == b ? changed_kind() : refuse(from, to, "");
+    case category::foreign:
+        if (a != b || layout_difference(from_, from, to_, to, enumerators::same))
+            return refuse(from, to, ", which only its own library makes: .migrate<Old, New>(function) has to");
+        only_in_place_.push_back((place_.empty() ? std::string("it") : place_) + " is a " + to_.name_of(to) +
+                                 ", which only its own library makes");
+        return true;
     case category::sequence:
     case category::set: {
         const bool has_elements = a == category::sequence || a == category::set || a == category::array;

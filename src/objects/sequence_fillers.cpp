@@ -133,6 +133,44 @@ private:
     std::uint64_t last_ = 0;
 };
 
+/// std::vector<bool>: words of bits. An element is made in a byte behind them, and put into its place then.
+class filler_of_bits final : public shaped_filler {
+public:
+    using shaped_filler::shaped_filler;
+
+    result<void> begin(std::uint64_t count) {
+        constexpr std::uint64_t k_bits = 64;
+        to_.put_word(container_.at, to_.base());
+        if (count == 0)
+            return {};
+        const std::uint64_t words = (count + k_bits - 1) / k_bits;
+        auto block = to_.allocate((words + 1) * k_word, k_word);
+        if (!block)
+            return block.error();
+        first_ = *block;
+        made_ = first_ + words * k_word;
+        to_.put_address(container_.at + is_.numbers[0], first_);
+        to_.put_address(container_.at + is_.numbers[1], first_ + count / k_bits * k_word);
+        to_.put_word(container_.at + is_.numbers[1] + k_word, count % k_bits);
+        to_.put_address(container_.at + is_.numbers[1] + 2 * k_word, made_ + k_word);
+        return {};
+    }
+    result<element_place> add(std::uint64_t /*hash*/) override { return to_.element_at(is_, made_, 0); }
+    result<void> made() override {
+        std::byte& made = *to_.at(made_);
+        if (made != std::byte{0})
+            *to_.at(first_ + index_ / 8) |= std::byte{1} << static_cast<int>(index_ % 8);
+        made = std::byte{0};
+        ++index_;
+        return {};
+    }
+
+private:
+    std::uint64_t first_ = 0;
+    std::uint64_t made_ = 0;
+    std::uint64_t index_ = 0;
+};
+
 } // namespace
 
 result<std::unique_ptr<container_filler>> make_sequence_filler(object_builder& builder, object_place container,
@@ -140,6 +178,8 @@ result<std::unique_ptr<container_filler>> make_sequence_filler(object_builder& b
     switch (builder.row(container.row).shape) {
     case shape_kind::deque:
         return begun<filler_of_deque>(builder, container, count);
+    case shape_kind::bits:
+        return begun<filler_of_bits>(builder, container, count);
     case shape_kind::ring:
     case shape_kind::chain:
         return begun<filler_of_list>(builder, container, count);

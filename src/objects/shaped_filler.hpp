@@ -36,6 +36,8 @@ result<std::unique_ptr<container_filler>> make_sequence_filler(object_builder& b
                                                                std::uint64_t count);
 result<std::unique_ptr<container_filler>> make_ordered_filler(object_builder& builder, object_place container,
                                                               std::uint64_t count);
+result<std::unique_ptr<container_filler>> make_packed_filler(object_builder& builder, object_place container,
+                                                             std::uint64_t count);
 result<std::unique_ptr<container_filler>> make_hash_filler(object_builder& builder, object_place container,
                                                            std::uint64_t count);
 

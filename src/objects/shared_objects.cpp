@@ -79,8 +79,7 @@ struct part_finder final : inspect::object_walk::listener {
 std::set<std::string> names_of_types(const type_description& schema, bool only_pointees) {
     std::set<std::string> names;
     for (std::uint32_t i = 0; i != schema.rows.size(); ++i) {
-        const detail::shape_kind shape = schema.rows[i].shape;
-        if (!only_pointees && (shape == detail::shape_kind::text || shape == detail::shape_kind::text_by_link))
+        if (!only_pointees && inspect::is_text(schema.rows[i]))
             names.insert("char"); // which is no part of its row
         if (!only_pointees)
             names.insert(schema.name_of(i));
@@ -98,6 +97,10 @@ bool hides_addresses(const type_description& schema, std::uint32_t index, std::s
     const type_row& row = schema.rows[index];
     if (row.shape == detail::shape_kind::same_as_part)
         return hides_addresses(schema, row.parts[row.numbers[0]].type, seen);
+    if (row.shape == detail::shape_kind::packed)
+        return false;
+    if (inspect::is_foreign(row))
+        return true;
     const auto* const members = members_of(row);
     const auto& parts = members != nullptr ? *members : row.parts;
     std::size_t held = parts.size();

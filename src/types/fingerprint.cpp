@@ -612,6 +612,31 @@ static void locate(const member_table& members, std::vector<types::type_part>& p
     for_each_offset(members, [&](std::size_t i, std::uint64_t offset) { parts[i].offset = offset; });
 }
 
+/// Of each bit-field whose place shows: its number among the members, its first bit from the object's beginning, and how many it has.
+static std::vector<std::uint64_t> bits_of(const member_table& members, const std::vector<types::type_part>& parts,
+                                          std::uint64_t object_bytes) {
+    std::vector<std::uint64_t> numbers;
+    std::size_t bit_field = 0;
+    for (std::size_t i = 0; members.fill_bits != nullptr && i != parts.size(); ++i) {
+        if (parts[i].offset)
+            continue;
+        std::vector<std::byte> image(object_bytes);
+        members.fill_bits(image.data(), bit_field++);
+        const auto is_one = [&](std::uint64_t bit) {
+            return bit / 8 < object_bytes && (std::to_integer<unsigned>(image[bit / 8]) >> bit % 8 & 1U) != 0;
+        };
+        std::uint64_t first = 0;
+        while (first / 8 != object_bytes && !is_one(first))
+            ++first;
+        std::uint64_t count = 0;
+        while (is_one(first + count))
+            ++count;
+        if (count != 0)
+            numbers.insert(numbers.end(), {i, first, count});
+    }
+    return numbers;
+}
+
 void structure_writer::shape(const type_shape& shape) {
     types::type_row& row = rows_[last_];
     if (row.shape != shape_kind::none)
@@ -621,6 +646,8 @@ void structure_writer::shape(const type_shape& shape) {
 }
 
 static void fill(const type_shape& shape, types::type_row& row) {
+    if (shape.kind == shape_kind::members) // its numbers are those of its bit-fields
+        return;
     row.numbers.assign(shape.numbers, shape.numbers + shape.count);
     std::uint32_t begin = 0;
     for (std::size_t i = 0; shape.labels != nullptr && i != shape.count; ++i) {
@@ -736,7 +763,9 @@ void structure_writer::take_members_of_classes() {
         open_ = each.row;
         take(*each.shape->members, {}, {}, taken);
         locate(*each.shape->members, taken.parts);
-        rows_[each.row].fields = std::move(taken.parts);
+        types::type_row& row = rows_[each.row];
+        row.numbers = bits_of(*each.shape->members, taken.parts, row.size);
+        row.fields = std::move(taken.parts);
     }
 }
 

@@ -5,6 +5,11 @@
 
 namespace remanence::types {
 
+/// Whether its numbers may be negative.
+constexpr bool is_signed(detail::shape_kind shape) {
+    return shape == detail::shape_kind::signed_number || shape == detail::shape_kind::character;
+}
+
 /// Whether it is a number without parts. An enumeration is one.
 constexpr bool is_number(detail::shape_kind shape) {
     switch (shape) {

@@ -108,7 +108,8 @@ private:
             }
         }
         for (const type_part& field : row.fields) {
-            if (row.shape != shape_kind::members || (field.offset && !holds(row, *field.offset, field.type)))
+            if ((row.shape != shape_kind::members && row.shape != shape_kind::packed) ||
+                (field.offset && !holds(row, *field.offset, field.type)))
                 return false;
         }
         return row.shape == shape_kind::none || has_sound_shape(row);
@@ -143,7 +144,7 @@ private:
             return n.size() == row.labels.size() && is_number(row, 8) && has_part(row, 0) &&
                    rows_[row.parts[0].type].size == row.size;
         case shape_kind::members:
-            return n.empty();
+            return has_sound_bits(row);
         case shape_kind::same_as_part:
             return n.size() == 1 && has_part(row, n[0]) && holds(row, 0, row.parts[n[0]].type);
         case shape_kind::array:
@@ -184,6 +185,80 @@ private:
         case shape_kind::hash_table:
             return n.size() == 4 && lies_within(0, 24, row) && n[0] != 0 && n[0] < k_object_bytes_max && n[1] <= 1 &&
                    n[2] != 0 && n[2] <= 4096 && has_element(3) && has_room(3, n[1] == 1, n[0]);
+        case shape_kind::bits:
+            return n.size() == 2 && lies_within(n[0], 12, row) && lies_within(n[1], 12, row) &&
+                   lie_apart(n[0], n[1], 12) && has_part(row, 0) &&
+                   rows_[row.parts[0].type].shape == shape_kind::boolean;
+        case shape_kind::packed:
+            return n.size() == 1 && word_at(0) && has_part(row, 0) && holds(row, 0, row.parts[0].type) &&
+                   has_leaves(rows_[row.parts[0].type]) && row.fields.size() == 2 && is_text_of_record(row, 0) &&
+                   is_text_of_record(row, 1);
+        case shape_kind::packed_text:
+            return n.size() == 1 && n[0] <= 1;
+        case shape_kind::foreign:
+            return has_sound_way(row);
+        }
+        return false;
+    }
+
+    /// Number, first bit and bits of each bit-field, in the order of the members.
+    [[nodiscard]] bool has_sound_bits(const type_row& row) const {
+        const auto& n = row.numbers;
+        if (n.size() % 3 != 0)
+            return false;
+        for (std::size_t i = 0; i != n.size(); i += 3) {
+            if ((i != 0 && n[i] <= n[i - 3]) || n[i] >= row.fields.size() || row.fields[n[i]].offset)
+                return false;
+            const type_row& field = rows_[row.fields[n[i]].type];
+            if (!types::is_number(field.shape) || field.size > sizeof(std::uint64_t) || n[i + 2] == 0 ||
+                n[i + 2] > 8 * field.size || n[i + 1] > 8 * row.size || n[i + 2] > 8 * row.size - n[i + 1])
+                return false;
+        }
+        return true;
+    }
+    /// Whether the elements of this tree have runs of bytes.
+    [[nodiscard]] bool has_leaves(const type_row& tree) const {
+        if (tree.shape != shape_kind::btree || tree.numbers.size() != 6 || tree.numbers[5] == 0 || !has_part(tree, 1))
+            return false;
+        const type_row& leaf = rows_[tree.parts[1].type];
+        return leaf.shape == shape_kind::linked_block && has_part(leaf, 0) && size_of(leaf.parts[0].type) == 1;
+    }
+    [[nodiscard]] bool is_text_of_record(const type_row& row, std::size_t which) const {
+        const type_row& text = rows_[row.fields[which].type];
+        return text.shape == shape_kind::packed_text && text.numbers.size() == 1 && text.numbers[0] == which;
+    }
+    [[nodiscard]] bool has_sound_way(const type_row& row) const {
+        using detail::foreign_way;
+        const auto& n = row.numbers;
+        const auto word_at = [&](std::size_t i) { return lies_within(n[i], sizeof(std::uint64_t), row); };
+        const auto is_distance = [&](std::size_t i) { // which may lead back
+            return n[i] < k_object_bytes_max || 0 - n[i] < k_object_bytes_max;
+        };
+        const auto has_elements = [&] {
+            return n.back() == 0 ? has_part(row, 0)
+                                 : has_part(row, 1) && n.back() < k_object_bytes_max &&
+                                       size_of(row.parts[0].type) <= n.back();
+        };
+        const auto has_header = [&] { return n[1] == 0 ? word_at(2) : lies_within(n[1] - 1, 8, row) && is_distance(2); };
+        if (n.empty())
+            return false;
+        switch (static_cast<foreign_way>(n[0])) {
+        case foreign_way::run:
+            return n.size() == 4 && word_at(1) && word_at(2) && has_elements();
+        case foreign_way::blocks:
+            return n.size() == 5 && lies_within(n[1], 32, row) && lies_within(n[2], 32, row) && n[3] != 0 &&
+                   n[3] < k_object_bytes_max && has_elements();
+        case foreign_way::pointers:
+            return n.size() == 6 && word_at(1) && word_at(2) && is_distance(3) && is_distance(4) && has_elements();
+        case foreign_way::ring:
+            return n.size() == 6 && has_header() && is_distance(3) && is_distance(4) && has_elements();
+        case foreign_way::tree:
+            return n.size() == 7 && has_header() && is_distance(3) && is_distance(4) && is_distance(5) &&
+                   has_elements();
+        case foreign_way::buckets:
+            return n.size() == 5 && word_at(1) && word_at(2) && is_distance(3) && has_elements();
+        case foreign_way::text:
+            return n.size() == 2 && lies_within(n[1], 24, row);
         }
         return false;
     }
@@ -245,6 +320,10 @@ private:
             return 4 * k_word;
         case shape_kind::hash_table:
             return 3 * k_word;
+        case shape_kind::bits:
+            return std::max(n[0], n[1]) + k_word + sizeof(std::uint32_t);
+        case shape_kind::packed:
+            return n[0] + k_word;
         default:
             return 0;
         }

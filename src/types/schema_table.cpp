@@ -64,14 +64,20 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
     return known;
 }
 
+std::string schema_of_program(const detail::type_fingerprint& type) {
+    if (type.structure == nullptr)
+        return type.schema;
+    detail::structure_writer out;
+    type.structure(out);
+    return std::move(out).schema();
+}
+
 result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types) {
     std::vector<schema_to_store> made;
     std::vector<std::string> texts;
     texts.reserve(types.size()); // views of them stay valid
     for (const detail::type_fingerprint* const type : types) {
-        detail::structure_writer out;
-        type->structure(out);
-        texts.push_back(std::move(out).schema());
+        texts.push_back(schema_of_program(*type));
         made.push_back({{type->hash, type->algorithm, type->shapes, type->classes_hash,
                          static_cast<std::uint32_t>(texts.back().size())},
                         texts.back()});

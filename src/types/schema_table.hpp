@@ -81,6 +81,9 @@ struct known_schema {
 /// Never fails: of a damaged table nothing is known. O(types).
 known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerprint& type);
 
+/// The schema that the program has of its type, encoded; empty: it is too large for one.
+std::string schema_of_program(const detail::type_fingerprint& type);
+
 /// Adds the schemas of these types (perhaps none), and leaves out those that no root has. With the write lock held. errc::exhausted; nothing
 /// has changed then. O(size of the table).
 result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types);

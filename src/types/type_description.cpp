@@ -166,7 +166,7 @@ public:
     }
 
 private:
-    static constexpr std::string_view k_shape_kinds = "-iufbcer=aowtTvVdlsmhBHg";
+    static constexpr std::string_view k_shape_kinds = "-iufbcer=aowtTvVdlsmhBHgxpqF";
 
     std::string_view take(std::size_t count) {
         const std::string_view taken = rest_.substr(0, count);

@@ -105,6 +105,7 @@ struct packed_class_traits : packed_structure<Container> {
     using parts = type_list<typename packed_tree<Allocator>::type>;
     static constexpr bool k_is_position_independent = is_kept_by_distance_v<Allocator>;
     static constexpr bool k_is_self_contained = true;
+    struct shape : shape_of_packed<typename packed_tree<Allocator>::type> {};
     /// The layout of its leaves, before that of the tree above them.
     static void write(structure_writer& out) {
         out.text(" packed " + std::to_string(k_packed_layout));

@@ -32,6 +32,16 @@ namespace remanence {
 #define REM_REFLECT_TAKE_(member) visit.template take<decltype(member)>(#member);
 #define REM_REFLECT_PLACE_(member) \
     if constexpr (requires { &self.member; }) *into++ = __builtin_addressof(self.member); else *into++ = nullptr;
+#define REM_REFLECT_FILL_(member)                                                             \
+    if constexpr (!requires { &self.member; }) {                                          \
+        using rem_type_ = ::std::remove_reference_t<decltype((self.member))>;             \
+        if (bit_field-- == 0) {                                                           \
+            if constexpr (requires { --self.member; })                                    \
+                --self.member;                                                            \
+            else if constexpr (requires { self.member = rem_type_(); })                   \
+                self.member = ::remanence::detail::reflect_access::all_ones<rem_type_>(); \
+        }                                                                                 \
+    }
 
 /// In a class: its bases that have members, in parentheses, and its members, up to 26 together. They are named in any order; one
 /// that is left out is not looked into. A class template says it, too. `REM_REFLECT((), number_, balance_)`,
@@ -50,6 +60,12 @@ namespace remanence {
         REM_REFLECT_EACH_(REM_REFLECT_PLACE_, __VA_ARGS__)                                               \
         static_cast<void>(self);                                                                         \
         static_cast<void>(into);                                                                         \
+    }                                                                                                    \
+    template <class RemSelf>                                                                             \
+    static void rem_reflect_fill_(RemSelf& self, std::size_t bit_field) {                                \
+        REM_REFLECT_EACH_(REM_REFLECT_FILL_, __VA_ARGS__)                                                \
+        static_cast<void>(self);                                                                         \
+        static_cast<void>(bit_field);                                                                    \
     }                                                                                                    \
     static_assert(true)
 // clang-format on

@@ -2,9 +2,12 @@
 // migrations. NaNs have a sign and digits of their own.
 #include "support/temp_dir.hpp"
 
+#include <remanence/btree_map.hpp>
+#include <remanence/look_inside.hpp>
 #include <remanence/migrate.hpp>
 #include <remanence/remanence.hpp>
 #include <remanence/streams.hpp>
+#include <remanence/string_pi.hpp>
 
 #include <gtest/gtest.h>
 
@@ -157,6 +160,85 @@ TYPED_TEST(every_value_of, a_number_survives_another_kind_of_container) {
     }
     heap into = heap::open(path, {.migrate = migrations().to<others<TypeParam>>("root")});
     expect_all<TypeParam>(into.root<others<TypeParam>>("root"), "a migration");
+}
+
+std::vector<std::string> texts_at_their_borders() {
+    std::vector<std::string> all = {"",    std::string(1, '\0'), std::string("a\0b", 3), "\xff",          "\xc3\xa9",        "\xc3",
+                                    "\"", "\\",                 "\n\t\r", "\xed\xa0\x80", "\xf4\x8f\xbf\xbf", "[\"]",
+                                    "]",  "{\"$bytes\":\"00\"}", "null"};
+    std::string bytes;
+    for (int i = 0; i != 256; ++i)
+        bytes += static_cast<char>(i);
+    all.push_back(bytes);
+    for (const std::size_t length : {14U, 15U, 16U, 22U, 23U, 24U, 31U, 100'000U}) {
+        all.emplace_back(length, 'x');
+        all.emplace_back(length, '\x80');
+    }
+    return all;
+}
+
+template <class Text>
+class every_text_of : public testing::Test {
+protected:
+    using root = map<Text, Text>;
+    static void fill(root& all) {
+        for (const std::string& each : texts_at_their_borders())
+            all.try_emplace(Text(each.data(), each.size()), each.data(), each.size());
+    }
+    static void expect_all(const root& is, const char* where) {
+        EXPECT_EQ(is.size(), texts_at_their_borders().size()) << where;
+        for (const std::string& each : texts_at_their_borders()) {
+            const auto found = is.find(Text(each.data(), each.size()));
+            ASSERT_NE(found, is.end()) << where << ": " << each.substr(0, 20);
+            EXPECT_EQ(std::string_view(found->second), each) << where;
+        }
+    }
+    test::temp_dir directory_ = test::temp_dir::in_memory();
+};
+using text_types = testing::Types<string, string_pi>;
+TYPED_TEST_SUITE(every_text_of, text_types);
+
+TYPED_TEST(every_text_of, a_text_survives_each_way_as_key_and_as_value) {
+    using texts = map<TypeParam, TypeParam>;
+    const auto path = this->directory_ / "from";
+    heap from = heap::create(path);
+    from.write([&] { this->fill(from.root<texts>("root")); });
+    for (const bool is_binary : {false, true}) {
+        std::string text;
+        const std::function<void(std::string_view)> put = [&](std::string_view piece) { text += piece; };
+        save(from, is_binary ? as_binary(put) : put);
+        heap into = heap::create(this->directory_ / (is_binary ? "CBOR" : "text"));
+        std::istringstream in(text);
+        ASSERT_EQ(load<>(into, in), 1U);
+        this->expect_all(into.root<texts>("root"), is_binary ? "CBOR" : "text");
+    }
+    from.close();
+    std::string dump;
+    inspect::dump(path, {}, [&](std::string_view piece) { dump += piece; });
+    std::size_t keys = 0;
+    for (std::size_t at = 0; (at = dump.find("\n{\"k\":", at)) != std::string::npos;) { // as each stands there, it leads there
+        const std::size_t begin = at + 6;
+        at = dump.find(",\"v\":", begin);
+        const std::string key = dump.substr(begin, at - begin);
+        EXPECT_EQ(inspect::get(path, "root[" + key + "]"), key);
+        ++keys;
+    }
+    EXPECT_EQ(keys, texts_at_their_borders().size());
+    for (const file_form form : {file_form::portable, file_form::binary}) {
+        const auto file_path = this->directory_ / "file";
+        {
+            file_backed<texts> file(file_path, {.form = form});
+            file->clear();
+            this->fill(*file);
+            file.close();
+        }
+        file_backed<texts> file(file_path, {.form = form});
+        this->expect_all(*file, "a file");
+    }
+    heap into = heap::open(path, {.migrate = migrations().to<btree_map<TypeParam, TypeParam>>("root")});
+    const auto& is = into.root<btree_map<TypeParam, TypeParam>>("root");
+    for (const std::string& each : texts_at_their_borders())
+        EXPECT_EQ(std::string_view(is.at(TypeParam(each.data(), each.size()))), each);
 }
 
 } // namespace

@@ -7,6 +7,8 @@
 #include <remanence/containers/detail/text_keys.hpp>
 #include <remanence/containers/string_pi.hpp>
 #include <remanence/containers/vector_pi.hpp>
+#include <remanence/types/class_traits.hpp>
+#include <remanence/types/detail/shape.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,4 +52,32 @@ struct packed_tree {
     [[nodiscard]] static packed_leaf leaf(const block& of) noexcept { return {of.data(), of.size()}; }
 };
 
+// What a schema says the texts of a record are (shape.hpp).
+struct packed_key_text {};
+struct packed_value_text {};
+
+/// Of a packed map with this tree, behind which it keeps the number of its elements.
+template <class Tree>
+struct shape_of_packed {
+    static constexpr packed_names<2, 8> k_names{"keyvalue", {3, 8}};
+    static constexpr write_type k_types[] = {&write_structure<packed_key_text>, &write_structure<packed_value_text>};
+    static constexpr member_table k_table{k_types, k_names.text, k_names.ends, nullptr, 2};
+    static constexpr std::uint64_t k_numbers[] = {sizeof(Tree)};
+    static constexpr type_shape k_shape{
+        .kind = shape_kind::packed, .numbers = k_numbers, .count = 1, .members = &k_table};
+};
+
 } // namespace remanence::detail
+
+namespace remanence {
+
+template <>
+struct class_traits<detail::packed_key_text> {
+    struct shape : detail::shape_with<detail::shape_kind::packed_text, 0> {};
+};
+template <>
+struct class_traits<detail::packed_value_text> {
+    struct shape : detail::shape_with<detail::shape_kind::packed_text, 1> {};
+};
+
+} // namespace remanence

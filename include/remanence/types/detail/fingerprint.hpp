@@ -64,6 +64,8 @@ struct type_fingerprint {
     std::uint32_t shapes = 0;       ///< how many of its types have a shape: so much is known of it
     /// Of what its classes say of their members (REM_REFLECT), and of its enumerators; 0: there are none.
     std::uint32_t classes_hash = 0;
+    /// Of a type that a program in C describes: its schema, since there is no `structure`.
+    std::string schema;
 };
 
 /// `mangled` as a programmer would write it, with Remanence's own aliases. Never fails: at worst it is `mangled`.

@@ -232,7 +232,8 @@ struct class_traits<std::vector<T, Alloc>> {
         : std::conditional_t<!std::is_same_v<T, bool>, // which packs them
                              detail::standard_shape<detail::shape_kind::contiguous, detail::allocator_bytes_v<Alloc>,
                                                     detail::allocator_bytes_v<Alloc> + detail::k_word_bytes>,
-                             detail::no_shape> {};
+                             detail::standard_shape<detail::shape_kind::bits, detail::allocator_bytes_v<Alloc>,
+                                                    detail::allocator_bytes_v<Alloc> + 2 * detail::k_word_bytes>> {};
 };
 /// Behind the address and the length of its map: two iterators of four words, the first of which is the address of an element.
 template <class T, class Alloc>

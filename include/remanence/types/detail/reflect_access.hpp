@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -46,6 +47,17 @@ struct reflect_access {
             return std::is_same_v<decltype(std::declval<T&>().rem_reflect_self_()), T&>;
         else
             return false;
+    }
+    /// A value with all of its bits. Not known to the compiler, which would warn that a bit-field has not all of them.
+    template <class M>
+    [[nodiscard]] static M all_ones() {
+        if constexpr (std::is_same_v<M, bool>) {
+            return true;
+        } else {
+            M value;
+            std::memset(static_cast<void*>(&value), 0xff, sizeof value);
+            return value;
+        }
     }
     /// Calls `visitor.take<M>(name)` for each of its bases and members.
     template <class T, class Visit>
@@ -99,6 +111,12 @@ struct reflect_access {
             tell_changes_of_classes();
             bases::template locate<T>(place, into);
             T::rem_reflect_places_(*reinterpret_cast<const T*>(place), into + bases::k_count);
+        }
+        /// Of sizeof(T) bytes that are 0 makes the bits 1 that this bit-field has, by its number among them.
+        static void fill_bits(std::byte* image, std::size_t bit_field) {
+            alignas(T) std::byte object[sizeof(T)] = {};
+            T::rem_reflect_fill_(reinterpret_cast<T&>(object), bit_field);
+            std::memcpy(image, object, sizeof(T));
         }
     };
 };
