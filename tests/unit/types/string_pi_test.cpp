@@ -112,7 +112,8 @@ TEST(string_pi, has_the_interface_of_std_string) {
     some.append(k_long).append("xyz", 1).append(2, 'g');
     EXPECT_EQ(some, "abcdef" + k_long + "xgg");
     EXPECT_EQ(some.substr(2, 3), "cde");
-    EXPECT_EQ(some.compare("abcdeg"), std::string("abcdef" + k_long).compare("abcdeg"));
+    EXPECT_LT(some.compare("abcdeg"), 0);
+    EXPECT_LT(std::string("abcdef" + k_long).compare("abcdeg"), 0);
     EXPECT_EQ(some.find("text"), 6 + k_long.find("text"));
     EXPECT_EQ(some.find('z'), text::npos);
     EXPECT_EQ(some.rfind('g'), some.size() - 1);
@@ -286,8 +287,11 @@ std::string all_calls_with_braces_and_pointers() {
     out << some << ' ';
     some.replace(0, 2, "world", 3, 1).replace(1, 1, {"abc", 2}).replace(1, 1, {"abc", 3}, 1);
     some.replace(1, 1, {"abc", 3}, 1, 1).replace(some.begin(), some.begin() + 1, {"()", 1});
-    out << some << ' ' << some.compare({"()", 1}) << some.compare(0, 4, "help", 0, 4) << some.compare(0, 1, {"()", 1})
-        << some.compare(0, 1, {")()", 3}, 1) << some.compare(0, 1, {")()", 3}, 1, 1) << ' ';
+    // Of what is less, how much less is memcmp's own business: it depends on where the texts lie.
+    const auto sign = [](int difference) { return (difference > 0) - (difference < 0); };
+    out << some << ' ' << sign(some.compare({"()", 1})) << sign(some.compare(0, 4, "help", 0, 4))
+        << sign(some.compare(0, 1, {"()", 1})) << sign(some.compare(0, 1, {")()", 3}, 1))
+        << sign(some.compare(0, 1, {")()", 3}, 1, 1)) << ' ';
     out << some.find({"co", 1}) << some.find({"co", 1}, 3) << some.rfind({"oc", 1}) << some.find_first_of({"co", 2})
         << some.find_last_of({"co", 2}) << some.find_first_not_of({"(b", 2}) << some.find_last_not_of({"xy", 2})
         << some.starts_with({"((", 1}) << some.ends_with({"xyz", 2}) << ' ';
