@@ -1,6 +1,8 @@
 #include "api/held_roots.hpp"
 
 #include "api/heap_impl.hpp"
+#include "os/lock_holders.hpp"
+#include "share/layout.hpp"
 #include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
 
@@ -91,7 +93,9 @@ unexpected held_roots::refuse(const root& which, const std::string& why) const {
                     (which.by_us.type != nullptr
                          ? "This program has asked for it, and may have a reference to it. Open the heap anew, and go "
                            "there before you ask for the root."
-                         : "Other processes have the heap open, and may have a reference to it. Close it there first.") +
+                         : "Others have the heap open, and may have a reference to it: " +
+                               os::describe_holders(path, static_cast<std::int64_t>(share::lock_byte::k_attach)) +
+                               ". Close the heap there first.") +
                     " Nothing was done.",
                 path);
 }

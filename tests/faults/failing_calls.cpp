@@ -45,6 +45,15 @@ int strike(const char* call, bool can_be_short = false) {
     return plan.code;
 }
 
+/// What a pwrite has returned, or a pread.
+ssize_t note_transfer(std::string_view call, ssize_t done) {
+    if (done > 0 && call.starts_with("pwrite")) {
+        const std::lock_guard guard(guards_plan);
+        plan.has_written = true;
+    }
+    return done;
+}
+
 /// What becomes of an mmap of memory that is to be used at \p where. Where a heap's memory cannot grow, its allocator first takes
 /// back what threads keep, if they keep any, and then tries again.
 void note_mapping(const void* where, bool has_failed) {
@@ -114,6 +123,7 @@ REM_WRAP_AS(open,
             (flags & O_DIRECT) != 0                        ? "open for O_DIRECT"
             : std::string_view(path).ends_with("/pagemap") ? "open of the page map"
             : std::string_view(path).ends_with("/statm")   ? "open of the memory in use"
+            : std::string_view(path).ends_with("/boot_id") ? "open of the machine's start"
                                                            : "open",
             int, (const char* path, int flags, mode_t mode), (path, flags, mode))
 REM_WRAP_AS(madvise, advice == MADV_DONTNEED ? "madvise to drop pages" : "madvise as a hint", int,
@@ -200,14 +210,17 @@ extern "C" void* __wrap_mremap(void* from, std::size_t before, std::size_t after
 #define REM_WRAP_TRANSFER(name, call, buffer)                                                                          \
     extern "C" ssize_t __real_##name(int fd, buffer* bytes, std::size_t count, off_t offset);                          \
     extern "C" ssize_t __wrap_##name(int fd, buffer* bytes, std::size_t count, off_t offset) {                         \
-        const int code = remanence::faults::strike(call, count > 1);                                                   \
+        const char* const which = call;                                                                                \
+        const int code = remanence::faults::strike(which, count > 1);                                                  \
         if (code > 0) {                                                                                                \
             errno = code;                                                                                              \
             return -1;                                                                                                 \
         }                                                                                                              \
-        return __real_##name(fd, bytes,                                                                                \
-                             code == remanence::faults::k_short ? remanence::faults::part_of(count, offset) : count,   \
-                             offset);                                                                                  \
+        return remanence::faults::note_transfer(                                                                       \
+            which,                                                                                                     \
+            __real_##name(fd, bytes,                                                                                   \
+                          code == remanence::faults::k_short ? remanence::faults::part_of(count, offset) : count,      \
+                          offset));                                                                                    \
     }
 REM_WRAP_TRANSFER(pread, remanence::faults::read_from(offset), void)
 REM_WRAP_TRANSFER(pwrite, remanence::faults::write_to(count, offset), const void)

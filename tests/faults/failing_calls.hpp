@@ -22,6 +22,7 @@ struct failing_calls {
     std::uint64_t left = 0;                            // calls that succeed before one fails
     bool (*concerns)(std::string_view call) = nullptr; // the calls that count and fail; null: all
     std::string struck{};                              // the first call that failed
+    bool has_written = false;                          // a pwrite has succeeded, since this was last set to false
     bool unreadable = false;        // a call failed by which files are read, the first one or a later one
     const void* unmapped = nullptr; // where an mmap failed
     std::thread::id unmapped_by{};

@@ -82,7 +82,7 @@ TEST(roots_of_other_processes, stop_an_undo_of_a_process_that_cannot_make_them) 
     h.undo();
     const auto stopped = error_of([&] { h.undo(); });
     EXPECT_TRUE(is_error(stopped, errc::in_use, path, "\"notes\""));
-    EXPECT_TRUE(is_error(stopped, errc::in_use, path, "Other processes"));
+    EXPECT_TRUE(is_error(stopped, errc::in_use, path, "another process, " + std::to_string(other.id()) + " ("));
     EXPECT_EQ(h.read([&] { return number; }), 1);
     EXPECT_EQ(h.undo_depth(), 1U);
     told.set(refused);
