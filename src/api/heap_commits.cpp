@@ -42,6 +42,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
                   " failed, so the outermost one cannot be committed; its changes are rolled back.",
               origin_.path.string());
     }
+    of_.sections.refuse_half_made();
     const whole_call committing(of_.calls);
     if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
         how = durability::durable; // then it waits for the disk itself

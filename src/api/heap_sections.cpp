@@ -214,4 +214,13 @@ bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadlin
 
 bool heap_sections::is_left_by_exception() const noexcept { return std::uncaught_exceptions() > exceptions_at_lock_; }
 
+void heap_sections::refuse_half_made() const {
+    if (!is_half_made_)
+        return;
+    raise(errc::section_open,
+          "a function that load() of " + origin_.path.string() +
+              " calls would commit or roll back what is half loaded. Do that when load() has returned.",
+          origin_.path.string());
+}
+
 } // namespace remanence::detail

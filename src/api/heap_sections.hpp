@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <utility>
 
 namespace remanence::detail {
 
@@ -55,6 +56,23 @@ public:
     void undo_doom() noexcept { is_doomed_ = false; }
     [[nodiscard]] bool is_doomed() const noexcept { return is_doomed_; }
 
+    /// While it lives, functions of the program that a call runs meanwhile neither commit nor roll back: what that call makes is half made.
+    /// With the write lock held.
+    class half_made {
+    public:
+        explicit half_made(heap_sections& of) noexcept : of_(of), outer_(std::exchange(of.is_half_made_, true)) {}
+        ~half_made() { of_.is_half_made_ = outer_; }
+        half_made(const half_made&) = delete;
+        half_made& operator=(const half_made&) = delete;
+
+    private:
+        heap_sections& of_;
+        bool outer_;
+    };
+    [[nodiscard]] bool is_half_made() const noexcept { return is_half_made_; }
+    /// Throws errc::section_open then.
+    void refuse_half_made() const;
+
     // For the end of the heap: see section_lock.
 
     bool try_to_take_over() noexcept { return lock_.try_to_take_over(); }
@@ -78,6 +96,7 @@ private:
     txn::section_lock lock_;
     bool has_turn_ = false;      // of a shared heap, to write; guarded by the write lock
     bool is_doomed_ = false;     // guarded by the write lock
+    bool is_half_made_ = false;  // guarded likewise
     int exceptions_at_lock_ = 0; // under way when lock() began the section; guarded likewise
 };
 

@@ -82,6 +82,7 @@ std::size_t load_roots(heap& into, const std::function<std::size_t(char*, std::s
                                     ": the heap is mapped elsewhere, since opening it at its own addresses failed: " +
                                     elsewhere->message);
     return into.write([&] {
+        const heap_sections::half_made building(impl.sections);
         auto loaded = objects::load_dump(impl.memory(), read, types, how.dropped);
         if (!loaded)
             raise(loaded.why());

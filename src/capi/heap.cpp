@@ -1,5 +1,6 @@
 // Opening, closing, and what is known of an open heap.
 
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "capi/structs.hpp"
@@ -132,6 +133,7 @@ rem_status rem_close(rem_heap* heap) {
         }
         remanence::heap& closing = capi::opened(heap).of;
         try {
+            capi::callback::refuse_close(capi::opened(heap).impl());
             closing.close();
         } catch (const error& e) {
             // In a forked child the addresses of its copy become free, so that it can open the heap itself.

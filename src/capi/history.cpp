@@ -1,5 +1,6 @@
 // Undo and redo. Apart from all else, so that the code of the history is in programs that open a heap with one, and in no others.
 
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "capi/structs.hpp"
@@ -111,12 +112,13 @@ rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_st
         const remanence::heap& of = capi::opened(heap).of;
         if (visit == nullptr)
             capi::refuse_argument("rem_history needs a function to call.");
+        detail::heap_impl& impl = detail::impl_of(of);
         for (const history_step& each : of.history()) {
             const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(each.time.time_since_epoch());
             const rem_step shown{
                 each.version, each.parent.value_or(0), each.parent.has_value(), each.name.c_str(), time.count(),
                 each.bytes,   each.is_present};
-            if (!visit(context, &shown))
+            if (!capi::call_back(impl, [&] { return visit(context, &shown); }))
                 break;
         }
         return REM_OK;

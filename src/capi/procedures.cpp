@@ -1,5 +1,6 @@
 // Procedures of programs in C. Apart from all else, so that their code is in programs that hand over some, and in no others.
 
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
@@ -28,7 +29,9 @@ procedure_set::function function_of(rem_procedure_function function, const rem_p
     if (function == nullptr)
         return {};
     return [function, context = of.context, name = std::string(of.name)](heap& here, std::span<const std::byte> bytes) {
-        const rem_status status = function(handle_of(&here), bytes.data(), bytes.size(), context);
+        const rem_status status = call_back(detail::impl_of(here), [&] {
+            return function(handle_of(&here), bytes.data(), bytes.size(), context);
+        });
         if (status != REM_OK)
             raise_status(status, name);
     };

@@ -1,5 +1,6 @@
 // Sections, commits and persistence points.
 
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "os/cancellation.hpp"
@@ -143,7 +144,7 @@ rem_status rem_write_end(rem_heap* heap) {
     return capi::guard([&] {
         const capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.sections.write_depth() == 0)
+        if (capi::callback::writes_within(impl) == 0)
             return capi::no_section(impl);
         if (opened.is_transactional())
             return capi::end_write(opened, impl, impl.options.commits);
@@ -157,7 +158,7 @@ rem_status rem_write_end_as(rem_heap* heap, rem_durability durability) {
         const auto until = capi::durability_of(durability);
         const capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.sections.write_depth() == 0)
+        if (capi::callback::writes_within(impl) == 0)
             return capi::no_section(impl);
         return capi::end_write(opened, impl, until.value_or(impl.options.commits));
     });
@@ -167,7 +168,7 @@ rem_status rem_write_end_async(rem_heap* heap, uint64_t* point) {
     return capi::guard([&] {
         capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.sections.write_depth() == 0)
+        if (capi::callback::writes_within(impl) == 0)
             return capi::no_section(impl);
         if (impl.sections.write_depth() > 1)
             return capi::note(REM_SECTION_CONFLICT,
@@ -182,7 +183,7 @@ rem_status rem_write_abort(rem_heap* heap) {
     return capi::guard([&] {
         const capi::open_heap& opened = capi::opened(heap);
         detail::heap_impl& impl = opened.impl();
-        if (impl.sections.write_depth() == 0)
+        if (capi::callback::writes_within(impl) == 0)
             return capi::no_section(impl);
         if (!opened.is_transactional())
             return capi::note(REM_NOT_SUPPORTED,
@@ -211,7 +212,7 @@ rem_status rem_read_try_begin(rem_heap* heap) {
 rem_status rem_read_end(rem_heap* heap) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::opened(heap).impl();
-        if (impl.sections.read_depth() == 0)
+        if (capi::callback::reads_within(impl) == 0)
             return capi::no_section(impl);
         impl.sections.leave_read();
         return REM_OK;

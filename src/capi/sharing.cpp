@@ -1,6 +1,7 @@
 // Heaps that several processes have open. Apart from all else, so that the code of sharing is in programs that open one so, and in
 // no others.
 
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
@@ -15,10 +16,10 @@ namespace {
 using visit_participant = bool (*)(void* context, const rem_participant* who);
 
 /// Whether more are to be shown.
-bool show(const heap_user& who, std::uint64_t version, visit_participant visit, void* context) {
+bool show(const rem_heap* heap, const heap_user& who, std::uint64_t version, visit_participant visit, void* context) {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(who.since.time_since_epoch());
     const rem_participant shown{who.process, who.thread, who.program.c_str(), since.count(), version};
-    return visit(context, &shown);
+    return call_back(opened(heap).impl(), [&] { return visit(context, &shown); });
 }
 
 void check_visit(const rem_heap* heap, visit_participant visit, const char* what) {
@@ -50,7 +51,7 @@ rem_status rem_readers(rem_heap* heap, bool (*visit)(void* context, const rem_pa
     return capi::guard([&] {
         capi::check_visit(heap, visit, "rem_readers needs a function to call.");
         for (const heap_reader& each : capi::opened(heap).of.readers()) {
-            if (!capi::show(each, each.version, visit, context))
+            if (!capi::show(heap, each, each.version, visit, context))
                 break;
         }
         return REM_OK;
@@ -61,7 +62,7 @@ rem_status rem_writer(rem_heap* heap, bool (*visit)(void* context, const rem_par
     return capi::guard([&] {
         capi::check_visit(heap, visit, "rem_writer needs a function to call.");
         if (const auto who = capi::opened(heap).of.writer())
-            (void)capi::show(*who, 0, visit, context);
+            (void)capi::show(heap, *who, 0, visit, context);
         return REM_OK;
     });
 }

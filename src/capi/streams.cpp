@@ -1,9 +1,12 @@
 // The portable form. Apart from all else, so that what reads and makes objects is in programs that call these, and in no others.
 
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
 #include <remanence/streams.hpp>
+
+#include <cstdint>
 
 using namespace remanence;
 
@@ -12,10 +15,13 @@ rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context,
     return capi::guard([&] {
         if (put == nullptr)
             capi::refuse_argument("rem_dump needs a function that takes the text.");
+        const capi::open_heap& opened = capi::opened(heap);
+        detail::heap_impl& impl = opened.impl();
         save(
-            capi::opened(heap).of,
+            opened.of,
             [&](std::string_view piece) {
-                if (!piece.empty() && !put(context, piece.data(), piece.size()))
+                if (!piece.empty() &&
+                    !capi::call_back(impl, [&] { return put(context, piece.data(), piece.size()); }))
                     throw error(errc::io, "rem_dump was stopped: what went out is not whole.");
             },
             root == nullptr ? "" : root);
@@ -27,7 +33,16 @@ rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, si
     return capi::guard([&] {
         if (read == nullptr)
             capi::refuse_argument("rem_load needs a function that reads the dump.");
-        (void)load<>(capi::opened(heap).of, [&](char* into, std::size_t bytes) { return read(context, into, bytes); });
+        capi::open_heap& opened = capi::opened(heap);
+        detail::heap_impl& impl = opened.impl();
+        (void)load<>(opened.of, [&](char* into, std::size_t bytes) {
+            const std::size_t got = capi::call_back(impl, [&] { return read(context, into, bytes); });
+            if (got == SIZE_MAX) // -1, as read(2) has it
+                throw error(errc::io, "rem_load was stopped: the function that reads the dump has failed. Nothing was loaded.");
+            if (got > bytes)
+                capi::refuse_argument("rem_load needs a function that reads at most as many bytes as it is asked for.");
+            return got;
+        });
         return REM_OK;
     });
 }

@@ -1,5 +1,6 @@
 // Kept versions. Apart from history.cpp, so that their code is in programs that keep some, and in no others.
 
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 
@@ -77,12 +78,13 @@ rem_status rem_versions(rem_heap* heap, bool (*visit)(void* context, const rem_k
         const remanence::heap& of = capi::opened(heap).of;
         if (visit == nullptr)
             capi::refuse_argument("rem_versions needs a function to call.");
+        detail::heap_impl& impl = detail::impl_of(of);
         for (const kept_version& each : of.versions()) {
             const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(each.time.time_since_epoch());
             const rem_kept_version shown{
                 each.version, each.parent.value_or(0), each.parent.has_value(), each.name.c_str(), time.count(),
                 each.bytes,   each.is_present};
-            if (!visit(context, &shown))
+            if (!capi::call_back(impl, [&] { return visit(context, &shown); }))
                 break;
         }
         return REM_OK;
@@ -137,7 +139,10 @@ rem_status rem_diff(rem_heap* heap, uint64_t before, uint64_t after,
         const remanence::heap& of = capi::opened(heap).of;
         if (visit == nullptr)
             capi::refuse_argument("rem_diff needs a function to call.");
-        capi::show(of.diff(before, after), [&](const rem_difference& each) { return visit(context, &each); });
+        detail::heap_impl& impl = detail::impl_of(of);
+        capi::show(of.diff(before, after), [&](const rem_difference& each) {
+            return capi::call_back(impl, [&] { return visit(context, &each); });
+        });
         return REM_OK;
     });
 }
