@@ -6,11 +6,18 @@
 #include "os/quick_mutex.hpp"
 #include "volatile/heap.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <malloc.h>
 #include <mutex>
+#include <unistd.h>
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
 
@@ -90,7 +97,15 @@ REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes)
     return realloc(block, count * bytes);
 }
 
-REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) { return allocate_aligned(alignment, bytes); }
+// As glibc does: the next power of two, and as malloc() where that is as well aligned.
+REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
+    constexpr std::size_t k_most = std::size_t{1} << 63;
+    if (alignment > k_most) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return alignment <= alignof(std::max_align_t) ? malloc(bytes) : allocate_aligned(std::bit_ceil(alignment), bytes);
+}
 
 REM_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return allocate_aligned(alignment, bytes); }
 
@@ -116,6 +131,67 @@ REM_EXPORT void* pvalloc(std::size_t bytes) {
 
 REM_EXPORT std::size_t malloc_usable_size(void* block) {
     return block == nullptr ? 0 : the_heap.value.usable_bytes(block);
+}
+
+// What glibc says of its arenas, as far as it means something here: blocks of more than 64 KiB are its "mapped" ones.
+REM_EXPORT struct mallinfo2 mallinfo2() {
+    struct mallinfo2 all{};
+    if (!is_ready())
+        return all;
+    const rem::transient::heap_usage used = the_heap.value.usage();
+    all.hblks = used.large_blocks;
+    all.hblkhd = used.large_bytes;
+    all.uordblks = used.usable_bytes - std::min(used.large_bytes, used.usable_bytes);
+    all.fordblks = used.free_bytes;
+    all.arena = all.uordblks + all.fordblks;
+    return all;
+}
+
+REM_EXPORT struct mallinfo mallinfo() {
+    const struct mallinfo2 all = mallinfo2();
+    const auto as_int = [](std::size_t value) { return static_cast<int>(std::min<std::size_t>(value, INT_MAX)); };
+    struct mallinfo few{};
+    few.arena = as_int(all.arena);
+    few.hblks = as_int(all.hblks);
+    few.hblkhd = as_int(all.hblkhd);
+    few.uordblks = as_int(all.uordblks);
+    few.fordblks = as_int(all.fordblks);
+    return few;
+}
+
+REM_EXPORT void malloc_stats() {
+    std::array<char, 256> text{};
+    if (!is_ready())
+        return;
+    const rem::transient::heap_usage used = the_heap.value.usage();
+    const int bytes = std::snprintf(text.data(), text.size(),
+                                    "remanence: blocks %llu bytes, of these large %llu in %llu; free %llu; memory %llu bytes\n",
+                                    static_cast<unsigned long long>(used.usable_bytes),
+                                    static_cast<unsigned long long>(used.large_bytes),
+                                    static_cast<unsigned long long>(used.large_blocks),
+                                    static_cast<unsigned long long>(used.free_bytes),
+                                    static_cast<unsigned long long>(used.resident_bytes));
+    if (bytes > 0)
+        static_cast<void>(!::write(STDERR_FILENO, text.data(), static_cast<std::size_t>(bytes)));
+}
+
+REM_EXPORT int malloc_info(int options, std::FILE* into) {
+    if (options != 0)
+        return EINVAL;
+    const struct mallinfo2 all = mallinfo2();
+    const rem::transient::heap_usage used = is_ready() ? the_heap.value.usage() : rem::transient::heap_usage{};
+    std::fprintf(into, "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n");
+    for (const rem::transient::heap_usage::size_class& each : used.classes) {
+        if (each.slab_bytes != 0)
+            std::fprintf(into, "  <size bytes=\"%llu\" blocks=\"%llu\" memory=\"%llu\"/>\n",
+                         static_cast<unsigned long long>(each.block_bytes), static_cast<unsigned long long>(each.blocks),
+                         static_cast<unsigned long long>(each.slab_bytes));
+    }
+    std::fprintf(into,
+                 "</sizes>\n</heap>\n<total type=\"rest\" count=\"0\" size=\"%zu\"/>\n"
+                 "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n<system type=\"current\" size=\"%llu\"/>\n</malloc>\n",
+                 all.fordblks, all.hblks, all.hblkhd, static_cast<unsigned long long>(used.resident_bytes));
+    return 0;
 }
 
 REM_EXPORT int malloc_trim(std::size_t /*pad*/) {

@@ -127,6 +127,8 @@ public:
     /// Null instead of std::bad_alloc. `type` is for the leak report, which names what is in the block; null: no type.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t),
                                      const std::type_info* type = nullptr) noexcept;
+    /// The same; all bytes are zero. Memory that is fresh from the system is not written.
+    [[nodiscard]] void* try_allocate_zeros(std::size_t bytes) noexcept;
     /// Frees a block; null is none. Needs no size. When no block of this heap begins there, or the block was freed already, or its guard
     /// bytes were written over, the process ends with a message that names the address.
     void free(void* address) noexcept;

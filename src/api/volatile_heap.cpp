@@ -66,6 +66,7 @@ public:
           guard_bytes_(chosen.leak_frames == 0 ? chosen.guard_bytes : std::max<std::size_t>(chosen.guard_bytes, 8)),
           options(chosen) {
         const int code = blocks.open({.reserve_bytes = chosen.reserve_bytes,
+                                      .reserve_bytes_min = GiB, // which address_table can name
                                       .how = transient::placing::on_lines,
                                       .numa_node = chosen.numa_node});
         if (code != 0)
@@ -252,6 +253,15 @@ volatile_heap::~volatile_heap() {
 
 void* volatile_heap::try_allocate(std::size_t bytes, std::size_t alignment, const std::type_info* type) noexcept {
     return impl_->allocate(bytes, alignment, type);
+}
+
+void* volatile_heap::try_allocate_zeros(std::size_t bytes) noexcept {
+    if (!impl_->is_guarded())
+        return impl_->blocks.allocate_zeros(bytes);
+    void* const got = impl_->allocate(bytes, alignof(std::max_align_t), nullptr);
+    if (got != nullptr)
+        std::memset(got, 0, bytes);
+    return got;
 }
 
 void volatile_heap::free(void* address) noexcept {

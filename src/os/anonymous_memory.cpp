@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <linux/mempolicy.h>
+#include <csignal>
 #include <pthread.h>
+#include <sys/single_threaded.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +19,10 @@
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
+
+// Of glibc, which exports them and declares them nowhere; null elsewhere.
+extern "C" [[gnu::weak]] void _IO_list_lock();   // NOLINT(bugprone-reserved-identifier)
+extern "C" [[gnu::weak]] void _IO_list_unlock(); // NOLINT(bugprone-reserved-identifier)
 
 namespace remanence::os {
 
@@ -118,8 +124,52 @@ void thread_exit_hook::arm() noexcept {
         ::pthread_setspecific(key_, this);
 }
 
+namespace {
+
+struct fork_calls {
+    void (*before)();
+    void (*in_parent)();
+    void (*in_child)();
+};
+constinit fork_calls around_fork{};
+// Of the fork that is under way: guarded by what fork_calls::before locks.
+constinit sigset_t mask_before_fork{};
+constinit bool are_streams_locked = false;
+
+void begin_fork() {
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    const bool has_threads = __libc_single_threaded == 0 && _IO_list_lock != nullptr && _IO_list_unlock != nullptr;
+    if (has_threads)
+        _IO_list_lock();
+    around_fork.before();
+    mask_before_fork = before;
+    are_streams_locked = has_threads;
+}
+
+void end_fork_in_parent() {
+    const sigset_t before = mask_before_fork;
+    const bool has_streams = are_streams_locked;
+    around_fork.in_parent();
+    if (has_streams)
+        _IO_list_unlock();
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// There fork() has made the list of streams free.
+void end_fork_in_child() {
+    const sigset_t before = mask_before_fork;
+    around_fork.in_child();
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+} // namespace
+
 void call_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
-    static_cast<void>(::pthread_atfork(before, in_parent, in_child));
+    around_fork = {before, in_parent, in_child};
+    static_cast<void>(::pthread_atfork(begin_fork, end_fork_in_parent, end_fork_in_child));
 }
 
 void abort_with(const char* message, const void* address) noexcept {

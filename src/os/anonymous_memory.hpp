@@ -38,7 +38,8 @@ private:
     bool exists_ = false;
 };
 
-/// Calls these around each fork(), from now on.
+/// Calls these around each fork(), from now on; once in a process. Meanwhile the thread takes no signal, whose handler might fork, and
+/// has the C library's list of streams locked, which fork() locks, too: who has a stream may wait for what `before` locks.
 void call_around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
 /// Says it on the standard error output, and ends the process.

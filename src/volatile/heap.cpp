@@ -13,6 +13,7 @@ namespace remanence::transient {
 namespace {
 
 constexpr std::uint64_t k_fronts_max = 32 * 1024; // threads at a time, about as many as Linux has
+constexpr std::uint64_t k_reserve_least = 64 * MiB; // where a limit leaves few addresses (ulimit -v)
 constexpr std::uint64_t k_growth_min = 256 * KiB;
 constexpr std::uint64_t k_growth_max = 64 * MiB;
 constexpr std::uint64_t k_trim_min = 32 * MiB;   // so much is given back before the system gets any
@@ -33,17 +34,18 @@ int heap::open(const heap_options& options) noexcept {
     how_ = options.how;
     numa_node_ = options.numa_node;
     make_writable_ = options.make_writable != nullptr ? options.make_writable : os::make_writable;
+    const auto whole = [](std::uint64_t bytes) { return align_up(bytes, bytes >= GiB ? GiB : k_reserve_least); };
     std::byte* got = nullptr;
-    for (reserved_bytes_ = align_up(options.reserve_bytes, GiB);;
-         reserved_bytes_ = align_up(reserved_bytes_ / 2, GiB)) {
+    for (reserved_bytes_ = align_up(options.reserve_bytes, GiB);; reserved_bytes_ = whole(reserved_bytes_ / 2)) {
         const std::uint64_t unit_count = units(reserved_bytes_);
         mapped_bytes_ = reserved_bytes_ + align_up(unit_count * sizeof(slab*), k_page_bytes) +
                         align_up(unit_count * sizeof(slab), k_page_bytes) +
                         align_up(k_fronts_max * sizeof(front), k_page_bytes);
-        got = os::reserve_addresses(mapped_bytes_, GiB);
+        alignment_max_ = reserved_bytes_ >= GiB ? GiB : std::bit_floor(reserved_bytes_) / 8;
+        got = os::reserve_addresses(mapped_bytes_, alignment_max_);
         if (got != nullptr)
             break;
-        if (reserved_bytes_ / 2 < std::max(options.reserve_bytes_min, GiB))
+        if (reserved_bytes_ / 2 < std::max(options.reserve_bytes_min, k_reserve_least))
             return ENOMEM;
     }
     const auto fail_with = [&](int code) {
@@ -129,7 +131,7 @@ void* heap::allocate_in_next(front& mine, std::uint32_t index) noexcept {
 }
 
 void* heap::allocate_other(std::size_t bytes, std::size_t alignment) noexcept {
-    if (bytes > reserved_bytes_ || alignment > k_alignment_max || !is_power_of_two(alignment))
+    if (bytes > reserved_bytes_ || alignment > alignment_max_ || !is_power_of_two(alignment))
         return nullptr;
     const std::size_t placed = placed_bytes(std::max<std::size_t>(bytes, 1), how_);
     if (placed > k_class_bytes_max || alignment > k_page_bytes)
@@ -533,6 +535,11 @@ bool heap::move_pages(std::byte* from, std::byte* to, std::uint64_t bytes) noexc
 }
 
 // --- fronts
+
+bool heap::has_vacant_front() const noexcept {
+    const std::scoped_lock lock(lock_);
+    return vacant_ != nullptr;
+}
 
 front* heap::take_front() noexcept {
     const std::scoped_lock lock(lock_);

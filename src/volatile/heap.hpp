@@ -4,7 +4,7 @@
 //
 // Nothing here throws, or takes memory from elsewhere, unless it says so: a heap may stand behind malloc().
 //
-//  V1  One reservation: blocks first, at a multiple of 1 GiB, then the tables by their units: fronts, slabs of each unit, slab headers.
+//  V1  One reservation: blocks first, at a multiple of 1 GiB (of less where a limit leaves few addresses), then the tables by their units: fronts, slabs of each unit, slab headers.
 //      A table is writable as far as the blocks are.
 //  V2  slab_of_unit_ names for each unit of a slab its header, and is null for all others. The header is that of the slab's first unit.
 //  V3  lock_ guards the core, vacant fronts, and which slabs there are. What the owners of slabs do to them needs no lock.
@@ -30,7 +30,7 @@ inline constexpr std::size_t k_alignment_max = alloc::k_alignment_max;
 
 struct heap_options {
     std::uint64_t reserve_bytes =
-        0; // at most k_heap_bytes_max; less is taken if there is less, down to reserve_bytes_min
+        0; // at most k_heap_bytes_max; less is taken if there is less, down to reserve_bytes_min, and to 64 MiB
     std::uint64_t reserve_bytes_min = 0;
     placing how = placing::compact;
     std::optional<unsigned> numa_node{};
@@ -136,6 +136,7 @@ public:
     void set_next_registered(heap* next) { next_registered_ = next; }
     /// Null when there is no memory.
     [[nodiscard]] front* take_front() noexcept;
+    [[nodiscard]] bool has_vacant_front() const noexcept;
     /// It becomes vacant.
     void leave(front& of) noexcept;
     template <class F>
@@ -236,6 +237,7 @@ private:
     slab* slabs_ = nullptr;
     front* fronts_ = nullptr;
     std::uint64_t reserved_bytes_ = 0; // of blocks
+    std::uint64_t alignment_max_ = k_alignment_max; // of a block: as base_ is aligned
     std::uint64_t mapped_bytes_ = 0;   // with the tables
     placing how_ = placing::compact;
     int (*make_writable_)(std::byte*, std::uint64_t) noexcept = nullptr;

@@ -92,6 +92,14 @@ front* find_or_take_front(heap& of) noexcept {
     const std::scoped_lock lock(changing);
     if (front* const found = find_locked(of.number()))
         return remember(of.number(), found);
+    // A destructor in the last round of those of a thread may take a front, and nobody asks for it then. Where that thread's memory was, this
+    // one's is, sooner or later.
+    if (!of.has_vacant_front()) {
+        of.for_each_front([&](front& each) {
+            if (each.thread == &t_fronts)
+                of.leave(each);
+        });
+    }
     front* const taken = of.take_front();
     if (taken == nullptr)
         return nullptr;

@@ -42,6 +42,26 @@ class Family(unittest.TestCase):
     def test_few_addresses_are_enough(self):
         result = run("/bin/sh", "-c", f"ulimit -v 3000000 && exec {PROGRAM} threads")
         self.assertEqual(result.returncode, 0, result.stderr)
+        for kilobytes in (2000000, 1000000, 500000):
+            result = run("/bin/sh", "-c", f"ulimit -v {kilobytes} && exec /bin/ls -d /")
+            self.assertEqual(result.stdout, "/\n", result.stderr)
+
+    def test_alignments_that_are_none_are_as_in_glibc(self):
+        self.assertEqual(run(PROGRAM, "odd-alignments").returncode, 0)
+
+    def test_numbers_are_told(self):
+        result = run(PROGRAM, "numbers")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"^remanence: blocks \d+ bytes")
+
+    def test_what_the_last_destructors_allocate_is_not_lost(self):
+        self.assertEqual(run(PROGRAM, "last-destructors").returncode, 0)
+
+    def test_forks_beside_threads_that_read_and_flush_streams(self):
+        self.assertEqual(run(PROGRAM, "streams").returncode, 0)
+
+    def test_a_handler_that_forks_in_the_midst_of_a_fork(self):
+        self.assertEqual(run(PROGRAM, "forking-handler").returncode, 0)
 
     def test_wrong_frees_end_the_process_with_the_address(self):
         for part, message in (

@@ -1,13 +1,19 @@
 // What malloc_test.py runs with another malloc: malloc_program PART. Exits with 0 when all is as it should be, else with the line.
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <malloc.h>
+#include <pthread.h>
+#include <string>
 #include <string_view>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -152,6 +158,143 @@ void free_twice(std::size_t bytes) {
     free_hidden();
 }
 
+
+/// As glibc has it, for alignments that are none.
+void odd_alignments() {
+    for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{4097}}) {
+        void* const block = memalign(alignment, 100);
+        EXPECT(block != nullptr && is_multiple(block, alignment <= 16 ? 16 : std::bit_ceil(alignment)));
+        std::free(block);
+    }
+    errno = 0;
+    EXPECT(memalign(k_too_much, 100) == nullptr && errno == EINVAL);
+}
+
+/// What there is to be asked.
+void numbers() {
+    const auto before = mallinfo2();
+    void* const small = std::malloc(1000);
+    void* const large = std::malloc(10'000'000);
+    const auto after = mallinfo2();
+    EXPECT(after.uordblks >= before.uordblks + 1000);
+    EXPECT(after.hblks == before.hblks + 1 && after.hblkhd >= before.hblkhd + 10'000'000);
+    std::array<char, 100'000> text{};
+    std::FILE* const into = fmemopen(text.data(), text.size(), "w");
+    EXPECT(malloc_info(1, into) == EINVAL && malloc_info(0, into) == 0 && std::fclose(into) == 0);
+    EXPECT(std::string_view(text.data()).starts_with("<malloc version=\"1\">") &&
+           std::string_view(text.data()).ends_with("</malloc>\n"));
+    malloc_stats();
+    std::free(small);
+    std::free(large);
+}
+
+pthread_key_t last_key;
+thread_local int rounds = 0;
+
+/// The destructors of a thread's keys run in four rounds; what is allocated in the last one must not be lost with the thread.
+void last_destructors() {
+    pthread_key_create(&last_key, [](void* block) {
+        std::free(block);
+        for (std::size_t i = 1; i < 20; ++i) {
+            void* const volatile other = std::malloc(i * 37);
+            std::free(other);
+        }
+        if (++rounds < 4)
+            pthread_setspecific(last_key, std::malloc(50));
+    });
+    const auto resident = [] {
+        long all = 0;
+        long pages = 0;
+        std::FILE* const from = std::fopen("/proc/self/statm", "r");
+        EXPECT(std::fscanf(from, "%ld %ld", &all, &pages) == 2);
+        std::fclose(from);
+        return pages;
+    };
+    long first = 0;
+    for (int i = 0; i != 5000; ++i) {
+        pthread_t thread{};
+        const auto run = [](void*) -> void* {
+            pthread_setspecific(last_key, std::malloc(100));
+            return nullptr;
+        };
+        EXPECT(pthread_create(&thread, nullptr, run, nullptr) == 0);
+        pthread_join(thread, nullptr);
+        if (i == 200)
+            first = resident();
+    }
+    EXPECT(resident() < first + 2000);
+}
+
+/// fork() and fflush(nullptr) lock all streams, and who has a stream allocates.
+void streams() {
+    std::atomic<bool> stops = false;
+    char name[] = "/tmp/streams_XXXXXX";
+    const int file = mkstemp(name);
+    const std::string line(50'000, 'x');
+    EXPECT(::write(file, (line + '\n').c_str(), line.size() + 1) > 0);
+    std::thread flusher([&] {
+        while (!stops)
+            std::fflush(nullptr);
+    });
+    std::vector<std::thread> readers;
+    for (int i = 0; i != 2; ++i)
+        readers.emplace_back([&] {
+            std::FILE* const from = std::fopen(name, "r");
+            while (!stops) {
+                std::rewind(from);
+                char* text = nullptr;
+                std::size_t room = 0;
+                EXPECT(getline(&text, &room, from) > 0);
+                std::free(text);
+            }
+            std::fclose(from);
+        });
+    for (int i = 0; i != 500; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            std::free(std::malloc(100));
+            std::fflush(nullptr);
+            ::_exit(0);
+        }
+        int status = 1;
+        EXPECT(::waitpid(child, &status, 0) == child && status == 0);
+    }
+    stops = true;
+    flusher.join();
+    for (std::thread& each : readers)
+        each.join();
+    ::unlink(name);
+}
+
+volatile std::sig_atomic_t forks_of_handler = 0;
+
+/// A handler that forks may interrupt fork().
+void forking_handler() {
+    std::signal(SIGPROF, [](int) {
+        if (forks_of_handler >= 100)
+            return;
+        forks_of_handler = forks_of_handler + 1;
+        const pid_t child = ::fork();
+        if (child == 0)
+            ::_exit(0);
+        while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    });
+    void* const volatile first = std::malloc(4);
+    const itimerval often{{0, 300}, {0, 300}};
+    ::setitimer(ITIMER_PROF, &often, nullptr);
+    while (forks_of_handler < 100) {
+        const pid_t child = ::fork();
+        if (child == 0)
+            ::_exit(0);
+        while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+    const itimerval never{};
+    ::setitimer(ITIMER_PROF, &never, nullptr);
+    std::free(first);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -162,6 +305,16 @@ int main(int argc, char** argv) {
         threads();
     else if (part == "forks")
         forks();
+    else if (part == "odd-alignments")
+        odd_alignments();
+    else if (part == "numbers")
+        numbers();
+    else if (part == "last-destructors")
+        last_destructors();
+    else if (part == "streams")
+        streams();
+    else if (part == "forking-handler")
+        forking_handler();
     else if (part == "twice-small")
         free_twice(40);
     else if (part == "twice-large")
