@@ -25,6 +25,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -839,6 +840,11 @@ public:
     /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
     /// outside a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;
+
+    /// Where memory may differ from the last commit: pages of 4 KiB that were written, by address, and perhaps a few of their
+    /// neighbours. Nothing is compared, so this is cheap enough to be asked often; but with tracking::fallback it costs as much as
+    /// the look for changes of a commit. Waits for write sections of other threads. O(pages that were written).
+    [[nodiscard]] std::vector<std::span<const std::byte>> changed_ranges() const;
 
     /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. Once poisoned, of the last durable
     /// one. checkpoint() and close() add one when they give space back: that is a commit that changes no object.

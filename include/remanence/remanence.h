@@ -23,6 +23,9 @@
  * its sections, is undefined.
  *
  * Threads. Every function may be called by several threads at once. A section belongs to the thread that began it.
+ *
+ * Callbacks. A function that a call of the library runs may make any call, unless it says otherwise; but it ends only those sections that
+ * it began itself, and does not close the heap. longjmp() out of one is undefined, and so is an exception of C++.
  */
 #ifndef REMANENCE_REMANENCE_H
 #define REMANENCE_REMANENCE_H
@@ -32,12 +35,24 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+template <class T, bool IsEnumeration = __is_enum(T)>
+struct rem_number_of_ {
+    typedef T type;
+};
+template <class T>
+struct rem_number_of_<T, true> {
+    typedef __underlying_type(T) type;
+};
 extern "C" {
 #define REM_AS_INT : int /* as in C, any int may be in one */
 #define REM_CAST(type, pointer) static_cast<type>(pointer)
+#define REM_AS_NUMBER_(of, value) static_cast<typename rem_number_of_<__typeof__(of)>::type>(value)
+#define REM_NONE_(type) static_cast<type*>(nullptr)
 #else
 #define REM_AS_INT
 #define REM_CAST(type, pointer) (pointer)
+#define REM_AS_NUMBER_(of, value) ((__typeof__(of))(value))
+#define REM_NONE_(type) ((type*)0)
 #endif
 
 /* The numbers are stable. Those below 1002 are the ones of remanence::errc; docs/errors.md has cause and remedy of each. */
@@ -291,7 +306,7 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size);
 rem_status rem_free(void* block);
 /* Bytes that the block may hold, at least those asked for; 0 when no block begins there. */
 size_t rem_usable_size(const void* block);
-/* The open heap that the address lies in; NULL when there is none, or it was opened in C++. O(1). */
+/* The open heap that the address lies in; NULL when there is none, in a child of fork() too, or it was opened in C++. O(1). */
 rem_heap* rem_heap_of(const void* address);
 /*
  * Announces that [address, address + size) is about to be written, until the next commit or rollback: needed in declared
@@ -329,6 +344,92 @@ void* rem_arena_alloc(rem_arena* arena, size_t size);
 rem_status rem_arena_destroy(rem_heap* heap, const char* name);
 /* Hints for the kernel, of the memory that the arena has now. REM_NOT_FOUND. */
 rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
+
+/* ---- Types ---- */
+
+/*
+ * What a struct consists of. A heap keeps that of the types of its roots, and then rem schema, get, dump, load and diff, the checks of
+ * pointers, and migration know roots of C programs as they know those of C++.
+ *
+ *     struct account { long number; char owner[40]; double balance; struct account* next; };
+ *     static const rem_member account_members[] = {
+ *         REM_NUMBER(struct account, number),
+ *         REM_TEXT(struct account, owner),
+ *         REM_NUMBER(struct account, balance),
+ *         REM_POINTER_TO(struct account, next, struct account),
+ *     };
+ *     REM_DESCRIBE(struct account, account_members);   // once, before roots of that type are set or asked for
+ *
+ * Members that are left out are carried as bytes; a dump refuses them if they may be addresses. Structs that lie in others are described
+ * before these; pointers may lead to structs that are described later.
+ */
+typedef enum rem_member_kind REM_AS_INT {
+    REM_SIGNED = 1, /* of 1, 2, 4 or 8 bytes */
+    REM_UNSIGNED,
+    REM_FLOATING, /* float, double, long double */
+    REM_BOOLEAN,
+    REM_CHARACTER, /* an array of them is a text, which ends before its last zeros */
+    REM_POINTER,
+    REM_STRUCT
+} rem_member_kind;
+typedef struct rem_member {
+    const char* name;
+    rem_member_kind kind;
+    size_t offset; /* in the struct */
+    size_t size;   /* in bytes; of an array, of each element */
+    size_t count;  /* of an array's elements; 0: it is none */
+    /* The struct that it is, or that the pointer leads to, as in "struct account"; NULL: of a pointer, anything. */
+    const char* type;
+} rem_member;
+/*
+ * For the process. The same again does nothing; another struct of that name is REM_EXISTS. REM_INVALID_ARGUMENT: members that do not lie in
+ * the struct, or in each other, or of a struct that was not described. The texts are copied. O(members).
+ */
+rem_status rem_describe(const char* type, size_t size, size_t alignment, const rem_member* members, size_t count);
+#define REM_DESCRIBE(type, members) \
+    rem_describe(#type, sizeof(type), __alignof__(type), (members), sizeof(members) / sizeof((members)[0]))
+
+/* Lines of the table. A number is of any kind, an enumeration too; ..S are arrays of one dimension. */
+#define REM_NUMBER(type, member) \
+    REM_MEMBER_(type, member, REM_KIND_(REM_NONE_(type)->member), sizeof(REM_NONE_(type)->member), 0, 0)
+#define REM_NUMBERS(type, member) REM_ARRAY_(type, member, REM_KIND_(REM_NONE_(type)->member[0]), 0)
+#define REM_TEXT(type, member) REM_ARRAY_(type, member, REM_CHARACTER, 0)
+#define REM_POINTER_TO(type, member, to) REM_MEMBER_(type, member, REM_POINTER, sizeof(void*), 0, #to)
+#define REM_POINTERS_TO(type, member, to) REM_ARRAY_(type, member, REM_POINTER, #to)
+#define REM_STRUCT_OF(type, member, of) REM_MEMBER_(type, member, REM_STRUCT, sizeof(of), 0, #of)
+#define REM_STRUCTS_OF(type, member, of) REM_ARRAY_(type, member, REM_STRUCT, #of)
+#define REM_MEMBER_(type, member, kind, size, count, of) {#member, (kind), offsetof(type, member), (size), (count), (of)}
+#define REM_ARRAY_(type, member, kind, of)                            \
+    REM_MEMBER_(type, member, kind, sizeof(REM_NONE_(type)->member[0]), \
+                sizeof(REM_NONE_(type)->member) / sizeof(REM_NONE_(type)->member[0]), of)
+/* By what is left of a half, of two, and of minus one. */
+#define REM_KIND_(of)                                            \
+    (REM_AS_NUMBER_(of, 1) / 2 != 0                     ? REM_FLOATING \
+     : REM_AS_NUMBER_(of, 2) == REM_AS_NUMBER_(of, 1) ? REM_BOOLEAN  \
+     : REM_AS_NUMBER_(of, -1) < REM_AS_NUMBER_(of, 1) ? REM_SIGNED   \
+                                                      : REM_UNSIGNED)
+
+/*
+ * Makes a root, which an earlier release of the program has set as another struct of that name, one of the struct that is described now:
+ * before it is asked for, which is REM_TYPE_MISMATCH. Members are matched by their names. Those that are new are zeros, those that are gone
+ * must be zero everywhere or named in `dropped`, and numbers may be wider. All of it is one atomic commit; when it fails the heap is as before.
+ * Pointers in the objects that the root leads to stay right; others, in roots that are not described, are not known. Nothing happens when
+ * the root is not there, or has this type. REM_TYPE_MISMATCH: a change that is none of these, with all changes in rem_last_error().
+ * REM_NOT_SUPPORTED: the heap does not know what the root was. O(objects).
+ */
+typedef struct rem_renamed_member {
+    const char* type; /* as in "struct account" */
+    const char* old_name;
+    const char* new_name;
+} rem_renamed_member;
+typedef struct rem_migration {
+    size_t size; /* sizeof(rem_migration) */
+    const rem_renamed_member* renamed;
+    size_t renamed_count;
+    const char* const* dropped; /* "year" of any struct, or "book.year" */
+    size_t dropped_count;
+} rem_migration;
+rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const rem_migration* how);
 
 /* ---- Roots ---- */
 
@@ -540,7 +641,8 @@ rem_status rem_open_with_procedures(const char* path, const rem_options* options
  * Runs a procedure in a write section of its own, commits, and makes this a step of the history, with the procedure's name. The step holds
  * the call where that is smaller, and rem_undo() then calls the inverse, rem_redo() the procedure; it holds bytes, as others do, if the
  * procedure allocates or frees, if memory had changes that were not committed, and while versions are kept. Steps before it write the
- * bytes that they hold, and leave all others as the inverse left them. REM_NO_PROCEDURE: there is none of this name; from rem_undo() and its
+ * bytes that they hold, and leave all others as the inverse left them. A section that it leaves open is rolled back with all else, and
+ * the call is REM_SECTION_OPEN. REM_NO_PROCEDURE: there is none of this name; from rem_undo() and its
  * like also: the inverse is not there, or commits, rolls back, allocates or frees. REM_SECTION_OPEN in a section of the thread. What the
  * procedure returns.
  */
@@ -689,6 +791,10 @@ typedef struct rem_stats {
     uint64_t recovered_bytes;
     uint64_t open_ns;
     char tracker[16]; /* "scan", "trap", "fallback"; "none" when read-only */
+    /* Set it, with `size`, to have the next two worked out, in O(blocks); else they are 0. */
+    bool surveys;
+    double availability;    /* how well free memory serves requests, as a share of how well it would in one piece; 1: none is free */
+    double page_efficiency; /* bytes of blocks as a share of the pages that they, and the allocator's tables, are on */
 } rem_stats;
 rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats);
 

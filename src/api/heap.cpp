@@ -448,6 +448,18 @@ std::optional<heap_user> heap::writer() const {
     return who ? std::optional(user_of(std::move(*who))) : std::nullopt;
 }
 
+std::vector<std::span<const std::byte>> heap::changed_ranges() const {
+    detail::heap_impl* const impl = checked(impl_);
+    return shared(impl, [&] {
+        auto pages = impl->engine().written_pages();
+        check(pages ? result<void>() : result<void>(pages.error()));
+        std::vector<std::span<const std::byte>> ranges;
+        for (const heap_range& each : *pages)
+            ranges.emplace_back(impl->memory().base() + each.offset, each.bytes);
+        return ranges;
+    });
+}
+
 heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
     std::vector<share::reader> reading; // asked for before this thread reads

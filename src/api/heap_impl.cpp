@@ -58,7 +58,15 @@ void heap_impl::forget_outside() noexcept {
     outsiders.begin_new_state();
 }
 
+memory_share heap_impl::survey() {
+    const read_section section(this);
+    const alloc::occupancy used =
+        memory().with_allocator([](const alloc::block_allocator& blocks) { return blocks.survey(); });
+    return {used.availability, used.page_efficiency()};
+}
+
 void heap_impl::roll_back() {
+    sections.refuse_half_made();
     const whole_call rolling_back(calls);
     if (!options.read_only) {
         forget_outside();
@@ -78,13 +86,14 @@ std::uint64_t heap_impl::make_savepoint() {
 }
 
 void heap_impl::roll_back_to(std::uint64_t savepoint) {
+    sections.refuse_half_made();
     const whole_call rolling_back(calls);
     check(engine_->points().roll_back_to(savepoint));
     forget_outside();
 }
 
 bool heap_impl::could_go_back() noexcept {
-    if (sections.is_doomed())
+    if (sections.is_doomed() || sections.is_half_made())
         return false;
     const whole_call rolling_back(calls);
     try {

@@ -36,6 +36,12 @@
 
 namespace remanence::detail {
 
+/// What inspect::memory_use says, too.
+struct memory_share {
+    double availability = 1;
+    double page_efficiency = 1;
+};
+
 class heap_impl : public debugger_view { // its first base
 public:
     heap_impl(heap* of, heap_origin where, const heap_options& how, std::unique_ptr<txn::engine> opened);
@@ -73,6 +79,9 @@ public:
     [[nodiscard]] heap* handle() const noexcept { return handle_; }
     /// The public handle has moved. An exception takes the heap away if it begins after the heap has come to where its handle is.
     void belong_to(heap* handle) noexcept;
+
+    /// In a read section of its own. O(blocks).
+    [[nodiscard]] memory_share survey();
 
     // How sections end. With the write lock held, which they give back.
 

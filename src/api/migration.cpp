@@ -5,6 +5,7 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "objects/migration.hpp"
+#include "types/type_description.hpp"
 
 #include <functional>
 #include <map>
@@ -38,6 +39,17 @@ void check_named_once(const heap& of, const std::vector<root_to_migrate>& roots)
     }
 }
 
+/// Structs of C have no constructors: what is made anew is zeros already.
+void add_zeros_of_c(const type_fingerprint& type, std::map<std::string, std::function<void(void*)>>& makers) {
+    const auto schema = types::type_description::decode(type.schema, types::row_contents::schema);
+    if (!schema)
+        return; // of C++
+    for (const types::type_row& each : schema->rows) {
+        if (each.kind == types::type_kind::members)
+            makers[each.name] = [](void*) {};
+    }
+}
+
 objects::migration_request request_for(const root_to_migrate& root, const migration_options& how,
                                        const std::vector<objects::conversion_step>& steps) {
     objects::migration_request request{.root = root.name,
@@ -50,6 +62,7 @@ objects::migration_request request_for(const root_to_migrate& root, const migrat
                                                        makers[readable_name(each.type->name())] = each.make;
                                                };
                                                add(root.makers);
+                                               add_zeros_of_c(*root.type, makers);
                                                for (const migration_step& each : how.steps)
                                                    add(each.makers());
                                                return makers;

@@ -46,6 +46,7 @@ public:
 
     /// Null when there is no memory.
     [[nodiscard]] virtual void* allocate(std::size_t alignment, std::size_t size) = 0;
+    [[nodiscard]] virtual void* allocate_zeros(std::size_t size) = 0;
     [[nodiscard]] virtual bool begins_block(const void* address) const = 0;
     [[nodiscard]] virtual void* allocate_dynamic(std::size_t size, std::size_t room) = 0;
     // Of what begins a block.

@@ -1,13 +1,14 @@
 // What is known of a heap: counters, checks, pages that were written.
 
-#include "base/range.hpp"
 #include "base/units.hpp"
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "capi/structs.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <cstddef>
+#include <span>
 
 using namespace remanence;
 
@@ -21,12 +22,9 @@ void check_size(const Struct* into, const char* what) {
         refuse_argument(what);
 }
 
-std::vector<heap_range> written_pages(const rem_heap* handle) {
-    detail::heap_impl& impl = opened(handle).impl();
-    const detail::read_section section(&impl);
-    auto pages = impl.engine().written_pages();
-    detail::check(pages ? result<void>() : result<void>(pages.error()));
-    return std::move(*pages);
+/// Whether a program that knows this part of the struct asks for it.
+bool surveys(const rem_stats& asked) {
+    return asked.size >= offsetof(rem_stats, surveys) + sizeof asked.surveys && asked.surveys;
 }
 
 std::uint64_t ns(std::chrono::nanoseconds time) { return static_cast<std::uint64_t>(time.count()); }
@@ -40,8 +38,8 @@ rem_status rem_changed_pages(rem_heap* heap, size_t* pages) {
         if (pages == nullptr)
             capi::refuse_argument("rem_changed_pages needs a place for the number.");
         std::uint64_t bytes = 0;
-        for (const heap_range& each : capi::written_pages(heap))
-            bytes += each.bytes;
+        for (const std::span<const std::byte> each : capi::opened(heap).of.changed_ranges())
+            bytes += each.size();
         *pages = bytes / k_page_bytes;
         return REM_OK;
     });
@@ -51,10 +49,9 @@ rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity
     return capi::guard([&] {
         if (count == nullptr || (ranges == nullptr && capacity != 0))
             capi::refuse_argument("rem_changed_ranges needs a place for the number, and one for the ranges.");
-        const std::vector<heap_range> found = capi::written_pages(heap);
-        auto* const base = static_cast<std::byte*>(rem_base(heap));
+        const auto found = capi::opened(heap).of.changed_ranges();
         for (std::size_t i = 0; i < std::min(capacity, found.size()); ++i)
-            ranges[i] = {base + found[i].offset, found[i].bytes};
+            ranges[i] = {const_cast<std::byte*>(found[i].data()), found[i].size()};
         *count = found.size();
         return REM_OK;
     });
@@ -64,10 +61,16 @@ rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats) {
     return capi::guard([&] {
         capi::check_size(stats, "rem_get_stats needs a struct whose size is set: sizeof(rem_stats).");
         rem_stats shown{};
+        shown.surveys = capi::surveys(*stats);
         if (const capi::volatile_face* const memory = capi::find_volatile(heap)) {
             memory->show(shown);
             capi::fill_struct(stats, shown);
             return REM_OK;
+        }
+        if (shown.surveys) {
+            const detail::memory_share used = capi::opened(heap).impl().survey();
+            shown.availability = used.availability;
+            shown.page_efficiency = used.page_efficiency;
         }
         const heap_stats known = capi::opened(heap).of.stats();
         shown.commits = known.commits;
@@ -106,8 +109,13 @@ rem_status rem_verify(const rem_heap* heap, rem_report* report,
             capi::fill_struct(report, {0, found.pages_checked, found.log_records_checked, found.blocks_checked,
                                        found.problems.size()});
         for (const verify_report::problem& each : found.problems) {
-            if (problem != nullptr)
-                problem(context, each.what.c_str(), each.offset);
+            if (problem == nullptr)
+                break;
+            const auto tell = [&] { problem(context, each.what.c_str(), each.offset); };
+            if (memory != nullptr)
+                tell();
+            else
+                capi::call_back(capi::opened(heap).impl(), tell);
         }
         return found.clean() ? REM_OK
                              : capi::note(REM_CORRUPT, found.problems.front().what.c_str(),

@@ -31,6 +31,30 @@ void* allocate(const rem_heap* heap, std::size_t alignment, std::size_t size) {
     return detail::allocate(detail::header_of(&opened(heap).impl()), size, alignment);
 }
 
+/// Writes only to pages that are not zeros: reading one that was never written takes no memory.
+void fill_with_zeros(std::byte* first, std::size_t bytes) {
+    constexpr std::byte k_zeros[k_page_bytes]{};
+    while (bytes != 0) {
+        const std::size_t piece = std::min(bytes, k_page_bytes - reinterpret_cast<std::uintptr_t>(first) % k_page_bytes);
+        if (piece < k_page_bytes || std::memcmp(first, k_zeros, piece) != 0)
+            std::memset(first, 0, piece);
+        first += piece;
+        bytes -= piece;
+    }
+}
+
+void* allocate_zeros(const rem_heap* heap, std::size_t bytes) {
+    if (volatile_face* const memory = find_volatile(heap)) {
+        void* const block = memory->allocate_zeros(bytes);
+        if (block == nullptr)
+            throw std::bad_alloc();
+        return block;
+    }
+    void* const block = allocate(heap, usual_alignment(bytes), bytes);
+    fill_with_zeros(static_cast<std::byte*>(block), bytes);
+    return block;
+}
+
 void* allocate_dynamic(const rem_heap* heap, std::size_t size, std::size_t room) {
     volatile_face* const memory = find_volatile(heap);
     if (memory == nullptr)
@@ -104,9 +128,7 @@ void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
             (void)capi::opened(heap); // a closed heap is what is wrong first
         if (size != 0 && count > std::numeric_limits<std::size_t>::max() / size)
             capi::refuse_argument("rem_calloc: count times size is more than SIZE_MAX.");
-        void* const block = capi::allocate(heap, capi::usual_alignment(count * size), count * size);
-        std::memset(block, 0, count * size);
-        return block;
+        return capi::allocate_zeros(heap, count * size);
     });
 }
 
@@ -182,7 +204,10 @@ size_t rem_usable_size(const void* block) {
 
 rem_heap* rem_heap_of(const void* address) {
     if (const heap* const found = heap_of(address))
-        return capi::handle_of(found);
+        return capi::guard_or<rem_heap*>(nullptr, [&]() -> rem_heap* {
+            (void)detail::impl_of(*found);
+            return capi::handle_of(found);
+        });
     const capi::volatile_finder find = capi::find_volatile_around.load(std::memory_order_acquire);
     const capi::volatile_face* const memory = find == nullptr ? nullptr : find(address);
     return memory == nullptr ? nullptr : memory->handle();

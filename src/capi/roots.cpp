@@ -2,10 +2,14 @@
 // name begins with "C ". So each is told of the other's as of another type.
 
 #include "base/checksum.hpp"
+#include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/types.hpp"
 #include "types/root_directory.hpp"
+#include "types/schema_table.hpp"
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,16 +22,16 @@ namespace remanence::capi {
 
 namespace {
 
-constexpr std::string_view k_prefix = "C ";
+constexpr std::string_view k_prefix = k_prefix_of_types;
 constexpr std::string_view k_untyped = "C block";
 constexpr std::uint64_t k_seed = 0x43;
 constexpr std::size_t k_name_bytes_max = 4096;
 
 std::uint64_t hash_of(std::string_view type) { return checksum64(std::as_bytes(std::span(type)), k_seed); }
 
-bool is_of_c(const types::root_view& root) {
-    return root.type.starts_with(k_prefix) && root.fingerprint_hash == hash_of(root.type);
-}
+bool is_of_c(const types::root_view& root) { return root.type.starts_with(k_prefix); }
+/// Of a type that nobody has described.
+bool is_undescribed(const types::root_view& root) { return is_of_c(root) && root.fingerprint_hash == hash_of(root.type); }
 
 std::string_view checked_name(const char* name, const char* what) {
     const std::string_view text = name == nullptr ? std::string_view() : std::string_view(name);
@@ -87,15 +91,26 @@ void look_before(const open_heap& opened, const F& f) {
     f(impl);
 }
 
+/// As it is described; null: it is not. `type` has the prefix.
+const detail::type_fingerprint* description_of(const std::string& type, std::optional<std::size_t> size) {
+    const detail::type_fingerprint* const found = described_type(std::string_view(type).substr(k_prefix.size()));
+    if (found != nullptr && size && *size != found->size)
+        refuse_argument("a root has another size than its type was described with.");
+    return found;
+}
+
 /// `size`: of the type that is stated; to the end of the block, when there is none.
 rem_status set_root(rem_heap* handle, const char* given_name, const void* object, const std::string& type,
                     std::optional<std::size_t> size) {
     const open_heap& heap = opened(handle);
     const std::string_view name = name_of_root(given_name);
+    const detail::type_fingerprint* const described = size ? description_of(type, size) : nullptr;
     detail::type_fingerprint stored;
+    if (described != nullptr)
+        stored = *described;
     stored.name = type;
-    stored.hash = hash_of(type);
-    stored.alignment = 1;
+    stored.hash = described != nullptr ? described->hash : hash_of(type);
+    stored.alignment = described != nullptr ? described->alignment : 1;
     stored.nameable = true;
     look_before(heap, [&](detail::heap_impl& impl) {
         const txn::heap_memory& memory = impl.memory();
@@ -116,8 +131,28 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
         auto* const place =
             const_cast<void*>(object); // NOLINT(cppcoreguidelines-pro-type-const-cast): kept, not written
         detail::check(look_up(roots, name) ? roots.replace(name, stored, place) : roots.add(name, stored, place));
+        if (described != nullptr)
+            detail::check(types::store_schemas(impl.memory(), std::array{described}));
     });
     return REM_OK;
+}
+
+/// The root is to have this type; the next commit says so of one that was set before the type was described. Throws errc::type_mismatch.
+void know_description(detail::heap_impl& impl, const types::root_view& root, const detail::type_fingerprint& type) {
+    const bool is_of_type = root.fingerprint_hash == type.hash;
+    const bool is_older = is_undescribed(root) && root.bytes == type.size;
+    if (!is_of_type && !is_older) {
+        auto found = types::root_directory(impl.memory()).find(root.name, type, types::renamed_members::refused);
+        const std::string why = found ? std::string() : found.why().message;
+        throw error(errc::type_mismatch, why + " rem_migrate() makes it one of the type that is described.",
+                    impl.origin.path.string());
+    }
+    if (impl.options.read_only)
+        return;
+    if (is_older)
+        impl.outdated.note(root.name, {root.fingerprint_hash, root.fingerprint_algorithm}, type);
+    if (is_older || !types::look_up_schema(impl.memory(), type).is_stored)
+        impl.outdated.note_schema(type, &types::store_schemas);
 }
 
 /// Null when there is no such root, which is noted.
@@ -151,7 +186,7 @@ rem_status rem_root_set_as(rem_heap* heap, const char* name, const void* object,
 
 void* rem_root_get(rem_heap* heap, const char* name) {
     return capi::guard_or<void*>(nullptr, [&] {
-        return capi::get_root(heap, name, [](const detail::heap_impl& impl, const types::root_view& root) {
+        return capi::get_root(heap, name, [](detail::heap_impl& impl, const types::root_view& root) {
             if (!capi::is_of_c(root))
                 capi::raise_mismatch(impl, root, "a C block");
         });
@@ -161,9 +196,12 @@ void* rem_root_get(rem_heap* heap, const char* name) {
 void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
         const std::string wanted = capi::stated_type(type);
-        return capi::get_root(heap, name, [&](const detail::heap_impl& impl, const types::root_view& root) {
-            if (!capi::is_of_c(root) || root.type != wanted || root.bytes != size)
+        const detail::type_fingerprint* const described = capi::description_of(wanted, size);
+        return capi::get_root(heap, name, [&](detail::heap_impl& impl, const types::root_view& root) {
+            if (!capi::is_of_c(root) || root.type != wanted || (described == nullptr && root.bytes != size))
                 capi::raise_mismatch(impl, root, wanted + " (" + std::to_string(size) + " bytes)");
+            if (described != nullptr)
+                capi::know_description(impl, root, *described);
         });
     });
 }
@@ -200,8 +238,8 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
             std::size_t bytes;
         };
         std::vector<kept_root> all; // so that the function is called outside of the section
+        detail::heap_impl& impl = capi::opened(heap).impl();
         {
-            detail::heap_impl& impl = capi::opened(heap).impl();
             const detail::read_section section(&impl);
             detail::check(types::root_directory(impl.memory()).for_each([&](const types::root_view& root) {
                 all.push_back({std::string(root.name), std::string(root.type), root.object, root.bytes});
@@ -209,7 +247,7 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
         }
         for (const kept_root& each : all) {
             const rem_root shown{each.name.c_str(), each.type.c_str(), each.object, each.bytes};
-            if (!visit(context, &shown))
+            if (!capi::call_back(impl, [&] { return visit(context, &shown); }))
                 break;
         }
         return REM_OK;

@@ -52,6 +52,7 @@ public:
     using volatile_heap::volatile_heap;
 
     void* allocate(std::size_t alignment, std::size_t size) override { return try_allocate(size, alignment); }
+    void* allocate_zeros(std::size_t size) override { return try_allocate_zeros(size); }
     void* allocate_dynamic(std::size_t size, std::size_t room) override {
         return volatile_heap::allocate_dynamic(size, room);
     }
@@ -65,6 +66,10 @@ public:
         const volatile_heap_stats known = volatile_heap::stats();
         stats.heap_bytes = known.resident_bytes;
         stats.allocated_bytes = known.usable_bytes;
+        if (stats.surveys) {
+            stats.availability = known.availability;
+            stats.page_efficiency = known.page_efficiency;
+        }
         const std::string_view none = "none";
         none.copy(stats.tracker, sizeof stats.tracker - 1);
     }

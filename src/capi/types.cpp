@@ -1,0 +1,263 @@
+#include "capi/types.hpp"
+
+#include "base/checksum.hpp"
+#include "base/units.hpp"
+#include "base/undying.hpp"
+#include "capi/guard.hpp"
+#include "os/held_across_fork.hpp"
+#include "types/schema_table.hpp"
+#include "types/type_description.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace remanence;
+
+namespace remanence::capi {
+
+namespace {
+
+using detail::shape_kind;
+using types::type_kind;
+using types::type_row;
+
+constexpr std::uint64_t k_seed_of_types = 0x43;
+constexpr std::size_t k_alignment_max = 4096;
+
+struct member {
+    std::string name;
+    rem_member_kind kind;
+    std::size_t offset, size, count;
+    std::string type;
+    friend bool operator==(const member&, const member&) = default;
+};
+
+struct described_struct {
+    std::size_t size = 0;
+    std::size_t alignment = 0;
+    std::vector<member> members{};
+    const detail::type_fingerprint* type = nullptr; // null: not asked for since something was described
+};
+
+std::mutex guards_all;
+const os::held_across_fork<guards_all> k_guard_held;
+
+/// Never destroyed: heaps may be used by destructors of statics.
+struct table {
+    std::map<std::string, described_struct, std::less<>> structs;
+    std::deque<detail::type_fingerprint> types; // stay at their places
+};
+table& all() {
+    static undying<table> made;
+    return made.value;
+}
+
+struct number_type {
+    shape_kind shape;
+    const char* name;
+};
+/// Nothing: there is none of this size.
+std::optional<number_type> number_of(rem_member_kind kind, std::size_t size) {
+    const auto named = [&](shape_kind shape, const char* one, const char* two, const char* four,
+                           const char* eight) -> std::optional<number_type> {
+        const char* const name = size == 1 ? one : size == 2 ? two : size == 4 ? four : size == 8 ? eight : nullptr;
+        return name == nullptr ? std::nullopt : std::optional(number_type{shape, name});
+    };
+    switch (static_cast<int>(kind)) {
+    case REM_SIGNED:
+        return named(shape_kind::signed_number, "signed char", "short", "int", "long");
+    case REM_UNSIGNED:
+        return named(shape_kind::unsigned_number, "unsigned char", "unsigned short", "unsigned int", "unsigned long");
+    case REM_FLOATING:
+        if (size == sizeof(long double))
+            return number_type{shape_kind::floating, "long double"};
+        return named(shape_kind::floating, nullptr, nullptr, "float", "double");
+    case REM_BOOLEAN:
+        return named(shape_kind::boolean, "bool", nullptr, nullptr, nullptr);
+    case REM_CHARACTER:
+        return named(shape_kind::character, "char", nullptr, nullptr, nullptr);
+    default:
+        return {};
+    }
+}
+
+/// Rows of a struct, and of those that it leads to. Pointers and arrays come behind what they are of.
+class schema_writer {
+public:
+    explicit schema_writer(const table& all) : all_(all) {}
+
+    std::uint32_t row_of_struct(std::string_view name) { // NOLINT(misc-no-recursion): each struct once
+        const auto known = all_.structs.find(name);
+        const auto [row, is_new] = rows_.try_emplace(std::string(name), static_cast<std::uint32_t>(schema_.rows.size()));
+        if (!is_new)
+            return row->second;
+        const std::uint32_t index = row->second;
+        const described_struct& of = known->second;
+        schema_.rows.push_back({.kind = type_kind::members,
+                                .name = std::string(name_in_schema(name)),
+                                .size = of.size,
+                                .alignment = of.alignment});
+        for (const member& each : of.members) {
+            std::uint32_t type = row_of(each);
+            if (each.count != 0)
+                type = add_once("[" + std::to_string(type) + ' ' + std::to_string(each.count),
+                                {.kind = type_kind::array, .extent = each.count, .parts = {{.type = type}}});
+            schema_.rows[index].parts.push_back({.name = each.name, .offset = each.offset, .type = type});
+        }
+        return index;
+    }
+    [[nodiscard]] const types::type_description& schema() const { return schema_; }
+
+private:
+    std::uint32_t row_of(const member& of) { // NOLINT(misc-no-recursion)
+        if (of.kind == REM_STRUCT)
+            return row_of_struct(of.type);
+        if (of.kind == REM_POINTER) {
+            const bool is_known = all_.structs.contains(of.type);
+            const std::uint32_t to =
+                is_known ? row_of_struct(of.type) : add_once("void", {.kind = type_kind::plain, .name = "void"});
+            return add_once("*" + std::to_string(to), {.kind = type_kind::pointer, .parts = {{.type = to}}});
+        }
+        const number_type is = *number_of(of.kind, of.size); // it was checked
+        const std::size_t alignment = of.size;
+        return add_once(is.name, {.kind = type_kind::object,
+                                  .name = is.name,
+                                  .size = of.size,
+                                  .alignment = alignment,
+                                  .shape = is.shape});
+    }
+    /// `name`: no struct has it.
+    std::uint32_t add_once(const std::string& name, type_row row) {
+        const auto [known, is_new] =
+            rows_.try_emplace('\n' + name, static_cast<std::uint32_t>(schema_.rows.size()));
+        if (is_new)
+            schema_.rows.push_back(std::move(row));
+        return known->second;
+    }
+
+    const table& all_;
+    types::type_description schema_;
+    std::map<std::string, std::uint32_t> rows_;
+};
+
+detail::type_fingerprint fingerprint_of(std::string_view name, const described_struct& of, const table& all) {
+    schema_writer out(all);
+    (void)out.row_of_struct(name);
+    detail::type_fingerprint made;
+    made.name = std::string(k_prefix_of_types).append(name);
+    made.description = out.schema().encode();
+    made.hash = checksum64(std::as_bytes(std::span(made.description)), k_seed_of_types);
+    made.hash_1 = made.hash;
+    made.size = of.size;
+    made.alignment = of.alignment;
+    made.nameable = true;
+    made.shapes = static_cast<std::uint32_t>(std::count_if(out.schema().rows.begin(), out.schema().rows.end(),
+                                                           [](const type_row& row) { return row.shape != shape_kind::none; }));
+    made.schema = out.schema().encode(types::row_contents::schema);
+    return made;
+}
+
+[[noreturn]] void refuse(const std::string& type, const std::string& why) {
+    throw error(errc::invalid_argument, "rem_describe cannot take " + type + ": " + why + '.');
+}
+
+member checked_member(const std::string& type, std::size_t size, const rem_member& given, const table& all) {
+    if (given.name == nullptr || *given.name == '\0')
+        refuse(type, "a member has no name");
+    member made{given.name, given.kind, given.offset, given.size, given.count,
+                given.type == nullptr ? std::string() : std::string(given.type)};
+    const std::string which = "its member " + made.name;
+    const std::size_t most = std::max<std::size_t>(given.count, 1);
+    if (given.size == 0 || given.size > size || most > size / given.size || given.offset > size - most * given.size)
+        refuse(type, which + " does not lie in it");
+    if (given.kind == REM_STRUCT) {
+        const auto known = all.structs.find(made.type);
+        if (known == all.structs.end())
+            refuse(type, which + " is a struct that was not described before");
+        if (known->second.size != given.size)
+            refuse(type, which + " has another size than " + made.type + " was described with");
+    } else if (given.kind == REM_POINTER) {
+        if (given.size != sizeof(void*) || given.offset % sizeof(void*) != 0)
+            refuse(type, which + " is no pointer: it has another size, or lies where none may");
+    } else if (!number_of(given.kind, given.size)) {
+        refuse(type, which + " has a kind that is none of rem_member_kind, or one that has no such size");
+    }
+    return made;
+}
+
+void describe(const char* given_type, std::size_t size, std::size_t alignment, const rem_member* members,
+              std::size_t count) {
+    const std::string type = given_type == nullptr ? std::string() : std::string(given_type);
+    if (type.empty() || type.find('\n') != std::string::npos)
+        refuse_argument("rem_describe needs the name of the struct.");
+    if (members == nullptr || count == 0)
+        refuse(type, "it has no members");
+    if (!is_power_of_two(alignment) || alignment > k_alignment_max || size == 0 || size % alignment != 0)
+        refuse(type, "its size is no multiple of its alignment, or that is no power of two up to 4096");
+    const std::scoped_lock lock(guards_all);
+    table& known = all();
+    described_struct made{size, alignment};
+    for (const rem_member& each : std::span(members, count))
+        made.members.push_back(checked_member(type, size, each, known));
+    for (std::size_t i = 0; i != count; ++i) {
+        const member& a = made.members[i];
+        for (std::size_t j = 0; j != i; ++j) {
+            const member& b = made.members[j];
+            if (a.name == b.name)
+                refuse(type, "it has two members " + a.name);
+            if (a.offset < b.offset + b.size * std::max<std::size_t>(b.count, 1) &&
+                b.offset < a.offset + a.size * std::max<std::size_t>(a.count, 1))
+                refuse(type, "its members " + b.name + " and " + a.name + " lie in each other");
+        }
+    }
+    const auto [place, is_new] = known.structs.try_emplace(type, made);
+    if (!is_new) {
+        const described_struct& was = place->second;
+        if (was.size != size || was.alignment != alignment || was.members != made.members)
+            throw error(errc::exists, "rem_describe cannot take " + type + ": it was described as another one.");
+        return;
+    }
+    const detail::type_fingerprint type_of = fingerprint_of(type, place->second, known);
+    const auto schema = types::type_description::decode(type_of.schema, types::row_contents::schema);
+    if (!schema || !types::is_sound_schema(*schema)) {
+        known.structs.erase(place);
+        refuse(type, "its members do not fit each other, or it is too large for a schema");
+    }
+    for (auto& [name, each] : known.structs) // pointers to this one lead to a struct now
+        each.type = nullptr;
+}
+
+} // namespace
+
+const detail::type_fingerprint* described_type(std::string_view name) {
+    const std::scoped_lock lock(guards_all);
+    table& known = all();
+    const auto found = known.structs.find(name);
+    if (found == known.structs.end())
+        return nullptr;
+    if (found->second.type == nullptr) {
+        detail::type_fingerprint made = fingerprint_of(name, found->second, known);
+        const auto same = std::find_if(known.types.begin(), known.types.end(), [&](const detail::type_fingerprint& each) {
+            return each.name == made.name && each.schema == made.schema;
+        });
+        found->second.type = same != known.types.end() ? &*same : &known.types.emplace_back(std::move(made));
+    }
+    return found->second.type;
+}
+
+} // namespace remanence::capi
+
+rem_status rem_describe(const char* type, size_t size, size_t alignment, const rem_member* members, size_t count) {
+    return capi::guard([&] {
+        capi::describe(type, size, alignment, members, count);
+        return REM_OK;
+    });
+}
