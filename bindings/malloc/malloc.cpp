@@ -164,13 +164,12 @@ REM_EXPORT void malloc_stats() {
     if (!is_ready())
         return;
     const rem::transient::heap_usage used = the_heap.value.usage();
-    const int bytes = std::snprintf(text.data(), text.size(),
-                                    "remanence: blocks %llu bytes, of these large %llu in %llu; free %llu; memory %llu bytes\n",
-                                    static_cast<unsigned long long>(used.usable_bytes),
-                                    static_cast<unsigned long long>(used.large_bytes),
-                                    static_cast<unsigned long long>(used.large_blocks),
-                                    static_cast<unsigned long long>(used.free_bytes),
-                                    static_cast<unsigned long long>(used.resident_bytes));
+    const int bytes = std::snprintf(
+        text.data(), text.size(),
+        "remanence: blocks %llu bytes, of these large %llu in %llu; free %llu; memory %llu bytes\n",
+        static_cast<unsigned long long>(used.usable_bytes), static_cast<unsigned long long>(used.large_bytes),
+        static_cast<unsigned long long>(used.large_blocks), static_cast<unsigned long long>(used.free_bytes),
+        static_cast<unsigned long long>(used.resident_bytes));
     if (bytes > 0)
         static_cast<void>(!::write(STDERR_FILENO, text.data(), static_cast<std::size_t>(bytes)));
 }
@@ -184,13 +183,15 @@ REM_EXPORT int malloc_info(int options, std::FILE* into) {
     for (const rem::transient::heap_usage::size_class& each : used.classes) {
         if (each.slab_bytes != 0)
             std::fprintf(into, "  <size bytes=\"%llu\" blocks=\"%llu\" memory=\"%llu\"/>\n",
-                         static_cast<unsigned long long>(each.block_bytes), static_cast<unsigned long long>(each.blocks),
+                         static_cast<unsigned long long>(each.block_bytes),
+                         static_cast<unsigned long long>(each.blocks),
                          static_cast<unsigned long long>(each.slab_bytes));
     }
-    std::fprintf(into,
-                 "</sizes>\n</heap>\n<total type=\"rest\" count=\"0\" size=\"%zu\"/>\n"
-                 "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n<system type=\"current\" size=\"%llu\"/>\n</malloc>\n",
-                 all.fordblks, all.hblks, all.hblkhd, static_cast<unsigned long long>(used.resident_bytes));
+    std::fprintf(
+        into,
+        "</sizes>\n</heap>\n<total type=\"rest\" count=\"0\" size=\"%zu\"/>\n"
+        "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n<system type=\"current\" size=\"%llu\"/>\n</malloc>\n",
+        all.fordblks, all.hblks, all.hblkhd, static_cast<unsigned long long>(used.resident_bytes));
     return 0;
 }
 

@@ -134,8 +134,8 @@ struct multi_index_shape<Of, T, boost::multi_index::indexed_by<First, Others...>
     static constexpr std::uint64_t k_links = (aligned_up(sizeof(T), k_word_bytes) + ... + index_bytes_v<Others>);
     using in_order = boost_shape<Of, 32, foreign_way::tree, 9, k_links, 8, 16, 0 - k_links, 0>;
     using as_inserted = boost_shape<Of, 32, foreign_way::ring, 9, k_links, 8, 0 - k_links, 0>;
-    static constexpr type_shape k_shape =
-        std::conditional_t<index_bytes_v<First> == 24, in_order, as_inserted>::k_shape;
+    static constexpr type_shape k_shape = std::conditional_t < index_bytes_v<First> == 24, in_order,
+                                as_inserted > ::k_shape;
 };
 
 } // namespace detail
@@ -158,11 +158,10 @@ struct class_traits<boost::container::vector<T, Args...>> : detail::boost_class_
 template <class T, class Alloc, class Options>
 struct class_traits<boost::container::deque<T, Alloc, Options>> : detail::boost_class_traits {
     using self = boost::container::deque<T, Alloc, Options>;
-    struct shape
-        : std::conditional_t<std::is_void_v<Options>, // else its blocks may have another size
-                             detail::boost_shape<self, 96, detail::foreign_way::blocks, 32, 64,
-                                                 (sizeof(T) < 512 ? 512 / sizeof(T) : 1), 0>,
-                             detail::no_shape> {};
+    struct shape : std::conditional_t<std::is_void_v<Options>, // else its blocks may have another size
+                                      detail::boost_shape<self, 96, detail::foreign_way::blocks, 32, 64,
+                                                          (sizeof(T) < 512 ? 512 / sizeof(T) : 1), 0>,
+                                      detail::no_shape> {};
 };
 template <class T, class... Args>
 struct class_traits<boost::container::stable_vector<T, Args...>> : detail::boost_class_traits {
@@ -216,8 +215,7 @@ struct class_traits<boost::unordered_map<K, V, Args...>> : detail::boost_class_t
 };
 template <class T, class Indices, class... Args>
 struct class_traits<boost::multi_index_container<T, Indices, Args...>> : detail::boost_class_traits {
-    struct shape
-        : detail::multi_index_shape<boost::multi_index_container<T, Indices, Args...>, T, Indices> {};
+    struct shape : detail::multi_index_shape<boost::multi_index_container<T, Indices, Args...>, T, Indices> {};
 };
 
 } // namespace remanence

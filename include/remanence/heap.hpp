@@ -692,8 +692,8 @@ public:
     template <class T>
     [[nodiscard]] T* find_root(std::string_view name) const {
         detail::read_section section(detail::checked(impl_));
-        return static_cast<T*>(
-            detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>(), detail::functions_of_root<T>()));
+        return static_cast<T*>(detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>(),
+                                                 detail::functions_of_root<T>()));
     }
     /// Destroys the object named `name`; false when there is none. Outside a section it commits. Throws what find_root()
     /// and write() throw.

@@ -185,7 +185,8 @@ typedef struct rem_options {
     bool guarded_blocks;
     const char* log_directory; /* where the redo log lies, recorded when the heap is opened for writing; "": beside the
                                   heap; NULL: as recorded */
-    unsigned open_timeout_ms; /* rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last: up
+    unsigned
+        open_timeout_ms; /* rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last: up
                                  to 3,600,000. Then REM_IN_USE names that process. 0: 10,000 */
 } rem_options;
 
@@ -386,11 +387,11 @@ typedef struct rem_member {
  * the struct, or in each other, or of a struct that was not described. The texts are copied. O(members).
  */
 rem_status rem_describe(const char* type, size_t size, size_t alignment, const rem_member* members, size_t count);
-#define REM_DESCRIBE(type, members) \
+#define REM_DESCRIBE(type, members)                                                                                    \
     rem_describe(#type, sizeof(type), __alignof__(type), (members), sizeof(members) / sizeof((members)[0]))
 
 /* Lines of the table. A number is of any kind, an enumeration too; ..S are arrays of one dimension. */
-#define REM_NUMBER(type, member) \
+#define REM_NUMBER(type, member)                                                                                       \
     REM_MEMBER_(type, member, REM_KIND_(REM_NONE_(type)->member), sizeof(REM_NONE_(type)->member), 0, 0)
 #define REM_NUMBERS(type, member) REM_ARRAY_(type, member, REM_KIND_(REM_NONE_(type)->member[0]), 0)
 #define REM_TEXT(type, member) REM_ARRAY_(type, member, REM_CHARACTER, 0)
@@ -398,15 +399,16 @@ rem_status rem_describe(const char* type, size_t size, size_t alignment, const r
 #define REM_POINTERS_TO(type, member, to) REM_ARRAY_(type, member, REM_POINTER, #to)
 #define REM_STRUCT_OF(type, member, of) REM_MEMBER_(type, member, REM_STRUCT, sizeof(of), 0, #of)
 #define REM_STRUCTS_OF(type, member, of) REM_ARRAY_(type, member, REM_STRUCT, #of)
-#define REM_MEMBER_(type, member, kind, size, count, of) {#member, (kind), offsetof(type, member), (size), (count), (of)}
-#define REM_ARRAY_(type, member, kind, of)                            \
-    REM_MEMBER_(type, member, kind, sizeof(REM_NONE_(type)->member[0]), \
+#define REM_MEMBER_(type, member, kind, size, count, of)                                                               \
+    {#member, (kind), offsetof(type, member), (size), (count), (of)}
+#define REM_ARRAY_(type, member, kind, of)                                                                             \
+    REM_MEMBER_(type, member, kind, sizeof(REM_NONE_(type)->member[0]),                                                \
                 sizeof(REM_NONE_(type)->member) / sizeof(REM_NONE_(type)->member[0]), of)
 /* By what is left of a half, of two, and of minus one. */
-#define REM_KIND_(of)                                            \
-    (REM_AS_NUMBER_(of, 1) / 2 != 0                     ? REM_FLOATING \
-     : REM_AS_NUMBER_(of, 2) == REM_AS_NUMBER_(of, 1) ? REM_BOOLEAN  \
-     : REM_AS_NUMBER_(of, -1) < REM_AS_NUMBER_(of, 1) ? REM_SIGNED   \
+#define REM_KIND_(of)                                                                                                  \
+    (REM_AS_NUMBER_(of, 1) / 2 != 0                   ? REM_FLOATING                                                   \
+     : REM_AS_NUMBER_(of, 2) == REM_AS_NUMBER_(of, 1) ? REM_BOOLEAN                                                    \
+     : REM_AS_NUMBER_(of, -1) < REM_AS_NUMBER_(of, 1) ? REM_SIGNED                                                     \
                                                       : REM_UNSIGNED)
 
 /*
@@ -793,7 +795,8 @@ typedef struct rem_stats {
     char tracker[16]; /* "scan", "trap", "fallback"; "none" when read-only */
     /* Set it, with `size`, to have the next two worked out, in O(blocks); else they are 0. */
     bool surveys;
-    double availability;    /* how well free memory serves requests, as a share of how well it would in one piece; 1: none is free */
+    double
+        availability; /* how well free memory serves requests, as a share of how well it would in one piece; 1: none is free */
     double page_efficiency; /* bytes of blocks as a share of the pages that they, and the allocator's tables, are on */
 } rem_stats;
 rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats);

@@ -355,7 +355,8 @@ void heap::checkpoint() {
     os::end_if_cancelled();
 }
 
-static detail::heap_sections& sections_to_write(const std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter>& of) {
+static detail::heap_sections&
+sections_to_write(const std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter>& of) {
     detail::heap_impl* const impl = checked(of);
     if (impl->options.read_only)
         impl->origin.raise_read_only();

@@ -62,8 +62,8 @@ result<bool> held_roots::is_missing() {
             (each.by_us.type != nullptr &&
              static_cast<bool>(roots.find(each.name, *each.by_us.type, types::renamed_members::accepted)));
         if (!is_of_type)
-            return refuse(each, "is a " + std::string((*there)->type) + " in that version, with other members than the " +
-                                    each.type + " that it is now");
+            return refuse(each, "is a " + std::string((*there)->type) +
+                                    " in that version, with other members than the " + each.type + " that it is now");
         if ((*there)->object != each.object)
             return refuse(each, "is another object in that version");
     }

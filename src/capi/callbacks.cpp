@@ -41,15 +41,15 @@ void callback::refuse_close(const detail::heap_impl& of) {
     if (innermost_of(of) == nullptr)
         return;
     const std::string path = of.origin.path.string();
-    detail::raise(errc::section_open,
-                  path + " cannot be closed by a function that a call of this heap runs. Close it when that call has returned.",
-                  path);
+    detail::raise(
+        errc::section_open,
+        path + " cannot be closed by a function that a call of this heap runs. Close it when that call has returned.",
+        path);
 }
 
 void callback::end() const {
     const bool is_in_section = writes_ != 0 || reads_ != 0;
-    const bool has_left_some =
-        of_.sections.write_depth() > writes_ || of_.sections.read_depth() > reads_;
+    const bool has_left_some = of_.sections.write_depth() > writes_ || of_.sections.read_depth() > reads_;
     if (!is_in_section || !has_left_some)
         return;
     while (of_.sections.read_depth() > reads_)

@@ -35,7 +35,8 @@ void* allocate(const rem_heap* heap, std::size_t alignment, std::size_t size) {
 void fill_with_zeros(std::byte* first, std::size_t bytes) {
     constexpr std::byte k_zeros[k_page_bytes]{};
     while (bytes != 0) {
-        const std::size_t piece = std::min(bytes, k_page_bytes - reinterpret_cast<std::uintptr_t>(first) % k_page_bytes);
+        const std::size_t piece =
+            std::min(bytes, k_page_bytes - reinterpret_cast<std::uintptr_t>(first) % k_page_bytes);
         if (piece < k_page_bytes || std::memcmp(first, k_zeros, piece) != 0)
             std::memset(first, 0, piece);
         first += piece;

@@ -18,7 +18,8 @@ namespace remanence::capi {
 namespace {
 
 migration_options options_of(const rem_migration& given) {
-    if ((given.renamed == nullptr && given.renamed_count != 0) || (given.dropped == nullptr && given.dropped_count != 0))
+    if ((given.renamed == nullptr && given.renamed_count != 0) ||
+        (given.dropped == nullptr && given.dropped_count != 0))
         refuse_argument("rem_migrate needs as many names as its options say.");
     migration_options how;
     for (const rem_renamed_member& each : std::span(given.renamed, given.renamed_count)) {

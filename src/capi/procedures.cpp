@@ -29,9 +29,8 @@ procedure_set::function function_of(rem_procedure_function function, const rem_p
     if (function == nullptr)
         return {};
     return [function, context = of.context, name = std::string(of.name)](heap& here, std::span<const std::byte> bytes) {
-        const rem_status status = call_back(detail::impl_of(here), [&] {
-            return function(handle_of(&here), bytes.data(), bytes.size(), context);
-        });
+        const rem_status status = call_back(
+            detail::impl_of(here), [&] { return function(handle_of(&here), bytes.data(), bytes.size(), context); });
         if (status != REM_OK)
             raise_status(status, name);
     };

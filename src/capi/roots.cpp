@@ -31,7 +31,9 @@ std::uint64_t hash_of(std::string_view type) { return checksum64(std::as_bytes(s
 
 bool is_of_c(const types::root_view& root) { return root.type.starts_with(k_prefix); }
 /// Of a type that nobody has described.
-bool is_undescribed(const types::root_view& root) { return is_of_c(root) && root.fingerprint_hash == hash_of(root.type); }
+bool is_undescribed(const types::root_view& root) {
+    return is_of_c(root) && root.fingerprint_hash == hash_of(root.type);
+}
 
 std::string_view checked_name(const char* name, const char* what) {
     const std::string_view text = name == nullptr ? std::string_view() : std::string_view(name);

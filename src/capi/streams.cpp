@@ -20,8 +20,7 @@ rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context,
         save(
             opened.of,
             [&](std::string_view piece) {
-                if (!piece.empty() &&
-                    !capi::call_back(impl, [&] { return put(context, piece.data(), piece.size()); }))
+                if (!piece.empty() && !capi::call_back(impl, [&] { return put(context, piece.data(), piece.size()); }))
                     throw error(errc::io, "rem_dump was stopped: what went out is not whole.");
             },
             root == nullptr ? "" : root);
@@ -38,7 +37,8 @@ rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, si
         (void)load<>(opened.of, [&](char* into, std::size_t bytes) {
             const std::size_t got = capi::call_back(impl, [&] { return read(context, into, bytes); });
             if (got == SIZE_MAX) // -1, as read(2) has it
-                throw error(errc::io, "rem_load was stopped: the function that reads the dump has failed. Nothing was loaded.");
+                throw error(errc::io,
+                            "rem_load was stopped: the function that reads the dump has failed. Nothing was loaded.");
             if (got > bytes)
                 capi::refuse_argument("rem_load needs a function that reads at most as many bytes as it is asked for.");
             return got;

@@ -1,8 +1,8 @@
 #include "capi/types.hpp"
 
 #include "base/checksum.hpp"
-#include "base/units.hpp"
 #include "base/undying.hpp"
+#include "base/units.hpp"
 #include "capi/guard.hpp"
 #include "os/held_across_fork.hpp"
 #include "types/schema_table.hpp"
@@ -96,7 +96,8 @@ public:
 
     std::uint32_t row_of_struct(std::string_view name) { // NOLINT(misc-no-recursion): each struct once
         const auto known = all_.structs.find(name);
-        const auto [row, is_new] = rows_.try_emplace(std::string(name), static_cast<std::uint32_t>(schema_.rows.size()));
+        const auto [row, is_new] =
+            rows_.try_emplace(std::string(name), static_cast<std::uint32_t>(schema_.rows.size()));
         if (!is_new)
             return row->second;
         const std::uint32_t index = row->second;
@@ -128,16 +129,13 @@ private:
         }
         const number_type is = *number_of(of.kind, of.size); // it was checked
         const std::size_t alignment = of.size;
-        return add_once(is.name, {.kind = type_kind::object,
-                                  .name = is.name,
-                                  .size = of.size,
-                                  .alignment = alignment,
-                                  .shape = is.shape});
+        return add_once(
+            is.name,
+            {.kind = type_kind::object, .name = is.name, .size = of.size, .alignment = alignment, .shape = is.shape});
     }
     /// `name`: no struct has it.
     std::uint32_t add_once(const std::string& name, type_row row) {
-        const auto [known, is_new] =
-            rows_.try_emplace('\n' + name, static_cast<std::uint32_t>(schema_.rows.size()));
+        const auto [known, is_new] = rows_.try_emplace('\n' + name, static_cast<std::uint32_t>(schema_.rows.size()));
         if (is_new)
             schema_.rows.push_back(std::move(row));
         return known->second;
@@ -159,8 +157,9 @@ detail::type_fingerprint fingerprint_of(std::string_view name, const described_s
     made.size = of.size;
     made.alignment = of.alignment;
     made.nameable = true;
-    made.shapes = static_cast<std::uint32_t>(std::count_if(out.schema().rows.begin(), out.schema().rows.end(),
-                                                           [](const type_row& row) { return row.shape != shape_kind::none; }));
+    made.shapes =
+        static_cast<std::uint32_t>(std::count_if(out.schema().rows.begin(), out.schema().rows.end(),
+                                                 [](const type_row& row) { return row.shape != shape_kind::none; }));
     made.schema = out.schema().encode(types::row_contents::schema);
     return made;
 }
@@ -172,8 +171,8 @@ detail::type_fingerprint fingerprint_of(std::string_view name, const described_s
 member checked_member(const std::string& type, std::size_t size, const rem_member& given, const table& all) {
     if (given.name == nullptr || *given.name == '\0')
         refuse(type, "a member has no name");
-    member made{given.name, given.kind, given.offset, given.size, given.count,
-                given.type == nullptr ? std::string() : std::string(given.type)};
+    member made{given.name, given.kind,  given.offset,
+                given.size, given.count, given.type == nullptr ? std::string() : std::string(given.type)};
     const std::string which = "its member " + made.name;
     const std::size_t most = std::max<std::size_t>(given.count, 1);
     if (given.size == 0 || given.size > size || most > size / given.size || given.offset > size - most * given.size)
@@ -245,9 +244,10 @@ const detail::type_fingerprint* described_type(std::string_view name) {
         return nullptr;
     if (found->second.type == nullptr) {
         detail::type_fingerprint made = fingerprint_of(name, found->second, known);
-        const auto same = std::find_if(known.types.begin(), known.types.end(), [&](const detail::type_fingerprint& each) {
-            return each.name == made.name && each.schema == made.schema;
-        });
+        const auto same =
+            std::find_if(known.types.begin(), known.types.end(), [&](const detail::type_fingerprint& each) {
+                return each.name == made.name && each.schema == made.schema;
+            });
         found->second.type = same != known.types.end() ? &*same : &known.types.emplace_back(std::move(made));
     }
     return found->second.type;

@@ -270,11 +270,13 @@ private:
             for (std::uint64_t i = 0; i != elements.count && goes_on(); ++i)
                 look(element(i));
         } else if (size != 0) {
-            words_.for_each_in(first, first + elements.count * size, [&](std::uint64_t at) { // NOLINT(misc-no-recursion)
-                const std::uint64_t behind = std::min((at + k_pointer_bytes - 1 - first) / size + 1, elements.count);
-                for (std::uint64_t i = (std::max(at, first) - first) / size; i < behind; ++i)
-                    look(element(i));
-            });
+            words_.for_each_in(first, first + elements.count * size,
+                               [&](std::uint64_t at) { // NOLINT(misc-no-recursion)
+                                   const std::uint64_t behind =
+                                       std::min((at + k_pointer_bytes - 1 - first) / size + 1, elements.count);
+                                   for (std::uint64_t i = (std::max(at, first) - first) / size; i < behind; ++i)
+                                       look(element(i));
+                               });
         }
     }
     void look_into(object_place container) {
@@ -332,7 +334,8 @@ private:
         if (row.kind != type_kind::members)
             return !row.name.starts_with("std::pair<") && !row.name.starts_with("std::tuple<");
         return std::any_of(row.parts.begin(), row.parts.end(), [&](const type_part& part) {
-            return part.offset ? reader_.size_of(part.type) == 0 : !is_plain_number(reader_.row(part.type)); // references
+            return part.offset ? reader_.size_of(part.type) == 0
+                               : !is_plain_number(reader_.row(part.type)); // references
         });
     }
     /// Whether an object of this row has more, elsewhere.
@@ -366,11 +369,11 @@ private:
     std::uint64_t heap_bytes_;
     word_list& words_;
     way& way_;
-    std::vector<answer> leads_on_;                         // by row
-    std::vector<object_place> containers_;                 // whose elements are to be looked at
-    std::vector<object_place> targets_;                    // of pointers, the same
+    std::vector<answer> leads_on_;                           // by row
+    std::vector<object_place> containers_;                   // whose elements are to be looked at
+    std::vector<object_place> targets_;                      // of pointers, the same
     std::set<std::pair<std::uint64_t, std::uint32_t>> seen_; // of targets: place and row
-    std::vector<heap_range> for_elements_only_;            // of the container that is looked at
+    std::vector<heap_range> for_elements_only_;              // of the container that is looked at
 };
 
 } // namespace

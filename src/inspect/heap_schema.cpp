@@ -79,7 +79,8 @@ std::string schema_text(const std::vector<root_with_schema>& roots) {
         text += on_one_line(root.name) + ": " + root.type + '\n';
         if (!root.schema) {
             text += root.type.starts_with("C ")
-                        ? "    not stored: a program in C that describes this type (rem_describe) sets the root, or asks for it and commits\n"
+                        ? "    not stored: a program in C that describes this type (rem_describe) sets the root, or "
+                          "asks for it and commits\n"
                         : "    not stored: a program that knows this type and commits to the heap adds it\n";
             continue;
         }

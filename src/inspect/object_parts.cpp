@@ -87,7 +87,8 @@ private:
         const bool has_several = has_several_of_a_key(row);
         const bool is_sorted =
             row.shape == shape_kind::tree || row.shape == shape_kind::btree || row.shape == shape_kind::packed;
-        std::map<std::string, std::uint64_t> of_keys; // elements that came, of those that have a number within their key
+        std::map<std::string, std::uint64_t>
+            of_keys; // elements that came, of those that have a number within their key
         return reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
             std::string at = std::to_string(index++);
             if (each.has_key || is_keyed) {

@@ -278,8 +278,8 @@ private:
 
     object_reader& reader_;
     std::vector<object_place> at_;
-    bool are_of_a_key_ = false;    // else it is one
-    std::string shown_;            // the path to there
+    bool are_of_a_key_ = false; // else it is one
+    std::string shown_;         // the path to there
 };
 
 } // namespace

@@ -41,8 +41,8 @@ unexpected object_reader::damaged(object_place where, std::string_view what) con
 
 unexpected object_reader::cannot_carry(object_place where, std::string_view what) const {
     return fail(errc::not_supported,
-                path_ + " has at heap offset " + std::to_string(where.at) + " a " + schema_.name_of(where.row) + " with " +
-                    std::string(what) + '.',
+                path_ + " has at heap offset " + std::to_string(where.at) + " a " + schema_.name_of(where.row) +
+                    " with " + std::string(what) + '.',
                 path_);
 }
 
@@ -719,9 +719,8 @@ result<void> object_reader::bits(object_place of, const visit_element& visit) {
 
 /// The elements of its tree are leaves (containers/detail/packed_leaf.hpp).
 result<void> object_reader::packed(object_place of, const visit_element& visit) {
-    return for_each_element({schema_.rows[of.row].parts[0].type, of.at}, [&](const element_place& each) {
-        return packed_leaf(of, each.value, visit);
-    });
+    return for_each_element({schema_.rows[of.row].parts[0].type, of.at},
+                            [&](const element_place& each) { return packed_leaf(of, each.value, visit); });
 }
 
 result<bool> object_reader::packed_leaf(object_place of, object_place leaf, const visit_element& visit) {

@@ -22,9 +22,9 @@ namespace remanence::inspect {
 /// An object, or a part of one: its row in the schema, and where it lies.
 struct object_place {
     std::uint32_t row = 0;
-    std::uint64_t at = 0;        // heap offset
-    std::uint8_t first_bit = 0;  // of a bit-field, in the byte there
-    std::uint8_t bits = 0;       // of a bit-field; else 0
+    std::uint64_t at = 0;       // heap offset
+    std::uint8_t first_bit = 0; // of a bit-field, in the byte there
+    std::uint8_t bits = 0;      // of a bit-field; else 0
 };
 
 /// What an optional or a variant holds.
@@ -83,7 +83,8 @@ struct byte_range {
 void put_bits(std::string& rest, const std::vector<byte_range>& ranges, const types::type_row& row,
               const std::function<bool(std::size_t member, std::uint64_t bit)>& is_one);
 /// Whether there may be an address in these bytes, one range behind the other: an aligned word that is not 0, of what a class leaves out.
-[[nodiscard]] bool has_address(const types::type_row& row, const std::vector<byte_range>& ranges, std::string_view rest);
+[[nodiscard]] bool has_address(const types::type_row& row, const std::vector<byte_range>& ranges,
+                               std::string_view rest);
 inline constexpr std::uint64_t k_all_room = ~std::uint64_t{0};
 /// How many bytes of a member are its own, up to the next member, which may lie in its padding; k_all_room, if that does not.
 [[nodiscard]] std::uint64_t room_of(const types::type_description& schema, std::uint32_t row,

@@ -52,10 +52,10 @@ void put_floating(std::string& out, const std::byte* from) {
     std::memcpy(&value, from, sizeof value);
     if (is_text && std::isfinite(value))
         return put_real(out, value);
-    for (const auto& [text, known] : {std::pair("nan", std::numeric_limits<T>::quiet_NaN()),
-                                      std::pair("-nan", -std::numeric_limits<T>::quiet_NaN()),
-                                      std::pair("inf", std::numeric_limits<T>::infinity()),
-                                      std::pair("-inf", -std::numeric_limits<T>::infinity())}) {
+    for (const auto& [text, known] :
+         {std::pair("nan", std::numeric_limits<T>::quiet_NaN()),
+          std::pair("-nan", -std::numeric_limits<T>::quiet_NaN()), std::pair("inf", std::numeric_limits<T>::infinity()),
+          std::pair("-inf", -std::numeric_limits<T>::infinity())}) {
         if (std::memcmp(&known, from, k_bytes) == 0)
             return put_json_text(out, text);
     }

@@ -23,9 +23,9 @@ void put_json_bytes(std::string& out, std::string_view bytes);
 void put_hex(std::string& out, std::string_view bytes);
 
 /// Said of what a class leaves out, behind "has " or "with ".
-inline constexpr std::string_view k_left_out =
-    "bytes that its REM_REFLECT leaves out, and that may be an address, which is another one elsewhere. Name the member in "
-    "REM_REFLECT, or the base in its parentheses, or make these bytes 0";
+inline constexpr std::string_view k_left_out = "bytes that its REM_REFLECT leaves out, and that may be an address, "
+                                               "which is another one elsewhere. Name the member in "
+                                               "REM_REFLECT, or the base in its parentheses, or make these bytes 0";
 
 /// A place on the way from a root to a part of its object: a member's name, or the number of an element in its container (then
 /// 0 for the key and 1 for the value of a map's element).

@@ -232,7 +232,8 @@ std::string schema_header(const std::vector<root_with_schema>& roots, const std:
     }
     text += '\n';
     for (const root_with_schema& root : roots)
-        text += "// root \"" + on_one_line(root.name) + "\": " + root.type + (root.schema ? "" : " (not stored)") + '\n';
+        text +=
+            "// root \"" + on_one_line(root.name) + "\": " + root.type + (root.schema ? "" : " (not stored)") + '\n';
     return text;
 }
 

@@ -243,21 +243,21 @@ result<void> conversion::make_rest(object_place from, object_place to, rooms roo
                                          " bytes beside its members, not " + std::to_string(rest->size()));
     const auto is_something = [](std::string_view bytes) { return bytes.find_first_not_of('\0') != bytes.npos; };
     if (!has_bits && inspect::has_address(was, inspect::rest_of(source_.schema(), from.row), *rest) && !may_lose)
-        return fail(errc::type_mismatch,
-                    source_.line() + "a " + source_.schema().name_of(from.row) + " has " +
-                        std::string(inspect::k_left_out));
+        return fail(errc::type_mismatch, source_.line() + "a " + source_.schema().name_of(from.row) + " has " +
+                                             std::string(inspect::k_left_out));
     std::string_view next = *rest;
     for (const auto& each : plan.ranges) {
         const std::string_view bytes = next.substr(0, each.count);
         next.remove_prefix(each.count);
         if (!each.is_carried && is_something(bytes) && !may_lose &&
             !rows_.is_dropped(from.row, to.row, std::string(k_rest)))
-            return fail(errc::type_mismatch,
-                        source_.line() + "a " + source_.schema().name_of(from.row) + " has bytes from its byte " +
-                            std::to_string(each.at) +
-                            " on that its REM_REFLECT leaves out, and the class has changed, so nobody knows where they "
-                            "belong. If they may go, as padding may, say .drop(\"" +
-                            was.name + '.' + std::string(k_rest) + "\")");
+            return fail(
+                errc::type_mismatch,
+                source_.line() + "a " + source_.schema().name_of(from.row) + " has bytes from its byte " +
+                    std::to_string(each.at) +
+                    " on that its REM_REFLECT leaves out, and the class has changed, so nobody knows where they "
+                    "belong. If they may go, as padding may, say .drop(\"" +
+                    was.name + '.' + std::string(k_rest) + "\")");
         const std::uint64_t own = each.at >= room.to ? 0 : std::min(each.count, room.to - each.at);
         if (each.is_carried)
             builder_.put_bytes(to.at + each.at, reinterpret_cast<const std::byte*>(bytes.data()), own);
@@ -437,9 +437,8 @@ result<scalar> conversion::number(object_place from, std::uint32_t to) {
         if (becomes || rows_.is_dropped_enumerator(from.row, label, to)) {
             value->bits = becomes ? is.numbers[*becomes] : 0;
             const shape_kind stored_as = builder_.row(is.parts[0].type).shape;
-            value->is_negative =
-                static_cast<std::int64_t>(value->bits) < 0 &&
-                (stored_as == shape_kind::signed_number || stored_as == shape_kind::character);
+            value->is_negative = static_cast<std::int64_t>(value->bits) < 0 &&
+                                 (stored_as == shape_kind::signed_number || stored_as == shape_kind::character);
         }
     }
     return value;

@@ -137,7 +137,8 @@ result<void> conversion_size::visit_packed(object_place from) {
         return true;
     }));
     if (records != 0)
-        for_each_block_of_packed(records, bytes, [&](const block_layout& of, std::uint64_t times) { add_block(of, times); });
+        for_each_block_of_packed(records, bytes,
+                                 [&](const block_layout& of, std::uint64_t times) { add_block(of, times); });
     return {};
 }
 

@@ -316,7 +316,8 @@ private:
             conversion converted(*source_, *(*by)->builder, *(*by)->rows, *this);
             line_of_objects_ = lines_.number();
             if ((*by)->rows->may_lose())
-                REM_TRY(refuse_losses(*source_, **by, owner, {{{static_cast<std::uint32_t>(*row), value}, made.place.row}}));
+                REM_TRY(refuse_losses(*source_, **by, owner,
+                                      {{{static_cast<std::uint32_t>(*row), value}, made.place.row}}));
             if (auto done = converted.make({static_cast<std::uint32_t>(*row), value}, made.place); !done)
                 return wrong_in(owner, converted, done.error());
             return false;
@@ -385,7 +386,8 @@ private:
                 if (is_map)
                     parts.emplace_back(from.key, becomes.key);
                 parts.emplace_back(from.value, becomes.value);
-                REM_TRY(refuse_losses(source, *made.by, owner + '[' + std::to_string(number - first_line) + ']', parts));
+                REM_TRY(
+                    refuse_losses(source, *made.by, owner + '[' + std::to_string(number - first_line) + ']', parts));
             }
             if (auto done = converted.make_element(**filler, made.place, from, number - first_line); !done)
                 return wrong_in(owner + '[' + std::to_string(number - first_line) + ']', converted, done.error());
@@ -409,7 +411,8 @@ private:
             return {};
         return fail(errc::type_mismatch,
                     "the dump for " + memory_.path() + " cannot be loaded: " + source.line() + found.front() + ", in " +
-                        owner + ". Nothing was loaded. A file_backed of another form than memory names such members in "
+                        owner +
+                        ". Nothing was loaded. A file_backed of another form than memory names such members in "
                         "heap.migrate, by .drop().",
                     memory_.path());
     }

@@ -278,7 +278,8 @@ result<std::uint64_t> json_source::bit_field(object_place of, const type_part& m
     if (!value)
         return value.error();
     const type_row& is = row(member.type);
-    const bool is_signed = types::is_signed(is.shape == shape_kind::enumeration ? row(is.parts[0].type).shape : is.shape);
+    const bool is_signed =
+        types::is_signed(is.shape == shape_kind::enumeration ? row(is.parts[0].type).shape : is.shape);
     const unsigned digits = is_signed ? bits - 1 : bits;
     const std::uint64_t above = value->is_negative ? ~value->bits : value->bits; // the sign's digit is 0
     if ((value->is_negative && !is_signed) || (digits != 64 && above >> digits != 0))
@@ -392,12 +393,11 @@ result<void> json_source::check_members(object_place of) {
     for (auto i = static_cast<std::uint32_t>(of.at) + 1; i != end; i = document_.at(i + 1).next) {
         const std::string_view name = document_.at(i).text;
         const bool is_rest = name == k_rest && may_have_rest(of.row);
-        const bool is_known =
-            is_rest || std::any_of(members->begin(), members->end(), [&](const type_part& each) {
-                const auto index = static_cast<std::size_t>(&each - members->data());
-                return inspect::place_of_member(row(of.row), *members, index, 0) &&
-                       (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);
-            });
+        const bool is_known = is_rest || std::any_of(members->begin(), members->end(), [&](const type_part& each) {
+                                  const auto index = static_cast<std::size_t>(&each - members->data());
+                                  return inspect::place_of_member(row(of.row), *members, index, 0) &&
+                                         (each.name.empty() ? schema().name_of(each.type) == name : each.name == name);
+                              });
         if (!is_known)
             return damaged(of, "a " + schema().name_of(of.row) + " has no member " + shown(document_.at(i)));
         if (document_.member(static_cast<std::uint32_t>(of.at), name) != i + 1)

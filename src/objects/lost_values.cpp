@@ -51,8 +51,8 @@ result<bool> has_value(object_source& source, object_place of) {
             return row.shape == shape_kind::variant || held->has_value();
         return has_value(source, **held);
     }
-    const bool is_text = inspect::is_text(row) || row.shape == shape_kind::serialised ||
-                         is_character_array(source.schema(), of.row);
+    const bool is_text =
+        inspect::is_text(row) || row.shape == shape_kind::serialised || is_character_array(source.schema(), of.row);
     if (is_text) {
         auto text = source.text(of);
         if (!text)

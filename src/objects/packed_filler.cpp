@@ -26,15 +26,16 @@ namespace {
 class filler_of_packed final : public shaped_filler {
 public:
     filler_of_packed(object_builder& to, object_place container)
-        : shaped_filler(to, container), rows_(inspect::rows_of_elements(is_)), has_several_(has_several_of_a_key(is_)) {}
+        : shaped_filler(to, container),
+          rows_(inspect::rows_of_elements(is_)),
+          has_several_(has_several_of_a_key(is_)) {}
 
     result<void> begin(std::uint64_t count) {
         count_ = count;
         return {};
     }
     result<element_place> add(std::uint64_t /*hash*/) override { // its texts have no place yet
-        return element_place{
-            .value = {rows_.value, container_.at}, .has_key = true, .key = {rows_.key, container_.at}};
+        return element_place{.value = {rows_.value, container_.at}, .has_key = true, .key = {rows_.key, container_.at}};
     }
     result<void> made() override {
         auto [key, value] = to_.texts_of_record();
@@ -138,19 +139,20 @@ bool is_packed_as_here(const types::type_description& schema, const type_row& co
         return false;
     const type_row& head = schema.rows[(*separator)[0].type];
     const type_row& text = schema.rows[(*separator)[1].type];
-    return head.shape == shape_kind::unsigned_number && head.size == k_word &&
-           text.shape == shape_kind::text_by_link && text.numbers[0] == k_word && text.size == 4 * k_word &&
-           block.numbers[0] == k_word && block.numbers[1] == 2 * k_word && block.size == 4 * k_word;
+    return head.shape == shape_kind::unsigned_number && head.size == k_word && text.shape == shape_kind::text_by_link &&
+           text.numbers[0] == k_word && text.size == 4 * k_word && block.numbers[0] == k_word &&
+           block.numbers[1] == 2 * k_word && block.size == 4 * k_word;
 }
 
 void for_each_block_of_packed(std::uint64_t records, std::uint64_t bytes,
                               const std::function<void(object_builder::layout, std::uint64_t)>& visit) {
-    constexpr std::uint64_t k_record_most = 14;   // two lengths and a mark
-    constexpr std::uint64_t k_leaf_least = 3072;  // of 4096, since a record that does not fit has at most a quarter
+    constexpr std::uint64_t k_record_most = 14;    // two lengths and a mark
+    constexpr std::uint64_t k_leaf_least = 3072;   // of 4096, since a record that does not fit has at most a quarter
     constexpr std::uint64_t k_leaves_of_node = 14; // at least
     const std::uint64_t leaves = (bytes + records * k_record_most) / k_leaf_least + 1;
     visit({detail::k_packed_leaf_bytes, k_word}, leaves);
-    visit({2 * detail::k_packed_leaf_bytes, k_word}, leaves / k_leaves_of_node + 1); // nodes, and separators that are long
+    visit({2 * detail::k_packed_leaf_bytes, k_word},
+          leaves / k_leaves_of_node + 1); // nodes, and separators that are long
 }
 
 result<std::unique_ptr<container_filler>> make_packed_filler(object_builder& builder, object_place container,

@@ -36,10 +36,10 @@ category category_of_foreign(const type_row& row) {
     using detail::foreign_way;
     const auto way = static_cast<foreign_way>(row.numbers[0]);
     const bool has_keys = way == foreign_way::tree || way == foreign_way::buckets;
-    return inspect::is_text(row) ? category::text
+    return inspect::is_text(row)  ? category::text
            : inspect::is_map(row) ? category::map
-           : has_keys            ? category::set
-                                 : category::sequence;
+           : has_keys             ? category::set
+                                  : category::sequence;
 }
 
 category category_of(const type_row& row) {
@@ -499,7 +499,8 @@ std::optional<std::size_t> row_matching::enumerator(std::uint32_t from, const st
     const type_row& is = to_.rows[to];
     const auto named = [&](const std::string& name) -> std::optional<std::size_t> {
         const auto found = std::find(is.labels.begin(), is.labels.end(), name);
-        return found == is.labels.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - is.labels.begin()));
+        return found == is.labels.end() ? std::nullopt
+                                        : std::optional(static_cast<std::size_t>(found - is.labels.begin()));
     };
     for (const renaming& each : renamings_) {
         if ((each.type == is.name || each.type == from_.rows[from].name) && each.old_name == label) {
@@ -535,7 +536,8 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
             if (becomes && is.labels[*becomes] != was.labels[i])
                 note(is.name + "::" + is.labels[*becomes] + " was named " + was.labels[i], true);
             if (!becomes || is.numbers[*becomes] != was.numbers[i]) {
-                note(is.name + "::" + was.labels[i] + (becomes ? " has another value" : " is gone, and becomes 0"), true);
+                note(is.name + "::" + was.labels[i] + (becomes ? " has another value" : " is gone, and becomes 0"),
+                     true);
                 has_same_bytes_ = false;
             }
         }

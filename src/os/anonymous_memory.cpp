@@ -6,13 +6,13 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <linux/mempolicy.h>
-#include <csignal>
 #include <pthread.h>
-#include <sys/single_threaded.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

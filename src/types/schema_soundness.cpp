@@ -235,11 +235,13 @@ private:
             return n[i] < k_object_bytes_max || 0 - n[i] < k_object_bytes_max;
         };
         const auto has_elements = [&] {
-            return n.back() == 0 ? has_part(row, 0)
-                                 : has_part(row, 1) && n.back() < k_object_bytes_max &&
-                                       size_of(row.parts[0].type) <= n.back();
+            return n.back() == 0
+                       ? has_part(row, 0)
+                       : has_part(row, 1) && n.back() < k_object_bytes_max && size_of(row.parts[0].type) <= n.back();
         };
-        const auto has_header = [&] { return n[1] == 0 ? word_at(2) : lies_within(n[1] - 1, 8, row) && is_distance(2); };
+        const auto has_header = [&] {
+            return n[1] == 0 ? word_at(2) : lies_within(n[1] - 1, 8, row) && is_distance(2);
+        };
         if (n.empty())
             return false;
         switch (static_cast<foreign_way>(n[0])) {

@@ -60,9 +60,9 @@ type_description with_own_members(type_description schema);
 
 /// How what classes say of their members, and enumerators, differ from the stored ones.
 struct class_change {
-    std::optional<std::string> what;  // nothing: not so that stored objects mean something else, or that cannot be told
-    bool only_names = false;          // they may have been renamed
-    bool knows_more_stored = false;   // the schema has enumerators that the program does not know
+    std::optional<std::string> what; // nothing: not so that stored objects mean something else, or that cannot be told
+    bool only_names = false;         // they may have been renamed
+    bool knows_more_stored = false;  // the schema has enumerators that the program does not know
 };
 /// Null in programs of which no class says its members, and that have no enumerations.
 [[gnu::weak]] class_change change_of_classes(const format::schema_table& table, const detail::type_fingerprint& type);

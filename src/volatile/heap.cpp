@@ -12,7 +12,7 @@ namespace remanence::transient {
 
 namespace {
 
-constexpr std::uint64_t k_fronts_max = 32 * 1024; // threads at a time, about as many as Linux has
+constexpr std::uint64_t k_fronts_max = 32 * 1024;   // threads at a time, about as many as Linux has
 constexpr std::uint64_t k_reserve_least = 64 * MiB; // where a limit leaves few addresses (ulimit -v)
 constexpr std::uint64_t k_growth_min = 256 * KiB;
 constexpr std::uint64_t k_growth_max = 64 * MiB;

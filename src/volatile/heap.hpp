@@ -236,9 +236,9 @@ private:
 
     slab* slabs_ = nullptr;
     front* fronts_ = nullptr;
-    std::uint64_t reserved_bytes_ = 0; // of blocks
+    std::uint64_t reserved_bytes_ = 0;              // of blocks
     std::uint64_t alignment_max_ = k_alignment_max; // of a block: as base_ is aligned
-    std::uint64_t mapped_bytes_ = 0;   // with the tables
+    std::uint64_t mapped_bytes_ = 0;                // with the tables
     placing how_ = placing::compact;
     int (*make_writable_)(std::byte*, std::uint64_t) noexcept = nullptr;
     heap* next_registered_ = nullptr; // guarded by the mutex of threads.cpp

@@ -261,7 +261,8 @@ private:
     void hear(const error& e) {
         ++heard_;
         const std::string_view text = e.what();
-        const bool poisons = e.reason() == errc::poisoned || text.find("is not whole") != text.npos || // or it is closed
+        const bool poisons = e.reason() == errc::poisoned ||
+                             text.find("is not whole") != text.npos || // or it is closed
                              (h_ && h_->is_open() && is_engine_poisoned());
         if (!poisons) {
             EXPECT_EQ(e.os_error(), given_.code) << plan.struck << ": " << e.what();
@@ -342,8 +343,10 @@ protected:
         std::map<std::string, std::uint64_t> poisoned;
         std::uint64_t heard = 0;
         std::uint64_t n = 0;
-        for (const std::uint64_t stride = stride_of_faults(given.code == ENFILE ? 7 : given.code == ENOMEM ? 3 : 1);;
-             n += stride) {
+        for (const std::uint64_t stride = stride_of_faults(given.code == ENFILE   ? 7
+                                                           : given.code == ENOMEM ? 3
+                                                                                  : 1);
+             ; n += stride) {
             SCOPED_TRACE(std::string(given.name) + ", " + what + ", call " + std::to_string(n));
             const auto dir = test::temp_dir::in_memory();
             limited_program program(dir.path(), given);

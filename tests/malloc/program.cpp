@@ -158,7 +158,6 @@ void free_twice(std::size_t bytes) {
     free_hidden();
 }
 
-
 /// As glibc has it, for alignments that are none.
 void odd_alignments() {
     for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, std::size_t{4097}}) {

@@ -467,8 +467,8 @@ private:
     std::string way_back() {
         std::ostringstream text;
         for (const history_step& each : heap_->history())
-            text << (each.is_present ? "* " : "  ") << each.version << " from " << each.parent.value_or(0) << ' ' << each.name
-                 << ", " << each.bytes << " bytes " << each.kept << '\n';
+            text << (each.is_present ? "* " : "  ") << each.version << " from " << each.parent.value_or(0) << ' '
+                 << each.name << ", " << each.bytes << " bytes " << each.kept << '\n';
         text << "and of the model:";
         for (std::size_t at = present_;; at = states_[at].parent) {
             text << ' ' << states_[at].version;
@@ -506,8 +506,9 @@ private:
         how.procedures.add<int>(
             "raise", [](heap& of, int by) { raise(of, by); }, [](heap& of, int by) { raise(of, -by); });
         if (release_ == 1)
-            how.migrate = migrations().to<pairs_1::shelf>(k_shelf).drop("mark").migrate<pairs_2::record, pairs_1::record>(
-                [](const pairs_2::record& was, pairs_1::record& is) { is.number = static_cast<int>(was.number); });
+            how.migrate =
+                migrations().to<pairs_1::shelf>(k_shelf).drop("mark").migrate<pairs_2::record, pairs_1::record>(
+                    [](const pairs_2::record& was, pairs_1::record& is) { is.number = static_cast<int>(was.number); });
         else
             how.migrate = migrations().to<pairs_2::shelf>(k_shelf);
         return how;
@@ -546,7 +547,8 @@ private:
 
     /// A step from the present state.
     void made(const content& next) {
-        if (next != now() || heap_->undo_depth() != known_depth(*heap_)) // a section that changes nothing commits nothing
+        if (next != now() ||
+            heap_->undo_depth() != known_depth(*heap_)) // a section that changes nothing commits nothing
             made(next, heap_->version());
     }
     void made(const content& next, std::uint64_t version) {
@@ -667,7 +669,7 @@ private:
     std::vector<state> states_;
     std::size_t begin_ = 0; // no step leads before this one
     std::size_t present_ = 0;
-    std::vector<std::size_t> undone_; // the last one first
+    std::vector<std::size_t> undone_;                         // the last one first
     std::map<std::string, std::pair<std::size_t, int>> kept_; // with the release whose types it has
     bool depth_is_known_ = true;
     bool is_upgraded_ = false;
@@ -714,8 +716,9 @@ constexpr std::size_t k_count = std::size(k_features);
 
 class pairs_no_sanitizer : public testing::TestWithParam<bool> {};
 
-INSTANTIATE_TEST_SUITE_P(of, pairs_no_sanitizer, testing::Bool(),
-                         [](const auto& instance) { return instance.param ? "a_kept_history" : "a_history_in_memory"; });
+INSTANTIATE_TEST_SUITE_P(of, pairs_no_sanitizer, testing::Bool(), [](const auto& instance) {
+    return instance.param ? "a_kept_history" : "a_history_in_memory";
+});
 
 TEST_P(pairs_no_sanitizer, of_features_go_together) {
     const std::uint64_t seed = random_seed();

@@ -40,7 +40,8 @@ TEST(roots_of_other_processes, are_no_steps_when_they_are_made_empty) {
         });
         told.set(filled);
         told.wait(undone);
-        expect(h.read([&] { return all.empty() && h.find_root<notes>("notes") == &all; }), "the root is not there, empty");
+        expect(h.read([&] { return all.empty() && h.find_root<notes>("notes") == &all; }),
+               "the root is not there, empty");
         h.write([&] { all.emplace_back("one more text that needs a block"); });
         expect(h.read([&] { return h.find_root<notes>("notes")->size(); }) == 1, "what was committed is lost");
         h.close();

@@ -21,7 +21,8 @@ namespace {
 /// One thread's random calls of one heap.
 class caller {
 public:
-    caller(rem_heap* heap, std::uint64_t seed, bool may_change_all) : heap_(heap), random_(seed), may_change_all_(may_change_all) {}
+    caller(rem_heap* heap, std::uint64_t seed, bool may_change_all)
+        : heap_(heap), random_(seed), may_change_all_(may_change_all) {}
 
     void run(int calls) {
         for (int i = 0; i != calls; ++i)
@@ -84,7 +85,9 @@ private:
         static constexpr std::array<const char*, 5> k_names = {"a", "b", "", nullptr, "a longer name of a root"};
         return k_names[below(k_names.size())];
     }
-    rem_heap* handle() { return below(20) == 0 ? reinterpret_cast<rem_heap*>(random_()) : heap_; } // NOLINT(performance-no-int-to-ptr)
+    rem_heap* handle() {
+        return below(20) == 0 ? reinterpret_cast<rem_heap*>(random_()) : heap_;
+    } // NOLINT(performance-no-int-to-ptr)
 
     static bool visit_root(void*, const rem_root*) { return present->called_back() == REM_OK; }
     static bool visit_step(void*, const rem_step*) { return present->called_back() == REM_OK; }

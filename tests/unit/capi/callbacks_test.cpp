@@ -11,7 +11,9 @@ namespace {
 /// What the function of the moment does.
 std::function<rem_status(rem_heap*)> doing; // NOLINT
 
-rem_status run(rem_heap* heap, const void* /*parameters*/, std::size_t /*bytes*/, void* /*context*/) { return doing(heap); }
+rem_status run(rem_heap* heap, const void* /*parameters*/, std::size_t /*bytes*/, void* /*context*/) {
+    return doing(heap);
+}
 
 class c_callbacks : public c_heap {
 protected:
@@ -143,15 +145,11 @@ TEST_F(c_callbacks, that_load_neither_commit_nor_roll_back_what_is_half_loaded) 
 }
 
 TEST_F(c_callbacks, that_read_may_fail_and_may_not_read_too_much) {
-    EXPECT_STATUS(rem_load(
-                      heap, [](void*, char*, std::size_t) { return SIZE_MAX; }, nullptr),
-                  REM_IO);
-    EXPECT_STATUS(rem_load(
-                      heap, [](void*, char*, std::size_t bytes) { return bytes + 1; }, nullptr),
-                  REM_INVALID_ARGUMENT);
-    EXPECT_STATUS(rem_load(
-                      heap, [](void*, char*, std::size_t bytes) { return 1000 * bytes; }, nullptr),
-                  REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_load(heap, [](void*, char*, std::size_t) { return SIZE_MAX; }, nullptr), REM_IO);
+    EXPECT_STATUS(
+        rem_load(heap, [](void*, char*, std::size_t bytes) { return bytes + 1; }, nullptr), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(
+        rem_load(heap, [](void*, char*, std::size_t bytes) { return 1000 * bytes; }, nullptr), REM_INVALID_ARGUMENT);
 }
 
 } // namespace

@@ -41,8 +41,8 @@ struct person { // NOLINT(clang-analyzer-optin.performance.Padding)
 
 const rem_member k_date[] = {REM_NUMBER(date, day), REM_NUMBER(date, month), REM_NUMBER(date, year)};
 const rem_member k_person[] = {
-    REM_NUMBER(person, number),   REM_TEXT(person, name),       REM_NUMBER(person, balance),
-    REM_NUMBER(person, is_known), REM_NUMBERS(person, marks),   REM_STRUCT_OF(person, born, date),
+    REM_NUMBER(person, number),           REM_TEXT(person, name),     REM_NUMBER(person, balance),
+    REM_NUMBER(person, is_known),         REM_NUMBERS(person, marks), REM_STRUCT_OF(person, born, date),
     REM_POINTER_TO(person, next, person), REM_NUMBER(person, gone),
 };
 
@@ -87,10 +87,11 @@ protected:
 TEST_F(c_types, are_looked_at_as_those_of_other_programs) {
     person* const ada = add(nullptr, 7, "Ada", nullptr);
     (void)add("first", 5, "Charles", ada);
-    EXPECT_EQ(got("first"),
-              R"({"number":5,"name":"Charles","balance":2.5,"is_known":true,"marks":[0,2],"born":{"day":1,"month":2,"year":1815},"next":)"
-              R"({"$offset":)" +
-                  std::to_string(reinterpret_cast<char*>(ada) - static_cast<char*>(rem_base(heap))) + R"(},"gone":0})");
+    EXPECT_EQ(
+        got("first"),
+        R"({"number":5,"name":"Charles","balance":2.5,"is_known":true,"marks":[0,2],"born":{"day":1,"month":2,"year":1815},"next":)"
+        R"({"$offset":)" +
+            std::to_string(reinterpret_cast<char*>(ada) - static_cast<char*>(rem_base(heap))) + R"(},"gone":0})");
     EXPECT_EQ(got("first.next.name"), "\"Ada\"");
     const std::string header = inspect::schema(path, inspect::schema_form::cpp);
     EXPECT_NE(header.find("struct person {\n    int number;\n    char name[12];\n"), std::string::npos) << header;
@@ -146,10 +147,14 @@ TEST_F(c_types, are_migrated_by_the_names_of_their_members) {
     ASSERT_OK(rem_close(heap));
     const auto next_release = [&] {
         const rem_member members[] = {
-            REM_TEXT(later::person, name),         REM_NUMBER(later::person, id),
-            REM_NUMBER(later::person, balance),    REM_NUMBER(later::person, is_known),
-            REM_NUMBER(later::person, added),      REM_NUMBERS(later::person, marks),
-            REM_STRUCT_OF(later::person, born, date), REM_POINTER_TO(later::person, next, struct human),
+            REM_TEXT(later::person, name),
+            REM_NUMBER(later::person, id),
+            REM_NUMBER(later::person, balance),
+            REM_NUMBER(later::person, is_known),
+            REM_NUMBER(later::person, added),
+            REM_NUMBERS(later::person, marks),
+            REM_STRUCT_OF(later::person, born, date),
+            REM_POINTER_TO(later::person, next, struct human),
         };
         std::vector<rem_member> all(std::begin(members), std::end(members));
         all.back().type = "human";
@@ -162,7 +167,8 @@ TEST_F(c_types, are_migrated_by_the_names_of_their_members) {
         rem_migration how{};
         how.size = sizeof how;
         EXPECT_STATUS(rem_migrate(heap, "first", "human", &how), REM_TYPE_MISMATCH); // numbers would be lost
-        EXPECT_NE(std::string(rem_last_error()->message).find("number"), std::string::npos) << rem_last_error()->message;
+        EXPECT_NE(std::string(rem_last_error()->message).find("number"), std::string::npos)
+            << rem_last_error()->message;
         how.renamed = renamed;
         how.renamed_count = 1;
         ASSERT_OK(rem_migrate(heap, "first", "human", &how));

@@ -109,8 +109,9 @@ TEST_F(boost_shapes_test, each_shows_its_elements) {
 
 TEST_F(boost_shapes_test, empty_ones_show_nothing) {
     make(0);
-    for (const char* member : {"vector", "deque", "stable_vector", "list", "slist", "set", "multiset", "map", "multimap",
-                               "flat_set", "flat_map", "unordered_set", "unordered_map", "by_age", "as_inserted"})
+    for (const char* member :
+         {"vector", "deque", "stable_vector", "list", "slist", "set", "multiset", "map", "multimap", "flat_set",
+          "flat_map", "unordered_set", "unordered_map", "by_age", "as_inserted"})
         EXPECT_EQ(got(member), "[]") << member;
 }
 
@@ -121,8 +122,8 @@ TEST_F(boost_shapes_test, many_elements_show_each_once) {
         const std::string text = got(member);
         return std::count(text.begin(), text.end(), ',');
     };
-    for (const char* member : {"vector", "deque", "stable_vector", "list", "slist", "set", "multiset", "flat_set",
-                               "unordered_set"})
+    for (const char* member :
+         {"vector", "deque", "stable_vector", "list", "slist", "set", "multiset", "flat_set", "unordered_set"})
         EXPECT_EQ(commas(member), k_count - 1) << member;
     for (const char* member : {"multimap", "unordered_map", "by_age", "as_inserted"})
         EXPECT_EQ(commas(member), 2 * k_count - 1) << member;
@@ -139,7 +140,8 @@ TEST_F(boost_shapes_test, a_dump_names_what_only_boost_makes) {
         ADD_FAILURE() << "it was written";
     } catch (const error& e) {
         EXPECT_EQ(e.code(), errc::not_supported);
-        EXPECT_NE(std::string(e.what()).find("all.vector is a boost::container::vector<"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("all.vector is a boost::container::vector<"), std::string::npos)
+            << e.what();
         EXPECT_NE(std::string(e.what()).find("which only a program with its library makes"), std::string::npos)
             << e.what();
     }

@@ -54,9 +54,10 @@ std::vector<T> borders() {
     std::vector<T> all;
     std::mt19937_64 random(4711);
     if constexpr (std::is_floating_point_v<T>) {
-        for (const T each : {T(0), T(1), limits::min(), limits::max(), limits::denorm_min(), limits::epsilon(),
-                             limits::infinity(), limits::quiet_NaN(), limits::signaling_NaN(), limits::min() / 2,
-                             std::nextafter(limits::min(), T(0)), std::nextafter(T(1), T(2)), T(1) / 3, T(1e15), T(1e22)}) {
+        for (const T each :
+             {T(0), T(1), limits::min(), limits::max(), limits::denorm_min(), limits::epsilon(), limits::infinity(),
+              limits::quiet_NaN(), limits::signaling_NaN(), limits::min() / 2, std::nextafter(limits::min(), T(0)),
+              std::nextafter(T(1), T(2)), T(1) / 3, T(1e15), T(1e22)}) {
             all.push_back(each);
             all.push_back(-each);
         }
@@ -81,7 +82,8 @@ std::vector<T> borders() {
     } else if constexpr (std::is_same_v<T, bool>) {
         all = {false, true};
     } else {
-        for (const T each : {limits::min(), limits::max(), T(0), T(1), T(2), T(limits::max() / 2), T(limits::min() / 2)})
+        for (const T each :
+             {limits::min(), limits::max(), T(0), T(1), T(2), T(limits::max() / 2), T(limits::min() / 2)})
             for (const T near : {each, static_cast<T>(each + 1), static_cast<T>(each - 1)})
                 all.push_back(near);
     }
@@ -99,7 +101,8 @@ void expect_all(const others<T>& is, const char* where) {
     const std::vector<T> was = borders<T>();
     ASSERT_EQ(is.size(), was.size()) << where;
     for (std::size_t i = 0; i != was.size(); ++i)
-        EXPECT_EQ(bits_of(is[i]), bits_of(was[i])) << where << ", number " << i << " of " << detail::fingerprint_of<T>().name;
+        EXPECT_EQ(bits_of(is[i]), bits_of(was[i]))
+            << where << ", number " << i << " of " << detail::fingerprint_of<T>().name;
 }
 
 template <class T>
@@ -163,9 +166,21 @@ TYPED_TEST(every_value_of, a_number_survives_another_kind_of_container) {
 }
 
 std::vector<std::string> texts_at_their_borders() {
-    std::vector<std::string> all = {"",    std::string(1, '\0'), std::string("a\0b", 3), "\xff",          "\xc3\xa9",        "\xc3",
-                                    "\"", "\\",                 "\n\t\r", "\xed\xa0\x80", "\xf4\x8f\xbf\xbf", "[\"]",
-                                    "]",  "{\"$bytes\":\"00\"}", "null"};
+    std::vector<std::string> all = {"",
+                                    std::string(1, '\0'),
+                                    std::string("a\0b", 3),
+                                    "\xff",
+                                    "\xc3\xa9",
+                                    "\xc3",
+                                    "\"",
+                                    "\\",
+                                    "\n\t\r",
+                                    "\xed\xa0\x80",
+                                    "\xf4\x8f\xbf\xbf",
+                                    "[\"]",
+                                    "]",
+                                    "{\"$bytes\":\"00\"}",
+                                    "null"};
     std::string bytes;
     for (int i = 0; i != 256; ++i)
         bytes += static_cast<char>(i);
@@ -216,7 +231,8 @@ TYPED_TEST(every_text_of, a_text_survives_each_way_as_key_and_as_value) {
     std::string dump;
     inspect::dump(path, {}, [&](std::string_view piece) { dump += piece; });
     std::size_t keys = 0;
-    for (std::size_t at = 0; (at = dump.find("\n{\"k\":", at)) != std::string::npos;) { // as each stands there, it leads there
+    for (std::size_t at = 0;
+         (at = dump.find("\n{\"k\":", at)) != std::string::npos;) { // as each stands there, it leads there
         const std::size_t begin = at + 6;
         at = dump.find(",\"v\":", begin);
         const std::string key = dump.substr(begin, at - begin);

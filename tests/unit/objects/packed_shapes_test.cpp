@@ -237,10 +237,9 @@ TEST_F(packed_shapes_test, bit_fields_survive_each_way) {
     std::vector<flags> expected;
     for (unsigned i = 0; i != 32; ++i)
         expected.push_back(made(i, static_cast<int>(i) - 16, (std::uint64_t{1} << 39) + i));
-    through_all<vector<flags>>([&](vector<flags>& all) { all.assign(expected.begin(), expected.end()); },
-                               [&](vector<flags>& all) {
-                                   EXPECT_TRUE(std::equal(all.begin(), all.end(), expected.begin(), expected.end()));
-                               });
+    through_all<vector<flags>>(
+        [&](vector<flags>& all) { all.assign(expected.begin(), expected.end()); },
+        [&](vector<flags>& all) { EXPECT_TRUE(std::equal(all.begin(), all.end(), expected.begin(), expected.end())); });
 }
 
 TEST_F(packed_shapes_test, bit_fields_of_classes_that_leave_some_out_survive_each_way) {
@@ -261,7 +260,8 @@ TEST_F(packed_shapes_test, bit_fields_are_looked_at) {
     heap from = heap::create(directory_ / "h");
     from.write([&] { from.root<flags>("f") = made(5, -3, 135'056'262'027); });
     from.close();
-    EXPECT_EQ(got("f"), R"({"before":5,"low":5,"small":-3,"which":"blue","is_set":true,"wide":135056262027,"after":2.5})");
+    EXPECT_EQ(got("f"),
+              R"({"before":5,"low":5,"small":-3,"which":"blue","is_set":true,"wide":135056262027,"after":2.5})");
     EXPECT_EQ(got("f.small"), "-3");
     EXPECT_EQ(got("f.which"), "\"blue\"");
     const std::string header = inspect::schema(directory_ / "h", inspect::schema_form::cpp);

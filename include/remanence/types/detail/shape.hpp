@@ -43,8 +43,9 @@ enum class shape_kind : char {
     floating = 'f',
     boolean = 'b',
     character = 'c',
-    enumeration = 'e',  // numbers: the values of its enumerators, which are its labels
-    members = 'r',      // fields: what a class says of itself (REM_REFLECT), pairs and tuples; number, first bit, bits of each bit-field
+    enumeration = 'e', // numbers: the values of its enumerators, which are its labels
+    members =
+        'r', // fields: what a class says of itself (REM_REFLECT), pairs and tuples; number, first bit, bits of each bit-field
     same_as_part = '=', // the part's number
     array = 'a',        // how many
     optional = 'o',     // offset of the flag
@@ -62,7 +63,7 @@ enum class shape_kind : char {
     hash_table = 'H', // bytes of a slot, whether it holds an element, its alignment, offset of the mapped value
     serialised = 'g', // offset of a text_by_link whose bytes only the program can read
     bits = 'x',       // of std::vector<bool>: offsets of the iterators begin and end
-    packed = 'p',     // a packed map: the part is its tree, the fields are the texts of a record; offset of their number
+    packed = 'p', // a packed map: the part is its tree, the fields are the texts of a record; offset of their number
     packed_text = 'q', // in a record of a packed map: 0 the key, 1 the value
     foreign = 'F',     // of another library, which alone can make it: a foreign_way, and its numbers
 };
@@ -70,13 +71,13 @@ enum class shape_kind : char {
 /// How elements of `foreign` are found. Links are addresses, and lead to a place in a node; the element lies so far behind it. The mapped
 /// value's offset is the last number: 0 in what is no map.
 enum class foreign_way : std::uint64_t {
-    run,      // offsets of the address of the elements, and of their number; mapped
-    blocks,   // offsets of the first and the last iterator, elements in a block; mapped
+    run,    // offsets of the address of the elements, and of their number; mapped
+    blocks, // offsets of the first and the last iterator, elements in a block; mapped
     pointers, // of nodes: offsets of the address of the pointers, and of their number; how many of these are none; element; mapped
-    ring,     // header; offset of the next link; element; mapped
-    tree,     // header, of which the link leads to the root; offsets of the left and the right link; element; mapped
-    buckets,  // of chains of nodes: offsets of the address of the links, and of their number; element; mapped
-    text,     // of Boost: offset of 24 bytes
+    ring,    // header; offset of the next link; element; mapped
+    tree,    // header, of which the link leads to the root; offsets of the left and the right link; element; mapped
+    buckets, // of chains of nodes: offsets of the address of the links, and of their number; element; mapped
+    text,    // of Boost: offset of 24 bytes
     // A header is two numbers. Where it lies, 0: in the object, at the second. Else the address of its block lies in the object at the first
     // less 1, and it lies in that block at the second.
 };
@@ -108,8 +109,12 @@ struct shape_of_members {
         else
             return nullptr;
     }
-    static constexpr member_table k_table{Members::k_types.data(), Members::k_names.text, Members::k_names.ends,
-                                          &Members::locate,        Members::k_count,      Members::k_is_own,
+    static constexpr member_table k_table{Members::k_types.data(),
+                                          Members::k_names.text,
+                                          Members::k_names.ends,
+                                          &Members::locate,
+                                          Members::k_count,
+                                          Members::k_is_own,
                                           fill_bits()};
     static constexpr type_shape k_shape{.kind = shape_kind::members, .members = &k_table};
 };
