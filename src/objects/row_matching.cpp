@@ -418,7 +418,11 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
                    ? true
                    : refuse(from, to, ", which only the program can read");
     case category::packed:
-        return a == b ? changed_kind() : refuse(from, to, "");
+        if (a != b)
+            return refuse(from, to, "");
+        if (layout_difference(from_, from, to_, to, enumerators::any)) // of the tree, which is not matched
+            has_same_bytes_ = false;
+        return changed_kind();
     case category::foreign:
         if (a != b || layout_difference(from_, from, to_, to, enumerators::same))
             return refuse(from, to, ", which only its own library makes: .migrate<Old, New>(function) has to");
