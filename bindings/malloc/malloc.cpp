@@ -142,7 +142,7 @@ REM_EXPORT struct mallinfo2 mallinfo2() {
     all.hblks = used.large_blocks;
     all.hblkhd = used.large_bytes;
     all.uordblks = used.usable_bytes - std::min(used.large_bytes, used.usable_bytes);
-    all.fordblks = used.free_bytes;
+    all.fordblks = used.resident_bytes - std::min(used.usable_bytes, used.resident_bytes); // addresses are no memory
     all.arena = all.uordblks + all.fordblks;
     return all;
 }

@@ -362,7 +362,9 @@ rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
  *     REM_DESCRIBE(struct account, account_members);   // once, before roots of that type are set or asked for
  *
  * Members that are left out are carried as bytes; a dump refuses them if they may be addresses. Structs that lie in others are described
- * before these; pointers may lead to structs that are described later.
+ * before these; what pointers lead to is described before a root is set or asked for: rem_migrate() takes a root whose pointers were not. A
+ * pointer to what is not described is carried by a migration that moves no object, and dumped if it is NULL. A root of such a type is one
+ * object in a block of its own: neither an array, nor a struct with more behind it.
  */
 typedef enum rem_member_kind REM_AS_INT {
     REM_SIGNED = 1, /* of 1, 2, 4 or 8 bytes */
@@ -384,7 +386,8 @@ typedef struct rem_member {
 } rem_member;
 /*
  * For the process. The same again does nothing; another struct of that name is REM_EXISTS. REM_INVALID_ARGUMENT: members that do not lie in
- * the struct, or in each other, or of a struct that was not described. The texts are copied. O(members).
+ * the struct, or in each other, or of a struct that was not described. The texts are copied. O(members of all
+ * structs that it leads to).
  */
 rem_status rem_describe(const char* type, size_t size, size_t alignment, const rem_member* members, size_t count);
 #define REM_DESCRIBE(type, members)                                                                                    \
@@ -417,7 +420,8 @@ rem_status rem_describe(const char* type, size_t size, size_t alignment, const r
  * must be zero everywhere or named in `dropped`, and numbers may be wider. All of it is one atomic commit; when it fails the heap is as before.
  * Pointers in the objects that the root leads to stay right; others, in roots that are not described, are not known. Nothing happens when
  * the root is not there, or has this type. REM_TYPE_MISMATCH: a change that is none of these, with all changes in rem_last_error().
- * REM_NOT_SUPPORTED: the heap does not know what the root was. O(objects).
+ * REM_NOT_SUPPORTED: the heap does not know what the root was. REM_SECTION_OPEN and the like as rem_write_begin(). The history of undo begins
+ * anew with that commit, but for versions that are kept. O(objects).
  */
 typedef struct rem_renamed_member {
     const char* type; /* as in "struct account" */

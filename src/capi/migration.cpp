@@ -2,6 +2,7 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/roots.hpp"
 #include "capi/structs.hpp"
 #include "capi/types.hpp"
 
@@ -35,6 +36,20 @@ migration_options options_of(const rem_migration& given) {
     return how;
 }
 
+[[noreturn]] void raise_impossible(const heap& of, std::string_view root, std::string_view type,
+                                   const migration_report& report) {
+    std::string why;
+    for (const migration_change& each : report.changes) {
+        if (!each.is_automatic)
+            why += (why.empty() ? "" : "; ") + each.what;
+    }
+    throw error(errc::type_mismatch,
+                "the root \"" + std::string(root) + "\" of " + of.path().string() + " cannot become a " +
+                    std::string(type) + ": " + why +
+                    ". Members that were renamed, or may go, are named in rem_migration. Nothing was changed.",
+                of.path().string());
+}
+
 } // namespace
 
 } // namespace remanence::capi
@@ -47,8 +62,16 @@ rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const
         const detail::type_fingerprint* const described = capi::described_type(type);
         if (described == nullptr)
             capi::refuse_argument("rem_migrate needs a type that is described: call rem_describe() before.");
-        const rem_migration given = capi::whole_struct(how, "rem_migration");
-        (void)detail::migrate_roots(of, {{root, described, {}}}, capi::options_of(given));
+        migration_options options = capi::options_of(capi::whole_struct(how, "rem_migration"));
+        if (!capi::is_to_migrate(capi::opened(heap), root, *described))
+            return REM_OK;
+        // Before a write section begins: one that fails would undo what is not committed.
+        options.dry_run = true;
+        const migration_report report = detail::migrate_roots(of, {{root, described, {}}}, options);
+        if (!report.is_possible)
+            capi::raise_impossible(of, root, type, report);
+        options.dry_run = false;
+        (void)detail::migrate_roots(of, {{root, described, {}}}, options);
         return REM_OK;
     });
 }

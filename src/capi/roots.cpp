@@ -1,6 +1,7 @@
 // Roots of C programs: entries of the root directory as those of C++ programs are, with a type that no C++ program has, since its
 // name begins with "C ". So each is told of the other's as of another type.
 
+#include "capi/roots.hpp"
 #include "base/checksum.hpp"
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -93,6 +94,15 @@ void look_before(const open_heap& opened, const F& f) {
     f(impl);
 }
 
+/// Whether the object is all that its block is for: what lies behind it would be known to nobody.
+bool is_alone(const txn::heap_memory& memory, const void* object, std::size_t size) {
+    const auto block = memory.block_of(object);
+    return block && block->start == object && block->bytes <= memory.bytes_of_block(size, alignof(std::max_align_t));
+}
+constexpr const char* k_not_alone = "a root of a type that is described is to be one object in a block of its own. Of "
+                                    "an array, or of a struct with more behind it, let "
+                                    "the root point at it";
+
 /// As it is described; null: it is not. `type` has the prefix.
 const detail::type_fingerprint* description_of(const std::string& type, std::optional<std::size_t> size) {
     const detail::type_fingerprint* const found = described_type(std::string_view(type).substr(k_prefix.size()));
@@ -124,6 +134,8 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
         if (!block || size.value_or(0) > left)
             refuse_argument("a root is to be an object in a block of its heap: allocate it there.");
         stored.size = size.value_or(left);
+        if (described != nullptr && !is_alone(memory, object, *size))
+            refuse_argument((std::string(k_not_alone) + '.').c_str());
         const auto former = look_up(types::root_directory(impl.memory()), name);
         if (former && !is_of_c(*former))
             raise_mismatch(impl, *former, type);
@@ -149,6 +161,11 @@ void know_description(detail::heap_impl& impl, const types::root_view& root, con
         throw error(errc::type_mismatch, why + " rem_migrate() makes it one of the type that is described.",
                     impl.origin.path.string());
     }
+    if (is_older && !is_alone(impl.memory(), root.object, type.size))
+        throw error(errc::type_mismatch,
+                    "the root \"" + std::string(root.name) + "\" of " + impl.origin.path.string() +
+                        " was set before its type was described, and " + k_not_alone + '.',
+                    impl.origin.path.string());
     if (impl.options.read_only)
         return;
     if (is_older)
@@ -175,6 +192,26 @@ void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
 }
 
 } // namespace
+
+bool is_to_migrate(const open_heap& heap, const char* given_name, const detail::type_fingerprint& type) {
+    detail::heap_impl& impl = heap.impl();
+    const std::string_view name = name_of_root(given_name);
+    const detail::read_section section(&impl);
+    const auto found = look_up(types::root_directory(impl.memory()), name);
+    if (!found || found->fingerprint_hash == type.hash)
+        return false;
+    if (!is_of_c(*found))
+        raise_mismatch(impl, *found, type.name);
+    if (!is_alone(impl.memory(), found->object, found->bytes))
+        throw error(errc::not_supported,
+                    "the root \"" + std::string(name) + "\" of " + impl.origin.path.string() +
+                        " cannot be migrated: " + k_not_alone + '.',
+                    impl.origin.path.string());
+    if (!is_undescribed(*found) || found->bytes != type.size || found->type != type.name)
+        return true;
+    know_description(impl, *found, type);
+    return false;
+}
 
 } // namespace remanence::capi
 

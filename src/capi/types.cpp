@@ -31,6 +31,7 @@ using types::type_row;
 
 constexpr std::uint64_t k_seed_of_types = 0x43;
 constexpr std::size_t k_alignment_max = 4096;
+constexpr std::size_t k_rows_max = 10'000; // of a schema; struct by struct they are gone through within each other
 
 struct member {
     std::string name;
@@ -89,6 +90,10 @@ std::optional<number_type> number_of(rem_member_kind kind, std::size_t size) {
     }
 }
 
+[[noreturn]] void refuse(const std::string& type, const std::string& why) {
+    throw error(errc::invalid_argument, "rem_describe cannot take " + type + ": " + why + '.');
+}
+
 /// Rows of a struct, and of those that it leads to. Pointers and arrays come behind what they are of.
 class schema_writer {
 public:
@@ -102,6 +107,8 @@ public:
             return row->second;
         const std::uint32_t index = row->second;
         const described_struct& of = known->second;
+        if (schema_.rows.size() > k_rows_max)
+            refuse(std::string(name), "what it leads to has too many types");
         schema_.rows.push_back({.kind = type_kind::members,
                                 .name = std::string(name_in_schema(name)),
                                 .size = of.size,
@@ -113,6 +120,9 @@ public:
                                 {.kind = type_kind::array, .extent = each.count, .parts = {{.type = type}}});
             schema_.rows[index].parts.push_back({.name = each.name, .offset = each.offset, .type = type});
         }
+        // As of a class that says its members: what it leaves out is carried, or refused.
+        schema_.rows[index].shape = shape_kind::members;
+        schema_.rows[index].fields = schema_.rows[index].parts;
         return index;
     }
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
@@ -161,11 +171,11 @@ detail::type_fingerprint fingerprint_of(std::string_view name, const described_s
         static_cast<std::uint32_t>(std::count_if(out.schema().rows.begin(), out.schema().rows.end(),
                                                  [](const type_row& row) { return row.shape != shape_kind::none; }));
     made.schema = out.schema().encode(types::row_contents::schema);
+    if (made.description.size() > types::k_description_bytes_max)
+        made.description.clear();
+    if (made.schema.size() > types::k_schema_bytes_max)
+        made.schema.clear();
     return made;
-}
-
-[[noreturn]] void refuse(const std::string& type, const std::string& why) {
-    throw error(errc::invalid_argument, "rem_describe cannot take " + type + ": " + why + '.');
 }
 
 member checked_member(const std::string& type, std::size_t size, const rem_member& given, const table& all) {
@@ -203,6 +213,11 @@ void describe(const char* given_type, std::size_t size, std::size_t alignment, c
         refuse(type, "its size is no multiple of its alignment, or that is no power of two up to 4096");
     const std::scoped_lock lock(guards_all);
     table& known = all();
+    for (const auto& [name, each] : known.structs) {
+        if (name != type && name_in_schema(name) == name_in_schema(type))
+            throw error(errc::exists,
+                        "rem_describe cannot take " + type + ": " + name + " has the same name in a schema.");
+    }
     described_struct made{size, alignment};
     for (const rem_member& each : std::span(members, count))
         made.members.push_back(checked_member(type, size, each, known));
@@ -224,11 +239,14 @@ void describe(const char* given_type, std::size_t size, std::size_t alignment, c
             throw error(errc::exists, "rem_describe cannot take " + type + ": it was described as another one.");
         return;
     }
-    const detail::type_fingerprint type_of = fingerprint_of(type, place->second, known);
-    const auto schema = types::type_description::decode(type_of.schema, types::row_contents::schema);
-    if (!schema || !types::is_sound_schema(*schema)) {
+    try {
+        const detail::type_fingerprint type_of = fingerprint_of(type, place->second, known);
+        const auto schema = types::type_description::decode(type_of.schema, types::row_contents::schema);
+        if (!schema || !types::is_sound_schema(*schema))
+            refuse(type, "its members do not fit each other, or it is too large for a schema");
+    } catch (...) {
         known.structs.erase(place);
-        refuse(type, "its members do not fit each other, or it is too large for a schema");
+        throw;
     }
     for (auto& [name, each] : known.structs) // pointers to this one lead to a struct now
         each.type = nullptr;

@@ -22,8 +22,9 @@ public:
             return;
         seen_[index] = true;
         const type_row& row = schema_.rows[index];
-        if (row.kind == type_kind::pointer)
-            return look_at(row.parts[0].type, way + "->");
+        if (row.kind == type_kind::pointer) // to what no type describes: it may be null
+            return schema_.rows[row.parts[0].type].kind == type_kind::plain ? void()
+                                                                            : look_at(row.parts[0].type, way + "->");
         if (row.kind == type_kind::array)
             return row.extent == 0 ? hidden(index, way) : look_at(row.parts[0].type, way + "[]");
         if (row.shape == shape_kind::members || row.kind == type_kind::members) {

@@ -360,6 +360,8 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
         auto to = reader_.target(of);
         if (!to)
             return to.error();
+        if (*to != 0 && told_.carries_all() && reader_.row(row.parts[0].type).kind == type_kind::plain)
+            return reader_.cannot_carry(of, "an address of what no type describes, which is another one elsewhere");
         if (*to == 0)
             out += "null";
         else

@@ -47,6 +47,8 @@ public:
             return why;
         const std::vector<type_part>* parts = members_of(row);
         if (parts == nullptr) {
+            if (row.kind == type_kind::pointer && builder_.row(row.parts[0].type).kind == type_kind::plain)
+                return {};
             if (row.kind == type_kind::pointer || row.kind == type_kind::array)
                 return find(row.parts[0].type);
             if (inspect::is_foreign(row))

@@ -95,6 +95,9 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
         return plan;
     }
     if (is.kind == type_kind::pointer) {
+        if (old_objects_.row(was.parts[0].type).kind == type_kind::plain ||
+            builder_.row(is.parts[0].type).kind == type_kind::plain)
+            return plan;
         plan.pointees.emplace_back(was.parts[0].type, is.parts[0].type);
         return plan;
     }

@@ -378,6 +378,12 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
     case category::pointer:
         if (a != b)
             return refuse(from, to, "");
+        if (from_.rows[was.parts[0].type].kind == type_kind::plain ||
+            to_.rows[is.parts[0].type].kind == type_kind::plain) {
+            only_in_place_.push_back((place_.empty() ? std::string("it") : place_) +
+                                     " points at what no type describes, and may lead to an object that moves");
+            return true;
+        }
         if (pointees_.try_emplace(was.parts[0].type, is.parts[0].type).first->second != is.parts[0].type)
             return refuse(from, to, ", where another pointer leads to another type");
         return match_pointee(was.parts[0].type, is.parts[0].type);

@@ -13,7 +13,8 @@ namespace remanence::transient {
 namespace {
 
 constexpr std::uint64_t k_fronts_max = 32 * 1024;   // threads at a time, about as many as Linux has
-constexpr std::uint64_t k_reserve_least = 64 * MiB; // where a limit leaves few addresses (ulimit -v)
+constexpr std::uint64_t k_fronts_least = 512;       // where there are few addresses
+constexpr std::uint64_t k_reserve_least = 16 * MiB; // where a limit leaves few addresses (ulimit -v)
 constexpr std::uint64_t k_growth_min = 256 * KiB;
 constexpr std::uint64_t k_growth_max = 64 * MiB;
 constexpr std::uint64_t k_trim_min = 32 * MiB;   // so much is given back before the system gets any
@@ -38,9 +39,10 @@ int heap::open(const heap_options& options) noexcept {
     std::byte* got = nullptr;
     for (reserved_bytes_ = align_up(options.reserve_bytes, GiB);; reserved_bytes_ = whole(reserved_bytes_ / 2)) {
         const std::uint64_t unit_count = units(reserved_bytes_);
+        fronts_max_ = reserved_bytes_ >= GiB ? k_fronts_max : k_fronts_least;
         mapped_bytes_ = reserved_bytes_ + align_up(unit_count * sizeof(slab*), k_page_bytes) +
                         align_up(unit_count * sizeof(slab), k_page_bytes) +
-                        align_up(k_fronts_max * sizeof(front), k_page_bytes);
+                        align_up(fronts_max_ * sizeof(front), k_page_bytes);
         alignment_max_ = reserved_bytes_ >= GiB ? GiB : std::bit_floor(reserved_bytes_) / 8;
         got = os::reserve_addresses(mapped_bytes_, alignment_max_);
         if (got != nullptr)
@@ -547,7 +549,7 @@ front* heap::take_front() noexcept {
         vacant_ = taken->next_vacant;
         return taken;
     }
-    if (front_count_ == k_fronts_max)
+    if (front_count_ == fronts_max_)
         return nullptr;
     const auto page = [](std::uint64_t count) { return align_up(count * sizeof(front), k_page_bytes); };
     const std::uint64_t writable = page(front_count_);

@@ -30,7 +30,7 @@ inline constexpr std::size_t k_alignment_max = alloc::k_alignment_max;
 
 struct heap_options {
     std::uint64_t reserve_bytes =
-        0; // at most k_heap_bytes_max; less is taken if there is less, down to reserve_bytes_min, and to 64 MiB
+        0; // at most k_heap_bytes_max; less is taken if there is less, down to reserve_bytes_min, and to 16 MiB
     std::uint64_t reserve_bytes_min = 0;
     placing how = placing::compact;
     std::optional<unsigned> numa_node{};
@@ -238,7 +238,8 @@ private:
     front* fronts_ = nullptr;
     std::uint64_t reserved_bytes_ = 0;              // of blocks
     std::uint64_t alignment_max_ = k_alignment_max; // of a block: as base_ is aligned
-    std::uint64_t mapped_bytes_ = 0;                // with the tables
+    std::uint64_t fronts_max_ = 0;
+    std::uint64_t mapped_bytes_ = 0; // with the tables
     placing how_ = placing::compact;
     int (*make_writable_)(std::byte*, std::uint64_t) noexcept = nullptr;
     heap* next_registered_ = nullptr; // guarded by the mutex of threads.cpp

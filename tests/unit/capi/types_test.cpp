@@ -3,6 +3,7 @@
 
 #include <remanence/inspect.hpp>
 #include <remanence/look_inside.hpp>
+#include <remanence/remanence.hpp>
 
 #include <cstring>
 #include <string>
@@ -243,6 +244,118 @@ TEST_F(c_types, that_cannot_be_are_refused_with_a_sentence) {
     EXPECT_STATUS(rem_migrate(heap, "first", "nobody", &how), REM_INVALID_ARGUMENT);
     EXPECT_STATUS(rem_migrate(heap, nullptr, "odd", &how), REM_INVALID_ARGUMENT);
     EXPECT_OK(rem_migrate(heap, "no such root", "odd", &how));
+}
+
+TEST_F(c_types, members_that_are_left_out_are_carried_or_refused) {
+    struct part {
+        int a;
+        int hidden;
+        char b;
+        long hidden_too;
+    };
+    const rem_member members[] = {REM_NUMBER(part, a), REM_NUMBER(part, b)};
+    ASSERT_OK(REM_DESCRIBE(part, members));
+    auto* const made = static_cast<part*>(rem_calloc(heap, 1, sizeof(part)));
+    made->a = 1;
+    made->hidden = 2;
+    ASSERT_OK(REM_ROOT_SET(heap, "part", made, part));
+    EXPECT_NE(dumped().find(R"("value":{"a":1,"b":0,"$rest":"02000000)"), std::string::npos) << dumped();
+    made->hidden_too = reinterpret_cast<long>(made);
+    std::string text;
+    EXPECT_STATUS(rem_dump(heap, nullptr, &append, &text), REM_NOT_SUPPORTED);
+    EXPECT_EQ(text, "");
+}
+
+TEST_F(c_types, a_root_is_one_object_in_a_block_of_its_own) {
+    auto* const several = static_cast<person*>(rem_calloc(heap, 3, sizeof(person)));
+    EXPECT_STATUS(REM_ROOT_SET(heap, "several", several, person), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(REM_ROOT_SET(heap, "several", several + 1, person), REM_INVALID_ARGUMENT);
+    struct pair {
+        long a, b;
+    };
+    auto* const pairs = static_cast<pair*>(rem_calloc(heap, 2, sizeof(pair)));
+    ASSERT_OK(REM_ROOT_SET(heap, "pairs", pairs, pair));
+    const rem_member members[] = {REM_NUMBER(pair, a), REM_NUMBER(pair, b)};
+    ASSERT_OK(REM_DESCRIBE(pair, members));
+    EXPECT_EQ(REM_ROOT_GET(heap, "pairs", pair), nullptr);
+    EXPECT_EQ(last_status(), REM_TYPE_MISMATCH);
+}
+
+TEST_F(c_types, a_migration_that_fails_leaves_what_is_not_committed) {
+    person* const first = add("first", 5, "Charles", nullptr);
+    reopen(REM_SNAPSHOT);
+    first->number = 6; // not committed
+    const rem_member members[] = {REM_NUMBER(person, balance)};
+    ASSERT_OK(rem_describe("poor_person", sizeof(person), alignof(person), members, 1));
+    EXPECT_STATUS(rem_migrate(heap, "first", "poor_person", nullptr), REM_TYPE_MISMATCH);
+    EXPECT_EQ(first->number, 6);
+    EXPECT_OK(rem_commit(heap, REM_DURABLE));
+    EXPECT_EQ(REM_ROOT_GET(heap, "first", person), first);
+}
+
+struct friend_of;
+struct owner {
+    int number;
+    friend_of* one;
+    char* text;
+};
+struct friend_of {
+    int number;
+};
+
+TEST_F(c_types, pointers_to_what_is_described_later_are_migrated) {
+    const rem_member members[] = {REM_NUMBER(owner, number), REM_POINTER_TO(owner, one, friend_of),
+                                  REM_POINTER_TO(owner, text, char)};
+    ASSERT_OK(REM_DESCRIBE(owner, members));
+    auto* const made = static_cast<owner*>(rem_calloc(heap, 1, sizeof(owner)));
+    ASSERT_OK(REM_ROOT_SET(heap, "owner", made, owner));
+    EXPECT_NE(dumped().find(R"({"number":0,"one":null,"text":null})"), std::string::npos) << dumped();
+    made->text = static_cast<char*>(rem_alloc(heap, 10));
+    std::string text;
+    EXPECT_STATUS(rem_dump(heap, nullptr, &append, &text), REM_NOT_SUPPORTED);
+    const rem_member of_friend[] = {REM_NUMBER(friend_of, number)};
+    ASSERT_OK(REM_DESCRIBE(friend_of, of_friend));
+    EXPECT_EQ(REM_ROOT_GET(heap, "owner", owner), nullptr);
+    EXPECT_OK(rem_migrate(heap, "owner", "owner", nullptr));
+    EXPECT_EQ(REM_ROOT_GET(heap, "owner", owner), made);
+    EXPECT_NE(made->text, nullptr);
+}
+
+TEST_F(c_types, may_have_thousands_of_members) {
+    constexpr std::size_t k_members = 3000;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i != k_members; ++i)
+        names.push_back("a_member_with_a_long_name_" + std::to_string(i));
+    std::vector<rem_member> members;
+    for (std::size_t i = 0; i != k_members; ++i)
+        members.push_back({names[i].c_str(), REM_SIGNED, i * sizeof(int), sizeof(int), 0, nullptr});
+    ASSERT_OK(rem_describe("large", k_members * sizeof(int), sizeof(int), members.data(), members.size()));
+    void* const made = rem_calloc(heap, 1, k_members * sizeof(int));
+    ASSERT_OK(rem_root_set_as(heap, "large", made, "large", k_members * sizeof(int)));
+    EXPECT_EQ(rem_root_get_as(heap, "large", "large", k_members * sizeof(int)), made);
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+}
+
+TEST_F(c_types, roots_of_other_programs_are_not_migrated) {
+    ASSERT_OK(rem_close(heap));
+    {
+        remanence::heap other = remanence::heap::open(path);
+        (void)other.root<int>("of C++");
+        other.commit();
+        other.close();
+    }
+    open();
+    EXPECT_STATUS(rem_migrate(heap, "of C++", "person", nullptr), REM_TYPE_MISMATCH);
+    EXPECT_OK(rem_migrate(heap, "none", "person", nullptr));
+}
+
+TEST_F(c_types, of_one_name_in_a_schema_are_one) {
+    struct tagged {
+        int a;
+    };
+    const rem_member members[] = {REM_NUMBER(tagged, a)};
+    ASSERT_OK(rem_describe("struct tagged", sizeof(tagged), alignof(tagged), members, 1));
+    EXPECT_STATUS(rem_describe("tagged", sizeof(tagged), alignof(tagged), members, 1), REM_EXISTS);
 }
 
 } // namespace
