@@ -134,8 +134,8 @@ struct multi_index_shape<Of, T, boost::multi_index::indexed_by<First, Others...>
     static constexpr std::uint64_t k_links = (aligned_up(sizeof(T), k_word_bytes) + ... + index_bytes_v<Others>);
     using in_order = boost_shape<Of, 32, foreign_way::tree, 9, k_links, 8, 16, 0 - k_links, 0>;
     using as_inserted = boost_shape<Of, 32, foreign_way::ring, 9, k_links, 8, 0 - k_links, 0>;
-    static constexpr type_shape k_shape = std::conditional_t < index_bytes_v<First> == 24, in_order,
-                                as_inserted > ::k_shape;
+    static constexpr type_shape k_shape =
+        std::conditional_t<(index_bytes_v<First> == 24), in_order, as_inserted>::k_shape;
 };
 
 } // namespace detail

@@ -185,9 +185,9 @@ typedef struct rem_options {
     bool guarded_blocks;
     const char* log_directory; /* where the redo log lies, recorded when the heap is opened for writing; "": beside the
                                   heap; NULL: as recorded */
-    unsigned
-        open_timeout_ms; /* rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last: up
-                                 to 3,600,000. Then REM_IN_USE names that process. 0: 10,000 */
+    /* rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last: up to 3,600,000. Then REM_IN_USE
+       names that process. 0: 10,000 */
+    unsigned open_timeout_ms;
 } rem_options;
 
 /*
@@ -799,8 +799,8 @@ typedef struct rem_stats {
     char tracker[16]; /* "scan", "trap", "fallback"; "none" when read-only */
     /* Set it, with `size`, to have the next two worked out, in O(blocks); else they are 0. */
     bool surveys;
-    double
-        availability; /* how well free memory serves requests, as a share of how well it would in one piece; 1: none is free */
+    /* How well free memory serves requests, as a share of how well it would in one piece; 1: none is free. */
+    double availability;
     double page_efficiency; /* bytes of blocks as a share of the pages that they, and the allocator's tables, are on */
 } rem_stats;
 rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats);
