@@ -2,7 +2,6 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
-#include "capi/roots.hpp"
 #include "capi/structs.hpp"
 #include "capi/types.hpp"
 
@@ -59,11 +58,17 @@ rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const
         remanence::heap& of = capi::opened(heap).of;
         if (root == nullptr || type == nullptr)
             capi::refuse_argument("rem_migrate needs the name of the root, and that of its type.");
-        const detail::type_fingerprint* const described = capi::described_type(type);
+        const capi::described_types* const all = capi::all_described.load(std::memory_order_acquire);
+        const detail::type_fingerprint* const described = all == nullptr ? nullptr : all->find(type);
         if (described == nullptr)
             capi::refuse_argument("rem_migrate needs a type that is described: call rem_describe() before.");
         migration_options options = capi::options_of(capi::whole_struct(how, "rem_migration"));
-        if (!capi::is_to_migrate(capi::opened(heap), root, *described))
+        const auto is_to_migrate = [&] {
+            detail::heap_impl& impl = detail::impl_of(of);
+            const detail::read_section section(&impl);
+            return all->is_to_migrate(impl, root, *described);
+        };
+        if (!is_to_migrate())
             return REM_OK;
         // Before a write section begins: one that fails would undo what is not committed.
         options.dry_run = true;

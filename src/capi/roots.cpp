@@ -1,18 +1,13 @@
 // Roots of C programs: entries of the root directory as those of C++ programs are, with a type that no C++ program has, since its
 // name begins with "C ". So each is told of the other's as of another type.
 
-#include "capi/roots.hpp"
-#include "base/checksum.hpp"
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "capi/types.hpp"
 #include "types/root_directory.hpp"
-#include "types/schema_table.hpp"
 
-#include <array>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,16 +20,11 @@ namespace {
 
 constexpr std::string_view k_prefix = k_prefix_of_types;
 constexpr std::string_view k_untyped = "C block";
-constexpr std::uint64_t k_seed = 0x43;
 constexpr std::size_t k_name_bytes_max = 4096;
 
-std::uint64_t hash_of(std::string_view type) { return checksum64(std::as_bytes(std::span(type)), k_seed); }
-
 bool is_of_c(const types::root_view& root) { return root.type.starts_with(k_prefix); }
-/// Of a type that nobody has described.
-bool is_undescribed(const types::root_view& root) {
-    return is_of_c(root) && root.fingerprint_hash == hash_of(root.type);
-}
+/// Null in programs that describe no type.
+const described_types* descriptions() { return all_described.load(std::memory_order_acquire); }
 
 std::string_view checked_name(const char* name, const char* what) {
     const std::string_view text = name == nullptr ? std::string_view() : std::string_view(name);
@@ -94,18 +84,11 @@ void look_before(const open_heap& opened, const F& f) {
     f(impl);
 }
 
-/// Whether the object is all that its block is for: what lies behind it would be known to nobody.
-bool is_alone(const txn::heap_memory& memory, const void* object, std::size_t size) {
-    const auto block = memory.block_of(object);
-    return block && block->start == object && block->bytes <= memory.bytes_of_block(size, alignof(std::max_align_t));
-}
-constexpr const char* k_not_alone = "a root of a type that is described is to be one object in a block of its own. Of "
-                                    "an array, or of a struct with more behind it, let "
-                                    "the root point at it";
-
 /// As it is described; null: it is not. `type` has the prefix.
 const detail::type_fingerprint* description_of(const std::string& type, std::optional<std::size_t> size) {
-    const detail::type_fingerprint* const found = described_type(std::string_view(type).substr(k_prefix.size()));
+    const described_types* const all = descriptions();
+    const detail::type_fingerprint* const found =
+        all == nullptr ? nullptr : all->find(std::string_view(type).substr(k_prefix.size()));
     if (found != nullptr && size && *size != found->size)
         refuse_argument("a root has another size than its type was described with.");
     return found;
@@ -121,7 +104,7 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
     if (described != nullptr)
         stored = *described;
     stored.name = type;
-    stored.hash = described != nullptr ? described->hash : hash_of(type);
+    stored.hash = described != nullptr ? described->hash : hash_of_undescribed(type);
     stored.alignment = described != nullptr ? described->alignment : 1;
     stored.nameable = true;
     look_before(heap, [&](detail::heap_impl& impl) {
@@ -134,8 +117,8 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
         if (!block || size.value_or(0) > left)
             refuse_argument("a root is to be an object in a block of its heap: allocate it there.");
         stored.size = size.value_or(left);
-        if (described != nullptr && !is_alone(memory, object, *size))
-            refuse_argument((std::string(k_not_alone) + '.').c_str());
+        if (described != nullptr)
+            descriptions()->check_alone(memory, object, *described);
         const auto former = look_up(types::root_directory(impl.memory()), name);
         if (former && !is_of_c(*former))
             raise_mismatch(impl, *former, type);
@@ -146,32 +129,9 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
             const_cast<void*>(object); // NOLINT(cppcoreguidelines-pro-type-const-cast): kept, not written
         detail::check(look_up(roots, name) ? roots.replace(name, stored, place) : roots.add(name, stored, place));
         if (described != nullptr)
-            detail::check(types::store_schemas(impl.memory(), std::array{described}));
+            descriptions()->store(impl, *described);
     });
     return REM_OK;
-}
-
-/// The root is to have this type; the next commit says so of one that was set before the type was described. Throws errc::type_mismatch.
-void know_description(detail::heap_impl& impl, const types::root_view& root, const detail::type_fingerprint& type) {
-    const bool is_of_type = root.fingerprint_hash == type.hash;
-    const bool is_older = is_undescribed(root) && root.bytes == type.size;
-    if (!is_of_type && !is_older) {
-        auto found = types::root_directory(impl.memory()).find(root.name, type, types::renamed_members::refused);
-        const std::string why = found ? std::string() : found.why().message;
-        throw error(errc::type_mismatch, why + " rem_migrate() makes it one of the type that is described.",
-                    impl.origin.path.string());
-    }
-    if (is_older && !is_alone(impl.memory(), root.object, type.size))
-        throw error(errc::type_mismatch,
-                    "the root \"" + std::string(root.name) + "\" of " + impl.origin.path.string() +
-                        " was set before its type was described, and " + k_not_alone + '.',
-                    impl.origin.path.string());
-    if (impl.options.read_only)
-        return;
-    if (is_older)
-        impl.outdated.note(root.name, {root.fingerprint_hash, root.fingerprint_algorithm}, type);
-    if (is_older || !types::look_up_schema(impl.memory(), type).is_stored)
-        impl.outdated.note_schema(type, &types::store_schemas);
 }
 
 /// Null when there is no such root, which is noted.
@@ -193,25 +153,7 @@ void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
 
 } // namespace
 
-bool is_to_migrate(const open_heap& heap, const char* given_name, const detail::type_fingerprint& type) {
-    detail::heap_impl& impl = heap.impl();
-    const std::string_view name = name_of_root(given_name);
-    const detail::read_section section(&impl);
-    const auto found = look_up(types::root_directory(impl.memory()), name);
-    if (!found || found->fingerprint_hash == type.hash)
-        return false;
-    if (!is_of_c(*found))
-        raise_mismatch(impl, *found, type.name);
-    if (!is_alone(impl.memory(), found->object, found->bytes))
-        throw error(errc::not_supported,
-                    "the root \"" + std::string(name) + "\" of " + impl.origin.path.string() +
-                        " cannot be migrated: " + k_not_alone + '.',
-                    impl.origin.path.string());
-    if (!is_undescribed(*found) || found->bytes != type.size || found->type != type.name)
-        return true;
-    know_description(impl, *found, type);
-    return false;
-}
+constinit std::atomic<const described_types*> all_described = nullptr; // NOLINT
 
 } // namespace remanence::capi
 
@@ -240,7 +182,7 @@ void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t
             if (!capi::is_of_c(root) || root.type != wanted || (described == nullptr && root.bytes != size))
                 capi::raise_mismatch(impl, root, wanted + " (" + std::to_string(size) + " bytes)");
             if (described != nullptr)
-                capi::know_description(impl, root, *described);
+                capi::descriptions()->know(impl, root, *described);
         });
     });
 }

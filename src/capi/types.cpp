@@ -1,5 +1,6 @@
 #include "capi/types.hpp"
 
+#include "api/raise.hpp"
 #include "base/checksum.hpp"
 #include "base/undying.hpp"
 #include "base/units.hpp"
@@ -29,7 +30,6 @@ using detail::shape_kind;
 using types::type_kind;
 using types::type_row;
 
-constexpr std::uint64_t k_seed_of_types = 0x43;
 constexpr std::size_t k_alignment_max = 4096;
 constexpr std::size_t k_rows_max = 10'000; // of a schema; struct by struct they are gone through within each other
 
@@ -252,30 +252,96 @@ void describe(const char* given_type, std::size_t size, std::size_t alignment, c
         each.type = nullptr;
 }
 
-} // namespace
+constexpr const char* k_not_alone =
+    "a root of a type that is described is to be one object in a block of its own. Of an array, or of a struct with "
+    "more behind it, let the root point at it.";
 
-const detail::type_fingerprint* described_type(std::string_view name) {
-    const std::scoped_lock lock(guards_all);
-    table& known = all();
-    const auto found = known.structs.find(name);
-    if (found == known.structs.end())
-        return nullptr;
-    if (found->second.type == nullptr) {
-        detail::type_fingerprint made = fingerprint_of(name, found->second, known);
-        const auto same =
-            std::find_if(known.types.begin(), known.types.end(), [&](const detail::type_fingerprint& each) {
-                return each.name == made.name && each.schema == made.schema;
-            });
-        found->second.type = same != known.types.end() ? &*same : &known.types.emplace_back(std::move(made));
-    }
-    return found->second.type;
+bool is_alone(const txn::heap_memory& memory, const void* object, std::size_t size) {
+    const auto block = memory.block_of(object);
+    return block && block->start == object && block->bytes <= memory.bytes_of_block(size, alignof(std::max_align_t));
 }
+
+class table_of_types final : public described_types {
+public:
+    [[nodiscard]] const detail::type_fingerprint* find(std::string_view name) const override {
+        const std::scoped_lock lock(guards_all);
+        table& known = all();
+        const auto found = known.structs.find(name);
+        if (found == known.structs.end())
+            return nullptr;
+        if (found->second.type == nullptr) {
+            detail::type_fingerprint made = fingerprint_of(name, found->second, known);
+            const auto same =
+                std::find_if(known.types.begin(), known.types.end(), [&](const detail::type_fingerprint& each) {
+                    return each.name == made.name && each.schema == made.schema;
+                });
+            found->second.type = same != known.types.end() ? &*same : &known.types.emplace_back(std::move(made));
+        }
+        return found->second.type;
+    }
+    void check_alone(const txn::heap_memory& memory, const void* object,
+                     const detail::type_fingerprint& type) const override {
+        if (!is_alone(memory, object, type.size))
+            refuse_argument(k_not_alone);
+    }
+    void know(detail::heap_impl& impl, const types::root_view& root,
+              const detail::type_fingerprint& type) const override {
+        const bool is_older = is_undescribed(root) && root.bytes == type.size;
+        if (root.fingerprint_hash != type.hash && !is_older) {
+            auto found = types::root_directory(impl.memory()).find(root.name, type, types::renamed_members::refused);
+            raise_mismatch(impl, (found ? std::string() : found.why().message) +
+                                     " rem_migrate() makes it one of the type that is described.");
+        }
+        if (is_older && !is_alone(impl.memory(), root.object, type.size))
+            raise_mismatch(impl, "the root \"" + std::string(root.name) + "\" of " + impl.origin.path.string() +
+                                     " was set before its type was described, and " + k_not_alone);
+        if (impl.options.read_only)
+            return;
+        if (is_older)
+            impl.outdated.note(root.name, {root.fingerprint_hash, root.fingerprint_algorithm}, type);
+        if (is_older || !types::look_up_schema(impl.memory(), type).is_stored)
+            impl.outdated.note_schema(type, &types::store_schemas);
+    }
+    void store(detail::heap_impl& impl, const detail::type_fingerprint& type) const override {
+        const detail::type_fingerprint* const one[] = {&type};
+        detail::check(types::store_schemas(impl.memory(), one));
+    }
+    [[nodiscard]] bool is_to_migrate(detail::heap_impl& impl, std::string_view root,
+                                     const detail::type_fingerprint& type) const override {
+        auto found = types::root_directory(impl.memory()).look_up(root);
+        detail::check(found ? result<void>() : result<void>(found.error()));
+        if (!*found || (*found)->fingerprint_hash == type.hash)
+            return false;
+        const std::string which = "the root \"" + std::string(root) + "\" of " + impl.origin.path.string();
+        if (!(*found)->type.starts_with(k_prefix_of_types))
+            raise_mismatch(impl, which + " is one of a C++ program, a " + std::string((*found)->type) +
+                                     ", and cannot become a " + type.name + '.');
+        if (!is_alone(impl.memory(), (*found)->object, (*found)->bytes))
+            raise_mismatch(impl, which + " cannot be migrated: " + k_not_alone);
+        if (!is_undescribed(**found) || (*found)->bytes != type.size || (*found)->type != type.name)
+            return true;
+        know(impl, **found, type);
+        return false;
+    }
+
+private:
+    static bool is_undescribed(const types::root_view& root) {
+        return root.fingerprint_hash == hash_of_undescribed(root.type);
+    }
+    [[noreturn]] static void raise_mismatch(const detail::heap_impl& impl, const std::string& why) {
+        throw error(errc::type_mismatch, why, impl.origin.path.string());
+    }
+};
+const table_of_types k_table_of_types;
+
+} // namespace
 
 } // namespace remanence::capi
 
 rem_status rem_describe(const char* type, size_t size, size_t alignment, const rem_member* members, size_t count) {
     return capi::guard([&] {
         capi::describe(type, size, alignment, members, count);
+        capi::all_described.store(&capi::k_table_of_types, std::memory_order_release);
         return REM_OK;
     });
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <mutex>
 
 namespace remanence::transient {
@@ -41,7 +42,8 @@ heap_usage heap::usage() const {
     alloc::availability_sum pieces;
     for (std::uint32_t i = 0; i != k_class_count; ++i)
         found.classes[i].block_bytes = class_bytes(i);
-    core_->for_each_block([&](alloc::block run) {
+    // By reference: a function that keeps more than two words would take memory, which may be this heap's, while it is locked.
+    const auto add = [&](alloc::block run) {
         const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(run.start) - base_);
         const slab* const of = slab_of_unit_[offset / k_unit_bytes].load(std::memory_order_acquire);
         if (of == nullptr) {
@@ -56,7 +58,8 @@ heap_usage heap::usage() const {
         in.slab_bytes += run.bytes;
         in.blocks += of->block_count - free;
         pieces.add(of->block_bytes, free);
-    });
+    };
+    core_->for_each_block(std::ref(add));
     core_->for_each_free_stretch(k_page_bytes, untouched_, [&](heap_range free) { pieces.add(free.bytes); });
     found.usable_bytes = found.large_bytes;
     for (const heap_usage::size_class& each : found.classes)

@@ -29,8 +29,11 @@ PUBLIC_HEADER_LAYER = {
     "remanence/types/class_traits.hpp": "types",
     "remanence/types/layout_number.hpp": "types",
     # How hash tables lay out their elements: objects are made by the same.
-    "remanence/containers/detail/hash_bytes.hpp": "objects",
+    "remanence/containers/detail/hash_bytes.hpp": "inspect",
     "remanence/containers/detail/hash_group.hpp": "objects",
+    # The leaves of packed maps: they are read, and made, by the same.
+    "remanence/containers/detail/packed_leaf.hpp": "inspect",
+    "remanence/containers/detail/text_keys.hpp": "objects",
 }
 PUBLIC_FOLDER_LAYER = {"remanence/types/detail/": "types"}
 
