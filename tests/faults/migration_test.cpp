@@ -163,8 +163,10 @@ TEST(failing_allocations_of_migration, leave_all_old_objects_or_all_new_ones) {
         SCOPED_TRACE("allocation " + std::to_string(n));
         allocations().armed = false;
         const auto dir = test::temp_dir::in_memory();
-        std::optional<heap> from = heap::create(dir / "from", {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10});
-        std::optional<heap> into = heap::create(dir / "into", {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10});
+        // So few addresses that neither lies in the other's way, wherever they are, when they are opened again.
+        const heap_options how{.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10};
+        std::optional<heap> from = heap::create(dir / "from", how);
+        std::optional<heap> into = heap::create(dir / "into", how);
         from->write([&] {
             auto& entries = from->root<old_entries>("entries");
             for (int i = 0; i != 5; ++i)
@@ -193,8 +195,8 @@ TEST(failing_allocations_of_migration, leave_all_old_objects_or_all_new_ones) {
                 expect_sound_or_poisoned(*each);
             from.reset();
             into.reset();
-            from.emplace(heap::open_existing(dir / "from"));
-            into.emplace(heap::open_existing(dir / "into"));
+            from.emplace(heap::open_existing(dir / "from", how));
+            into.emplace(heap::open_existing(dir / "into", how));
             wrong = migrate_and_carry(*from, *into, has_heard);
         }
         ASSERT_EQ(wrong, "");
