@@ -39,7 +39,7 @@ struct volatile_heap_stats {
     std::optional<std::uint64_t> requested_bytes;
     std::uint64_t usable_bytes = 0;   ///< of the blocks that the program has, as usable_size() counts without guards
     std::uint64_t resident_bytes = 0; ///< memory that the system has given, the heap's own tables included
-    std::uint64_t reserved_bytes = 0; ///< address space for blocks
+    std::uint64_t reserved_bytes = 0; ///< address space for blocks, held or not
     std::uint64_t peak_bytes = 0; ///< the most that large blocks, and the slabs that small ones lie in, had at a time
     std::uint64_t blocks = 0;
     std::vector<volatile_size_class> classes; ///< those with blocks, by size
@@ -83,8 +83,8 @@ struct volatile_verify_report {
 };
 
 struct volatile_heap_options {
-    /// Address space for blocks, up to 16 TiB, rounded up to whole GiB. It takes no memory. Where so much is not free the heap gets
-    /// less, but never less than 1 GiB.
+    /// Address space for blocks, up to 16 TiB, rounded up to whole GiB. It takes no memory. Where a limit (ulimit -v) does not let a heap hold
+    /// so much, it takes addresses as it grows, up to the limit.
     std::uint64_t reserve_bytes = std::uint64_t{64} << 30U;
     /// All memory of the heap is of this NUMA node. Where that cannot be, the constructor throws.
     std::optional<unsigned> numa_node{};

@@ -1,7 +1,7 @@
 #include "api/background_spill.hpp"
 
+#include "os/anonymous_memory.hpp"
 #include "os/blocked_signals.hpp"
-#include "os/memory.hpp"
 
 #include <algorithm>
 #include <chrono>

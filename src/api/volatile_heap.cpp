@@ -66,7 +66,6 @@ public:
           guard_bytes_(chosen.leak_frames == 0 ? chosen.guard_bytes : std::max<std::size_t>(chosen.guard_bytes, 8)),
           options(chosen) {
         const int code = blocks.open({.reserve_bytes = chosen.reserve_bytes,
-                                      .reserve_bytes_min = GiB, // which address_table can name
                                       .how = transient::placing::on_lines,
                                       .numa_node = chosen.numa_node});
         if (code != 0)

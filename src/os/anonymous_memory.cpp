@@ -4,20 +4,28 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
+#endif
+
+// Older headers lack it.
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 // Of glibc, which exports them and declares them nowhere; null elsewhere.
@@ -27,6 +35,13 @@ extern "C" [[gnu::weak]] void _IO_list_unlock(); // NOLINT(bugprone-reserved-ide
 namespace remanence::os {
 
 namespace {
+
+// Between the ranges of persistent heaps (os/memory.cpp), and of the system without a limit of stacks, at 0x2aaa'aaaa'a000, and
+// AddressSanitizer's.
+constexpr std::uint64_t k_free_begin = 0x3000'0000'0000;
+constexpr std::uint64_t k_free_end = 0x5000'0000'0000;
+constexpr std::uint64_t k_free_alignment = GiB;
+constexpr int k_free_tries = 16;
 
 /// What the caller finds in errno is not ours to change: who frees memory expects it to stay.
 class kept_errno {
@@ -62,9 +77,45 @@ void release_addresses(std::byte* where, std::uint64_t bytes) noexcept {
     ::munmap(where, bytes);
 }
 
-int make_writable(std::byte* where, std::uint64_t bytes) noexcept {
+std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
+#ifdef REMANENCE_TSAN_BASES // which knows no memory there
+    static_cast<void>(bytes);
+    return nullptr;
+#else
     const kept_errno kept;
-    return ::mprotect(where, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+    std::uint64_t random = 0;
+    if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
+        random = reinterpret_cast<std::uint64_t>(&random) / k_free_alignment;
+    const std::uint64_t places = (k_free_end - k_free_begin - bytes) / k_free_alignment;
+    for (int i = 0; i != k_free_tries; ++i) {
+        auto* const wanted =
+            reinterpret_cast<std::byte*>(k_free_begin + std::rotr(random, i * 4) % places * k_free_alignment);
+        void* const got =
+            ::mmap(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got == MAP_FAILED &&
+            errno != EEXIST) // a limit: whoever has one has few mappings, and make_writable() looks again
+            return wanted;
+        if (got == MAP_FAILED)
+            continue;
+        ::munmap(got, bytes);
+        return got == wanted ? wanted : nullptr;
+    }
+    return nullptr;
+#endif
+}
+
+int make_writable(std::byte* where, std::uint64_t bytes, addresses are) noexcept {
+    const kept_errno kept;
+    if (are == addresses::held)
+        return ::mprotect(where, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+    void* const got = ::mmap(where, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED)
+        return errno;
+    if (got == where)
+        return 0;
+    ::munmap(got, bytes); // a kernel before 4.17 takes the address as a hint only
+    return EEXIST;
 }
 
 void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept {
@@ -112,6 +163,23 @@ std::uint64_t resident_bytes(const std::byte* where, std::uint64_t bytes) noexce
                           [](unsigned char each) { return (each & 1U) != 0; }));
     }
     return found * page;
+}
+
+std::uint64_t anonymous_bytes() noexcept {
+    const kept_errno kept;
+    const int opened = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (opened < 0)
+        return 0;
+    std::array<char, 128> text{};
+    const ssize_t got = ::read(opened, text.data(), text.size() - 1);
+    ::close(opened);
+    if (got <= 0)
+        return 0;
+    char* next = nullptr;
+    (void)std::strtoull(text.data(), &next, 10);
+    const std::uint64_t resident = std::strtoull(next, &next, 10);
+    const std::uint64_t of_files = std::strtoull(next, &next, 10);
+    return (resident - std::min(resident, of_files)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void thread_exit_hook::create(void (*at_exit)(void*)) noexcept {

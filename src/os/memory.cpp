@@ -418,21 +418,6 @@ std::optional<std::uint64_t> word_of_process(std::uint64_t address) {
 }
 
 // Documentation/filesystems/proc.rst: pages of the program, then those in memory, then of these those of files.
-std::uint64_t anonymous_bytes() noexcept {
-    const descriptor opened(open_file("/proc/self/statm", O_RDONLY));
-    if (!opened.valid())
-        return 0;
-    char text[128] = {};
-    const ssize_t got = ::read(opened.get(), text, sizeof(text) - 1);
-    if (got <= 0)
-        return 0;
-    char* next = nullptr;
-    (void)std::strtoull(text, &next, 10);
-    const std::uint64_t resident = std::strtoull(next, &next, 10);
-    const std::uint64_t of_files = std::strtoull(next, &next, 10);
-    return (resident - std::min(resident, of_files)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
 result<void> random_bytes(void* into, std::size_t bytes) {
     if (::getrandom(into, bytes, 0) != static_cast<ssize_t>(bytes)) {
         return fail(errc::io, "the kernel's random source is not available.", {}, errno);

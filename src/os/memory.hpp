@@ -51,8 +51,6 @@ result<void> map_anonymous(std::byte* where, std::uint64_t bytes);
 result<void> drop_pages(std::byte* where, std::uint64_t bytes);
 /// The pages of writable memory that are still the file's become the process's own, with the content that they have.
 result<void> make_private(std::byte* where, std::uint64_t bytes);
-/// Of the process, in memory: its own pages, and its copies of those of files. 0 when the system does not tell.
-[[nodiscard]] std::uint64_t anonymous_bytes() noexcept;
 /// Makes memory read-only.
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes);
 /// Makes memory readable and writable.

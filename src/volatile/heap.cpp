@@ -12,20 +12,26 @@ namespace remanence::transient {
 
 namespace {
 
-constexpr std::uint64_t k_fronts_max = 32 * 1024;   // threads at a time, about as many as Linux has
-constexpr std::uint64_t k_fronts_least = 512;       // where there are few addresses
-constexpr std::uint64_t k_reserve_least = 16 * MiB; // where a limit leaves few addresses (ulimit -v)
+constexpr std::uint64_t k_fronts_max = 32 * 1024; // threads at a time, about as many as Linux has
 constexpr std::uint64_t k_growth_min = 256 * KiB;
 constexpr std::uint64_t k_growth_max = 64 * MiB;
-constexpr std::uint64_t k_trim_min = 32 * MiB;   // so much is given back before the system gets any
 constexpr std::uint64_t k_move_min = 256 * KiB;  // shorter blocks are copied as fast as their page tables are changed
 constexpr std::uint32_t k_moves_max = 16 * 1024; // of the 65,530 mappings that a process has by default
 constexpr int k_vacant_looks = 4;
+constexpr int k_places_max = 64; // that are tried
 
 constexpr const char* k_foreign =
     "free() or realloc() of an address at which no block begins: freed already, or never allocated here";
 
 std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes); }
+std::uint64_t table_bytes(std::uint64_t entries, std::uint64_t entry_bytes) {
+    return align_up(entries * entry_bytes, k_page_bytes);
+}
+/// Of a heap with so many bytes of blocks (V1).
+std::uint64_t range_bytes(std::uint64_t reserved) {
+    return reserved + table_bytes(units(reserved), sizeof(slab*)) + table_bytes(units(reserved), sizeof(slab)) +
+           table_bytes(k_fronts_max, sizeof(front));
+}
 
 } // namespace
 
@@ -34,40 +40,64 @@ std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes)
 int heap::open(const heap_options& options) noexcept {
     how_ = options.how;
     numa_node_ = options.numa_node;
-    make_writable_ = options.make_writable != nullptr ? options.make_writable : os::make_writable;
-    const auto whole = [](std::uint64_t bytes) { return align_up(bytes, bytes >= GiB ? GiB : k_reserve_least); };
-    std::byte* got = nullptr;
-    for (reserved_bytes_ = align_up(options.reserve_bytes, GiB);; reserved_bytes_ = whole(reserved_bytes_ / 2)) {
-        const std::uint64_t unit_count = units(reserved_bytes_);
-        fronts_max_ = reserved_bytes_ >= GiB ? k_fronts_max : k_fronts_least;
-        mapped_bytes_ = reserved_bytes_ + align_up(unit_count * sizeof(slab*), k_page_bytes) +
-                        align_up(unit_count * sizeof(slab), k_page_bytes) +
-                        align_up(fronts_max_ * sizeof(front), k_page_bytes);
-        alignment_max_ = reserved_bytes_ >= GiB ? GiB : std::bit_floor(reserved_bytes_) / 8;
-        got = os::reserve_addresses(mapped_bytes_, alignment_max_);
-        if (got != nullptr)
+    make_writable_ = options.make_writable;
+    reserved_bytes_ = align_up(options.reserve_bytes, GiB);
+    if (options.holds_no_addresses)
+        return open_without_addresses() == 0 ? 0 : open_with_addresses(); // Valgrind, for one, has none where we look
+    const int code = open_with_addresses();
+    return code != ENOMEM || numa_node_ ? code : open_without_addresses();
+}
+
+int heap::open_with_addresses() noexcept {
+    addresses_ = os::addresses::held;
+    lay_out(os::reserve_addresses(range_bytes(reserved_bytes_), GiB));
+    if (!is_open())
+        return ENOMEM;
+    const int code = numa_node_ ? os::bind_to_node(base_, range_bytes(reserved_bytes_), *numa_node_) : 0;
+    if (code == 0)
+        return start_core();
+    release_range();
+    return code;
+}
+
+int heap::open_without_addresses() noexcept {
+    addresses_ = os::addresses::found_free;
+    int code = ENOMEM;
+    for (int i = 0; i != k_places_max; ++i) {
+        lay_out(os::find_free_addresses(range_bytes(reserved_bytes_)));
+        code = is_open() ? start_core() : ENOMEM;
+        if (code != EEXIST)
             break;
-        if (reserved_bytes_ / 2 < std::max(options.reserve_bytes_min, k_reserve_least))
-            return ENOMEM;
     }
-    const auto fail_with = [&](int code) {
-        os::release_addresses(got, mapped_bytes_);
-        base_ = nullptr;
+    return code;
+}
+
+// V1
+void heap::lay_out(std::byte* range) noexcept {
+    base_ = range;
+    accessible_bytes_.store(0, std::memory_order_relaxed);
+    if (range == nullptr)
+        return;
+    blocks_ = {range};
+    units_table_ = {blocks_.start + reserved_bytes_};
+    slabs_table_ = {units_table_.start + table_bytes(units(reserved_bytes_), sizeof(slab*))};
+    fronts_table_ = {slabs_table_.start + table_bytes(units(reserved_bytes_), sizeof(slab))};
+    slab_of_unit_ = reinterpret_cast<std::atomic<slab*>*>(units_table_.start);
+    slabs_ = reinterpret_cast<slab*>(slabs_table_.start);
+    fronts_ = reinterpret_cast<front*>(fronts_table_.start);
+}
+
+// 0, or errno, EEXIST when something else lies there: the heap is closed then.
+int heap::start_core() noexcept {
+    int code = make_accessible(k_growth_min);
+    if (code == 0) {
+        number_ = register_heap(*this);
+        code = number_ == 0 ? EEXIST : 0;
+    }
+    if (code != 0) {
+        release_range();
         return code;
-    };
-    if (options.numa_node) {
-        if (const int code = os::bind_to_node(got, mapped_bytes_, *options.numa_node); code != 0)
-            return fail_with(code);
     }
-    const std::uint64_t unit_count = units(reserved_bytes_);
-    std::byte* const tables = got + reserved_bytes_;
-    slab_of_unit_ = reinterpret_cast<std::atomic<slab*>*>(tables);
-    std::byte* const slabs = tables + align_up(unit_count * sizeof(slab*), k_page_bytes);
-    slabs_ = reinterpret_cast<slab*>(slabs);
-    fronts_ = reinterpret_cast<front*>(slabs + align_up(unit_count * sizeof(slab), k_page_bytes));
-    base_ = got;
-    if (!make_accessible(k_growth_min))
-        return fail_with(ENOMEM);
     auto& state = *reinterpret_cast<format::alloc_state*>(base_);
     alloc::block_allocator::format(state);
     core_.emplace(
@@ -77,8 +107,19 @@ int heap::open(const heap_options& options) noexcept {
             return accessible_bytes_.load(std::memory_order_relaxed);
         },
         reserved_bytes_, accessible_bytes_.load(std::memory_order_relaxed));
-    number_ = register_heap(*this);
     return 0;
+}
+
+void heap::release_range() noexcept {
+    if (addresses_ == os::addresses::held) {
+        os::release_addresses(base_, range_bytes(reserved_bytes_));
+    } else {
+        for (const part& each : {blocks_, units_table_, slabs_table_, fronts_table_}) {
+            if (each.writable_bytes != 0)
+                os::release_addresses(each.start, each.writable_bytes);
+        }
+    }
+    base_ = nullptr;
 }
 
 heap::~heap() {
@@ -89,30 +130,44 @@ heap::~heap() {
         for_each_block([](alloc::block left) { os::mark_freed(left.start, left.bytes); });
         os::allow_memory(base_, accessible_bytes_.load(std::memory_order_relaxed));
     }
-    os::release_addresses(base_, mapped_bytes_);
+    release_range();
 }
 
-// Of each of the tables in steps, since each is a call of the system.
-bool heap::make_accessible(std::uint64_t end) noexcept {
+int heap::grow(part& which, std::uint64_t bytes) noexcept {
+    bytes = align_up(bytes, k_page_bytes);
+    if (bytes <= which.writable_bytes)
+        return 0;
+    const int code = make_writable_(which.start + which.writable_bytes, bytes - which.writable_bytes, addresses_);
+    if (code == 0)
+        which.writable_bytes = bytes;
+    return code;
+}
+
+// In steps, since each is a call of the system; where there is no memory for one, as far as it must be. Blocks first: they need the most.
+int heap::make_accessible(std::uint64_t end) noexcept {
     const std::uint64_t was = accessible_bytes_.load(std::memory_order_relaxed);
     if (end <= was)
-        return true;
+        return 0;
     const std::uint64_t step = std::clamp(was / 8, k_growth_min, k_growth_max);
-    const auto open_table = [&](void* table, std::uint64_t entry_bytes, std::uint64_t becomes) {
-        const std::uint64_t from = align_up(units(was) * entry_bytes, k_page_bytes);
-        const std::uint64_t to = align_up(units(becomes) * entry_bytes, k_page_bytes);
-        return from == to || make_writable_(static_cast<std::byte*>(table) + from, to - from) == 0;
-    };
-    for (const std::uint64_t wanted :
-         {align_up(std::max(end, was + step), k_unit_bytes), align_up(end, k_unit_bytes)}) {
-        const std::uint64_t becomes = std::min(wanted, reserved_bytes_);
-        if (!open_table(slab_of_unit_, sizeof(slab*), becomes) || !open_table(slabs_, sizeof(slab), becomes) ||
-            make_writable_(base_ + was, becomes - was) != 0)
-            continue;
-        accessible_bytes_.store(becomes, std::memory_order_relaxed);
-        return true;
+    int code = 0;
+    for (const std::uint64_t wanted : {std::max(end, was + step), end}) {
+        const std::uint64_t becomes = std::min(align_up(wanted, k_unit_bytes), reserved_bytes_);
+        code = grow(blocks_, becomes);
+        if (code == 0)
+            code = grow(units_table_, units(becomes) * sizeof(slab*));
+        if (code == 0)
+            code = grow(slabs_table_, units(becomes) * sizeof(slab));
+        if (code == 0) {
+            accessible_bytes_.store(becomes, std::memory_order_relaxed);
+            break;
+        }
     }
-    return false;
+    return code;
+}
+
+bool heap::overlaps(const heap& other) const noexcept {
+    return base_ < other.base_ + range_bytes(other.reserved_bytes_) &&
+           other.base_ < base_ + range_bytes(reserved_bytes_);
 }
 
 // --- allocating
@@ -133,7 +188,7 @@ void* heap::allocate_in_next(front& mine, std::uint32_t index) noexcept {
 }
 
 void* heap::allocate_other(std::size_t bytes, std::size_t alignment) noexcept {
-    if (bytes > reserved_bytes_ || alignment > alignment_max_ || !is_power_of_two(alignment))
+    if (bytes > reserved_bytes_ || alignment > k_alignment_max || !is_power_of_two(alignment))
         return nullptr;
     const std::size_t placed = placed_bytes(std::max<std::size_t>(bytes, 1), how_);
     if (placed > k_class_bytes_max || alignment > k_page_bytes)
@@ -360,8 +415,16 @@ void heap::give_back(slab& of) noexcept {
 
 void heap::note_given_back(std::uint64_t bytes) noexcept {
     free_used_bytes_ += bytes;
-    if (free_used_bytes_ >= std::max(k_trim_min, core_state().allocated_bytes / 4))
+    if (free_used_bytes_ < next_look_bytes_)
+        return;
+    // Of large blocks perhaps few pages were ever touched.
+    std::uint64_t used = core_state().allocated_bytes;
+    if (const std::uint64_t in_memory = os::anonymous_bytes(); in_memory != 0)
+        used = std::min(used, in_memory);
+    if (free_used_bytes_ >= used / 4)
         trim_locked();
+    else
+        next_look_bytes_ = free_used_bytes_ + k_trim_min;
 }
 
 void heap::trim() noexcept {
@@ -371,6 +434,7 @@ void heap::trim() noexcept {
 
 void heap::trim_locked() noexcept {
     free_used_bytes_ = 0;
+    next_look_bytes_ = k_trim_min;
     core_->for_each_free_stretch(k_unit_bytes, untouched_, [this](heap_range free) {
         os::give_memory_back(base_ + free.offset, free.bytes);
         give_headers_back(free);
@@ -549,12 +613,7 @@ front* heap::take_front() noexcept {
         vacant_ = taken->next_vacant;
         return taken;
     }
-    if (front_count_ == fronts_max_)
-        return nullptr;
-    const auto page = [](std::uint64_t count) { return align_up(count * sizeof(front), k_page_bytes); };
-    const std::uint64_t writable = page(front_count_);
-    const std::uint64_t needed = page(front_count_ + 1);
-    if (needed != writable && make_writable_(reinterpret_cast<std::byte*>(fronts_) + writable, needed - writable) != 0)
+    if (front_count_ == k_fronts_max || grow(fronts_table_, (front_count_ + 1) * sizeof(front)) != 0)
         return nullptr;
     front& made = fronts_[front_count_++];
     made.format(this, number_, how_ == placing::compact ? k_compact_classes : k_line_classes);

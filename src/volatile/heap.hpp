@@ -4,13 +4,14 @@
 //
 // Nothing here throws, or takes memory from elsewhere, unless it says so: a heap may stand behind malloc().
 //
-//  V1  One reservation: blocks first, at a multiple of 1 GiB (of less where a limit leaves few addresses), then the tables by their units: fronts, slabs of each unit, slab headers.
-//      A table is writable as far as the blocks are.
+//  V1  One range of addresses: blocks first, at a multiple of 1 GiB, then the tables by their units: slabs of each unit, slab headers, fronts.
+//      A table is writable at least as far as the blocks are.
 //  V2  slab_of_unit_ names for each unit of a slab its header, and is null for all others. The header is that of the slab's first unit.
 //  V3  lock_ guards the core, vacant fronts, and which slabs there are. What the owners of slabs do to them needs no lock.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
+#include "os/anonymous_memory.hpp"
 #include "os/memory_marks.hpp"
 #include "os/quick_mutex.hpp"
 #include "volatile/front.hpp"
@@ -29,12 +30,12 @@ namespace remanence::transient {
 inline constexpr std::size_t k_alignment_max = alloc::k_alignment_max;
 
 struct heap_options {
-    std::uint64_t reserve_bytes =
-        0; // at most k_heap_bytes_max; less is taken if there is less, down to reserve_bytes_min, and to 16 MiB
-    std::uint64_t reserve_bytes_min = 0;
+    std::uint64_t reserve_bytes = 0; // at most k_heap_bytes_max
+    // Addresses are taken when they are needed, and do not count against limits before. So it is done, too, where there are too few to hold.
+    bool holds_no_addresses = false;
     placing how = placing::compact;
     std::optional<unsigned> numa_node{};
-    int (*make_writable)(std::byte*, std::uint64_t) noexcept = nullptr; // null: that of os
+    int (*make_writable)(std::byte*, std::uint64_t, os::addresses) noexcept = os::make_writable;
 };
 
 /// How a heap uses its memory.
@@ -131,6 +132,8 @@ public:
     // --- for threads.cpp
 
     [[nodiscard]] std::uint64_t number() const { return number_; }
+    /// By their addresses, held or not.
+    [[nodiscard]] bool overlaps(const heap& other) const noexcept;
     [[nodiscard]] os::quick_mutex& lock() { return lock_; }
     [[nodiscard]] heap* next_registered() const { return next_registered_; }
     void set_next_registered(heap* next) { next_registered_ = next; }
@@ -221,7 +224,18 @@ private:
     [[nodiscard]] void* move_into_hole(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
     [[nodiscard]] bool keeps_room(const void* address) const noexcept;
     [[nodiscard]] void* move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
-    [[nodiscard]] bool make_accessible(std::uint64_t end) noexcept;
+    /// Of the range: blocks, or a table.
+    struct part {
+        std::byte* start = nullptr;
+        std::uint64_t writable_bytes = 0;
+    };
+    void lay_out(std::byte* range) noexcept;
+    [[nodiscard]] int open_with_addresses() noexcept;
+    [[nodiscard]] int open_without_addresses() noexcept;
+    [[nodiscard]] int start_core() noexcept;
+    void release_range() noexcept;
+    [[nodiscard]] int grow(part& which, std::uint64_t bytes) noexcept;
+    [[nodiscard]] int make_accessible(std::uint64_t end) noexcept;
     [[nodiscard]] std::optional<alloc::block> large_block_of(const void* address) const noexcept;
     [[nodiscard]] slab* header_of(const std::byte* start) const {
         return &slabs_[static_cast<std::uint64_t>(start - base_) / k_unit_bytes];
@@ -236,12 +250,14 @@ private:
 
     slab* slabs_ = nullptr;
     front* fronts_ = nullptr;
-    std::uint64_t reserved_bytes_ = 0;              // of blocks
-    std::uint64_t alignment_max_ = k_alignment_max; // of a block: as base_ is aligned
-    std::uint64_t fronts_max_ = 0;
-    std::uint64_t mapped_bytes_ = 0; // with the tables
+    std::uint64_t reserved_bytes_ = 0; // of blocks
+    part blocks_;
+    part units_table_; // slab_of_unit_
+    part slabs_table_;
+    part fronts_table_;
     placing how_ = placing::compact;
-    int (*make_writable_)(std::byte*, std::uint64_t) noexcept = nullptr;
+    os::addresses addresses_ = os::addresses::held;
+    int (*make_writable_)(std::byte*, std::uint64_t, os::addresses) noexcept = nullptr;
     heap* next_registered_ = nullptr; // guarded by the mutex of threads.cpp
 
     mutable os::quick_mutex lock_;
@@ -249,8 +265,10 @@ private:
     std::uint32_t front_count_ = 0;
     front* vacant_ = nullptr; // the first of a list
     front* last_vacant_ = nullptr;
-    std::uint64_t untouched_ = 0;       // from this offset on nothing was ever handed out
+    std::uint64_t untouched_ = 0;                         // from this offset on nothing was ever handed out
+    static constexpr std::uint64_t k_trim_min = 32 * MiB; // so much is given back before the system gets any
     std::uint64_t free_used_bytes_ = 0; // what was given back since the last trim, and not taken again
+    std::uint64_t next_look_bytes_ = k_trim_min;
     std::uint64_t peak_bytes_ = 0;
     std::uint32_t moved_count_ =
         0; // blocks that were moved by their page tables: each may cost the kernel two mappings more

@@ -4,6 +4,8 @@
 #include "os/quick_mutex.hpp"
 #include "volatile/heap.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <mutex>
 
 namespace remanence::transient {
@@ -20,9 +22,43 @@ constinit std::uint64_t last_number = 0;
 constinit heap* heaps = nullptr;
 constinit bool is_prepared = false;
 
+known_front* slot_of(std::uint64_t heap_number) {
+    std::size_t at = heap_number % t_fronts.slots;
+    while (t_fronts.table[at].heap_number != heap_number && t_fronts.table[at].heap_number != 0)
+        at = (at + 1) % t_fronts.slots;
+    return &t_fronts.table[at];
+}
+
+void drop_table() {
+    if (t_fronts.table != nullptr)
+        os::release_addresses(reinterpret_cast<std::byte*>(t_fronts.table), t_fronts.slots * sizeof(known_front));
+    t_fronts.table = nullptr;
+}
+
+// With `changing` locked: of the fronts in the list, and with room for as many again.
+void make_table() {
+    drop_table();
+    t_fronts.used = 0;
+    for (const front* each = t_fronts.first; each != nullptr; each = each->next_of_thread)
+        ++t_fronts.used;
+    if (t_fronts.used < k_known_fronts)
+        return;
+    t_fronts.slots = std::max(std::bit_ceil(4 * t_fronts.used), k_page_bytes / sizeof(known_front));
+    const std::size_t bytes = t_fronts.slots * sizeof(known_front);
+    std::byte* const got = os::reserve_addresses(bytes, k_page_bytes);
+    if (got == nullptr)
+        return;
+    if (os::make_writable(got, bytes, os::addresses::held) != 0)
+        return os::release_addresses(got, bytes);
+    t_fronts.table = reinterpret_cast<known_front*>(got);
+    for (front* each = t_fronts.first; each != nullptr; each = each->next_of_thread)
+        *slot_of(each->heap_number) = {each->heap_number, each};
+}
+
 /// What the ending thread has of heaps is left to others.
 void leave_fronts(void* /*hook*/) {
     const std::scoped_lock lock(changing);
+    drop_table();
     while (front* const left = t_fronts.first) {
         t_fronts.first = left->next_of_thread;
         left->home->leave(*left);
@@ -84,6 +120,8 @@ front* remember(std::uint64_t heap_number, front* mine) {
 } // namespace
 
 front* find_front(std::uint64_t heap_number) noexcept {
+    if (t_fronts.table != nullptr)
+        return remember(heap_number, slot_of(heap_number)->mine);
     const std::scoped_lock lock(changing);
     return remember(heap_number, find_locked(heap_number));
 }
@@ -107,11 +145,19 @@ front* find_or_take_front(heap& of) noexcept {
     taken->thread = &t_fronts;
     taken->next_of_thread = t_fronts.first;
     t_fronts.first = taken;
+    if (t_fronts.table != nullptr && 2 * ++t_fronts.used <= t_fronts.slots)
+        *slot_of(of.number()) = {of.number(), taken};
+    else
+        make_table();
     return remember(of.number(), taken);
 }
 
 std::uint64_t register_heap(heap& which) noexcept {
     const std::scoped_lock lock(changing);
+    for (const heap* each = heaps; each != nullptr; each = each->next_registered()) {
+        if (each->overlaps(which))
+            return 0;
+    }
     prepare();
     which.set_next_registered(heaps);
     heaps = &which;

@@ -6,12 +6,17 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <random>
 #include <string>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace remanence::transient {
@@ -97,9 +102,9 @@ std::size_t size_of(std::uint32_t seed) {
     return (seed / 32) % (1U << width);
 }
 
-void run(const std::vector<std::uint32_t>& seeds, placing how) {
+void run(const std::vector<std::uint32_t>& seeds, placing how, bool holds_no_addresses = false) {
     heap tested;
-    ASSERT_EQ(tested.open({.reserve_bytes = 4 * GiB, .how = how}), 0);
+    ASSERT_EQ(tested.open({.reserve_bytes = 4 * GiB, .holds_no_addresses = holds_no_addresses, .how = how}), 0);
     held_blocks held(tested, how);
     for (const std::uint32_t seed : seeds) {
         const std::size_t bytes = size_of(seed / 8);
@@ -134,7 +139,93 @@ TEST(volatile_heap_core, thousands_of_random_operations_leave_blocks_intact) {
         each = static_cast<std::uint32_t>(random());
     run(seeds, placing::on_lines);
     run(seeds, placing::compact);
+    run(seeds, placing::compact, true);
 }
+
+/// Of the process: its address space, or what is in memory.
+std::uint64_t bytes_of_process(bool in_memory) {
+    std::ifstream from("/proc/self/statm");
+    std::uint64_t all = 0;
+    std::uint64_t resident = 0;
+    from >> all >> resident;
+    return (in_memory ? resident : all) * k_page_bytes;
+}
+
+#ifndef REMANENCE_TSAN_BASES // there all heaps hold their addresses
+TEST(volatile_heap_core, addresses_that_are_not_held_do_not_count_until_they_are_needed) {
+    const std::uint64_t before = bytes_of_process(false);
+    {
+        heap tested;
+        ASSERT_EQ(tested.open({.reserve_bytes = 4 * TiB, .holds_no_addresses = true}), 0);
+        EXPECT_EQ(tested.reserved_bytes(), 4 * TiB);
+        EXPECT_LT(bytes_of_process(false), before + 4 * MiB);
+        void* const got = tested.allocate(100 * MiB);
+        ASSERT_NE(got, nullptr);
+        std::memset(got, 1, 100 * MiB);
+        EXPECT_GE(bytes_of_process(false), before + 100 * MiB);
+        EXPECT_EQ(problems_of(tested), 0U);
+    }
+    EXPECT_LT(bytes_of_process(false), before + 4 * MiB);
+}
+
+/// In a child that may have so many bytes of addresses more.
+template <class F>
+void run_with_few_addresses(std::uint64_t bytes, const F& f) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const rlimit limit{bytes_of_process(false) + bytes, RLIM_INFINITY};
+        ::_exit(::setrlimit(RLIMIT_AS, &limit) == 0 && f() ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+TEST(volatile_heap_no_sanitizer, with_few_addresses_heaps_begin_small_and_grow_up_to_the_limit) {
+    run_with_few_addresses(600 * MiB, [] {
+        std::array<heap, 20> heaps;
+        for (heap& each : heaps) {
+            if (each.open({.reserve_bytes = 64 * GiB}) != 0)
+                return false;
+        }
+        for (heap& each : heaps) {
+            void* const got = each.allocate(5 * MiB);
+            if (got == nullptr || !each.holds(got) || each.allocate(400 * MiB) != nullptr)
+                return false;
+            std::memset(got, 1, 5 * MiB);
+        }
+        int others = 0; // no two have the same addresses
+        for (const heap& one : heaps) {
+            for (const heap& other : heaps)
+                others += one.holds(other.base()) ? 1 : 0;
+        }
+        return others == 20 && heaps[7].allocate(100 * MiB) != nullptr && heaps[8].allocate(100 * MiB) == nullptr;
+    });
+}
+
+TEST(volatile_heap_core, what_lies_where_such_a_heap_would_grow_stays_as_it_is) {
+    heap tested;
+    ASSERT_EQ(tested.open({.reserve_bytes = 4 * GiB, .holds_no_addresses = true}), 0);
+    ASSERT_NE(tested.allocate(1000), nullptr);
+    constexpr std::size_t k_bytes = 8192;
+    void* const in_the_way = ::mmap(tested.base() + 200 * MiB, k_bytes, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    ASSERT_EQ(in_the_way, tested.base() + 200 * MiB);
+    std::memset(in_the_way, 7, k_bytes);
+    EXPECT_EQ(tested.allocate(300 * MiB), nullptr);
+    held_blocks held(tested, placing::compact);
+    std::size_t count = 0;
+    for (void* got = nullptr; (got = tested.allocate(MiB)) != nullptr; ++count)
+        held.add(got, MiB, 1);
+    EXPECT_GT(count, 150U);
+    EXPECT_LT(count, 200U);
+    EXPECT_EQ(problems_of(tested), 0U);
+    const auto* const bytes = static_cast<const unsigned char*>(in_the_way);
+    EXPECT_TRUE(std::all_of(bytes, bytes + k_bytes, [](unsigned char each) { return each == 7; }));
+    ::munmap(in_the_way, k_bytes);
+    EXPECT_NE(tested.allocate(300 * MiB), nullptr) << "now nothing is in the way";
+}
+#endif
 
 TEST(volatile_heap_core, every_alignment_up_to_1_gib_is_kept_and_others_refused) {
     heap tested;
@@ -301,6 +392,25 @@ TEST(volatile_heap_core, what_was_freed_goes_back_to_the_system) {
     EXPECT_EQ(tested.usage().usable_bytes, 0U);
 }
 
+TEST(volatile_heap_core, a_large_block_that_nobody_touched_does_not_keep_freed_memory) {
+    heap tested;
+    ASSERT_EQ(tested.open({.reserve_bytes = 64 * GiB}), 0);
+    ASSERT_NE(tested.allocate(8 * GiB), nullptr);
+    constexpr std::size_t k_count = 8000;
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i != k_count; ++i) {
+        blocks.push_back(tested.allocate(40'000));
+        ASSERT_NE(blocks.back(), nullptr);
+        std::memset(blocks.back(), 1, 40'000);
+    }
+    const std::uint64_t before = tested.usage().resident_bytes;
+    EXPECT_GT(before, k_count * 40'000);
+    for (void* const each : blocks)
+        tested.free(each);
+    EXPECT_LT(tested.usage().resident_bytes, before / 2);
+    EXPECT_EQ(problems_of(tested), 0U);
+}
+
 TEST(volatile_heap_core, headers_of_slabs_go_back_unless_other_threads_may_know_them) {
     constexpr std::uint64_t k_headers = 64 * MiB / k_unit_bytes * sizeof(slab);
     const auto resident_after = [](bool has_another_thread) {
@@ -342,8 +452,8 @@ TEST(volatile_heap_core, usage_counts_blocks_by_size) {
 
 std::atomic<int> pages_left;
 
-int fail_at_last(std::byte* where, std::uint64_t bytes) noexcept {
-    return pages_left.fetch_sub(1) <= 0 ? ENOMEM : os::make_writable(where, bytes);
+int fail_at_last(std::byte* where, std::uint64_t bytes, os::addresses are) noexcept {
+    return pages_left.fetch_sub(1) <= 0 ? ENOMEM : os::make_writable(where, bytes, are);
 }
 
 TEST(volatile_heap_without_memory, each_refused_growth_leaves_blocks_and_heap_intact) {

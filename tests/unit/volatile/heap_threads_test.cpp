@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <sys/wait.h>
@@ -92,6 +94,40 @@ TEST(volatile_heap_threads, blocks_that_others_free_stay_intact_until_then) {
     }
     EXPECT_EQ(check(tested), 0U);
     EXPECT_EQ(tested.usage().usable_bytes, 0U);
+}
+
+TEST(volatile_heap_threads, many_heaps_in_turn_are_each_threads_own_also_when_some_end) {
+    std::vector<std::unique_ptr<heap>> heaps(40);
+    const auto make = [](std::unique_ptr<heap>& into) {
+        into = std::make_unique<heap>();
+        ASSERT_EQ(into->open({.reserve_bytes = GiB}), 0);
+    };
+    std::ranges::for_each(heaps, make);
+    std::atomic<int> damaged = 0;
+    const auto use_all = [&](int number) {
+        std::mt19937 random(test::seed_or(static_cast<unsigned>(number) + 1));
+        for (int round = 0; round != 10; ++round) {
+            std::vector<filled_block> made;
+            for (const auto& each : heaps)
+                made.push_back(allocate_filled(*each, random));
+            for (std::size_t i = 0; i != heaps.size(); ++i) {
+                damaged += is_intact(made[i]) ? 0 : 1;
+                heaps[i]->free(made[i].start);
+            }
+        }
+    };
+    for (int round = 0; round != 6; ++round) {
+        use_all(0); // this thread has fronts of heaps that end, and of those that come
+        run_in_threads(2, use_all);
+        for (std::size_t i = static_cast<std::size_t>(round); i < heaps.size(); i += 3)
+            make(heaps[i]);
+    }
+    use_all(0);
+    EXPECT_EQ(damaged, 0);
+    for (const auto& each : heaps) {
+        EXPECT_EQ(check(*each), 0U);
+        EXPECT_EQ(each->usage().usable_bytes, 0U);
+    }
 }
 
 TEST(volatile_heap_threads, what_ended_threads_left_is_used_by_those_that_come) {
