@@ -51,11 +51,11 @@ struct described_struct {
 std::mutex guards_all;
 const os::held_across_fork<guards_all> k_guard_held;
 
-/// Never destroyed: heaps may be used by destructors of statics.
 struct table {
     std::map<std::string, described_struct, std::less<>> structs;
     std::deque<detail::type_fingerprint> types; // stay at their places
 };
+/// Never destroyed: heaps may be used by destructors of statics.
 table& all() {
     static undying<table> made;
     return made.value;
@@ -138,10 +138,9 @@ private:
             return add_once("*" + std::to_string(to), {.kind = type_kind::pointer, .parts = {{.type = to}}});
         }
         const number_type is = *number_of(of.kind, of.size); // it was checked
-        const std::size_t alignment = of.size;
         return add_once(
             is.name,
-            {.kind = type_kind::object, .name = is.name, .size = of.size, .alignment = alignment, .shape = is.shape});
+            {.kind = type_kind::object, .name = is.name, .size = of.size, .alignment = of.size, .shape = is.shape});
     }
     /// `name`: no struct has it.
     std::uint32_t add_once(const std::string& name, type_row row) {

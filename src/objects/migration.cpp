@@ -208,7 +208,7 @@ private:
                     REM_TRY(lost.look_at({each.row, each.at}, *becomes));
             }
         }
-        return lost.found("say .drop(), or .rename() if it has another name now");
+        return lost.found("say .drop(), or .rename() if it has another name now; in C, name it in rem_migration");
     }
 
     /// The root has this object, of the program's type.

@@ -9,8 +9,9 @@ std::string refused_pointer(const types::type_description& schema, const named_p
     const std::string owner = schema.name_of(to.owner);
     const std::string name = to.member.empty() ? "an element of " + owner : owner + '.' + std::string(to.member);
     return name + " leads to a " + schema.name_of(to.row) + ' ' + why +
-           ", which a pointer does not follow. Keep such objects in a container, which a function can fill: "
-           ".migrate<Old, New>(...), with another name for the member; or set the pointer to null before";
+           ", which a pointer does not follow. Set the pointer to null before; or, in C++, keep such objects in a "
+           "container, "
+           "which a function can fill: .migrate<Old, New>(...), with another name for the member";
 }
 
 void changed_places::watch(const std::vector<named_pointee>& all) {
