@@ -1,9 +1,12 @@
 // malloc and its family over one volatile heap: for programs that are not compiled for Remanence. Depends on src/volatile.
 //
+// In a scope of rem::new_in a thread's calls lead into another heap (scopes.hpp).
+//
 // The first call of any of these makes the heap, be it of the loader or of the C library before main(). Nothing here needs
 // constructors, or memory from elsewhere.
 #include "base/undying.hpp"
 #include "os/quick_mutex.hpp"
+#include "scopes.hpp"
 #include "volatile/heap.hpp"
 
 #include <algorithm>
@@ -15,8 +18,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
 #include <malloc.h>
 #include <mutex>
+#include <new>
 #include <unistd.h>
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -25,18 +31,19 @@ namespace {
 
 using remanence::transient::heap;
 namespace rem = remanence;
+namespace scopes = remanence::scopes;
 
 constinit rem::undying<heap> the_heap;
 constinit std::atomic<bool> is_open = false;
 constinit rem::os::quick_mutex opening;
 
-// Addresses cost nothing, but a limit on them (ulimit -v) may leave few.
-constexpr std::uint64_t k_reserve_bytes = 4 * rem::TiB;
-
 [[gnu::cold, gnu::noinline]] bool open_heap() {
     const std::scoped_lock lock(opening);
-    if (!is_open.load(std::memory_order_relaxed) && the_heap.value.open({.reserve_bytes = k_reserve_bytes}) == 0)
-        is_open.store(true, std::memory_order_release);
+    for (const std::uint64_t bytes : {4 * rem::TiB, 64 * rem::GiB}) { // under Valgrind there are fewer
+        if (!is_open.load(std::memory_order_relaxed) &&
+            the_heap.value.open({.reserve_bytes = bytes, .holds_no_addresses = true}) == 0)
+            is_open.store(true, std::memory_order_release);
+    }
     return is_open.load(std::memory_order_relaxed);
 }
 
@@ -48,53 +55,84 @@ void* or_enomem(void* got) {
     return got;
 }
 
-bool overflows(std::size_t count, std::size_t bytes) {
-    std::size_t product = 0;
-    return __builtin_mul_overflow(count, bytes, &product);
-}
-
-void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
-    if (!rem::is_power_of_two(alignment)) {
-        errno = EINVAL;
-        return nullptr;
-    }
+/// Of a power of two. Whoever called the exported function is `caller`.
+void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) {
+    if (scopes::t_target != nullptr && scopes::leads_from(caller, bytes)) [[unlikely]]
+        return or_enomem(scopes::allocate(bytes, alignment));
     return or_enomem(is_ready() ? the_heap.value.allocate(bytes, alignment) : nullptr);
 }
 
-} // namespace
-
-REM_EXPORT void* malloc(std::size_t bytes) { return or_enomem(is_ready() ? the_heap.value.allocate(bytes) : nullptr); }
-
-REM_EXPORT void free(void* block) {
-    if (block != nullptr)
-        the_heap.value.free(block);
+void* allocate(std::size_t bytes, const void* caller) {
+    if (scopes::t_target != nullptr) [[unlikely]]
+        return allocate_aligned(alignof(std::max_align_t), bytes, caller);
+    return or_enomem(is_ready() ? the_heap.value.allocate(bytes) : nullptr);
 }
 
-REM_EXPORT void* calloc(std::size_t count, std::size_t bytes) {
-    if (overflows(count, bytes)) {
-        errno = ENOMEM;
-        return nullptr;
+void free_block(void* block) {
+    if (const auto* const theirs = scopes::heap_around(block)) [[unlikely]] {
+        const scopes::pause paused;
+        return theirs->free(block);
     }
-    return or_enomem(is_ready() ? the_heap.value.allocate_zeros(count * bytes) : nullptr);
+    the_heap.value.free(block);
 }
 
 // As glibc does: no bytes free the block.
-REM_EXPORT void* realloc(void* block, std::size_t bytes) {
+void* reallocate(void* block, std::size_t bytes, const void* caller) {
     if (block == nullptr)
-        return malloc(bytes);
+        return allocate(bytes, caller);
     if (bytes == 0) {
-        the_heap.value.free(block);
+        free_block(block);
         return nullptr;
+    }
+    if (const auto* const theirs = scopes::heap_around(block)) [[unlikely]] {
+        const scopes::pause paused;
+        return or_enomem(theirs->reallocate(block, bytes));
     }
     return or_enomem(the_heap.value.reallocate(block, bytes));
 }
 
-REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) {
-    if (overflows(count, bytes)) {
+void* copy_of_text(const char* text, std::size_t length, const void* caller) {
+    auto* const copy = static_cast<char*>(allocate(length + 1, caller));
+    if (copy != nullptr) {
+        std::memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
+}
+
+} // namespace
+
+#define REM_CALLER __builtin_return_address(0)
+
+REM_EXPORT void* malloc(std::size_t bytes) { return allocate(bytes, REM_CALLER); }
+
+REM_EXPORT void free(void* block) {
+    if (block != nullptr)
+        free_block(block);
+}
+
+REM_EXPORT void* calloc(std::size_t count, std::size_t bytes) {
+    std::size_t all = 0;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
         errno = ENOMEM;
         return nullptr;
     }
-    return realloc(block, count * bytes);
+    if (scopes::t_target != nullptr) [[unlikely]] {
+        void* const got = allocate(all, REM_CALLER);
+        return got != nullptr ? std::memset(got, 0, all) : nullptr;
+    }
+    return or_enomem(is_ready() ? the_heap.value.allocate_zeros(all) : nullptr);
+}
+
+REM_EXPORT void* realloc(void* block, std::size_t bytes) { return reallocate(block, bytes, REM_CALLER); }
+
+REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) {
+    std::size_t all = 0;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return reallocate(block, all, REM_CALLER);
 }
 
 // As glibc does: the next power of two, and as malloc() where that is as well aligned.
@@ -104,33 +142,119 @@ REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
         errno = EINVAL;
         return nullptr;
     }
-    return alignment <= alignof(std::max_align_t) ? malloc(bytes) : allocate_aligned(std::bit_ceil(alignment), bytes);
+    return alignment <= alignof(std::max_align_t) ? allocate(bytes, REM_CALLER)
+                                                  : allocate_aligned(std::bit_ceil(alignment), bytes, REM_CALLER);
 }
 
-REM_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return allocate_aligned(alignment, bytes); }
+REM_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+    if (rem::is_power_of_two(alignment))
+        return allocate_aligned(alignment, bytes, REM_CALLER);
+    errno = EINVAL;
+    return nullptr;
+}
 
 REM_EXPORT int posix_memalign(void** into, std::size_t alignment, std::size_t bytes) {
     if (!rem::is_power_of_two(alignment) || alignment < sizeof(void*))
         return EINVAL;
-    void* const got = is_ready() ? the_heap.value.allocate(bytes, alignment) : nullptr;
+    const int before = errno;
+    void* const got = allocate_aligned(alignment, bytes, REM_CALLER);
+    errno = before;
     if (got == nullptr)
         return ENOMEM;
     *into = got;
     return 0;
 }
 
-REM_EXPORT void* valloc(std::size_t bytes) { return allocate_aligned(rem::k_page_bytes, bytes); }
+// The C library's own would ask malloc() as any of its functions, and stay outside of scopes.
+REM_EXPORT char* strdup(const char* text) {
+    return static_cast<char*>(copy_of_text(text, std::strlen(text), REM_CALLER));
+}
+
+REM_EXPORT char* strndup(const char* text, std::size_t length) {
+    return static_cast<char*>(copy_of_text(text, ::strnlen(text, length), REM_CALLER));
+}
+
+REM_EXPORT void* valloc(std::size_t bytes) { return allocate_aligned(rem::k_page_bytes, bytes, REM_CALLER); }
 
 REM_EXPORT void* pvalloc(std::size_t bytes) {
     const std::size_t whole = rem::align_up(bytes, rem::k_page_bytes);
     if (whole >= bytes)
-        return allocate_aligned(rem::k_page_bytes, whole);
+        return allocate_aligned(rem::k_page_bytes, whole, REM_CALLER);
     errno = ENOMEM;
     return nullptr;
 }
 
+// --- operator new: the C++ library's own would ask malloc() for all who call it. operator delete calls free().
+
+namespace {
+
+/// What the C++ library does when there is no memory: it asks the program's handler, and tries again, or throws.
+template <class... Arguments>
+void* new_without_memory(const char* name, std::size_t bytes, Arguments... arguments) {
+    using function = void*(std::size_t, Arguments...);
+    auto* const next = reinterpret_cast<function*>(::dlsym(RTLD_NEXT, name));
+    if (next == nullptr)
+        rem::os::abort_with("operator new: there is no memory, and no C++ library", nullptr);
+    scopes::t_wanted_again = bytes;
+    return next(bytes, arguments...); // nothing to destroy here: this library has an unwinder of its own
+}
+
+/// Null: for new_without_memory().
+void* allocate_object(std::size_t bytes, const void* caller) {
+    return allocate(std::max<std::size_t>(bytes, 1), caller);
+}
+void* allocate_object(std::size_t bytes, std::align_val_t alignment, const void* caller) {
+    const auto value = static_cast<std::size_t>(alignment);
+    return rem::is_power_of_two(value) ? allocate_aligned(value, std::max<std::size_t>(bytes, 1), caller) : nullptr;
+}
+
+} // namespace
+
+#define REM_EXPORT_NEW [[gnu::visibility("default")]]
+
+REM_EXPORT_NEW void* operator new(std::size_t bytes) {
+    void* const got = allocate_object(bytes, REM_CALLER);
+    return got != nullptr ? got : new_without_memory("_Znwm", bytes);
+}
+REM_EXPORT_NEW void* operator new[](std::size_t bytes) {
+    void* const got = allocate_object(bytes, REM_CALLER);
+    return got != nullptr ? got : new_without_memory("_Znwm", bytes);
+}
+REM_EXPORT_NEW void* operator new(std::size_t bytes, const std::nothrow_t& none) noexcept {
+    void* const got = allocate_object(bytes, REM_CALLER);
+    return got != nullptr ? got : new_without_memory<const std::nothrow_t&>("_ZnwmRKSt9nothrow_t", bytes, none);
+}
+REM_EXPORT_NEW void* operator new[](std::size_t bytes, const std::nothrow_t& none) noexcept {
+    void* const got = allocate_object(bytes, REM_CALLER);
+    return got != nullptr ? got : new_without_memory<const std::nothrow_t&>("_ZnwmRKSt9nothrow_t", bytes, none);
+}
+REM_EXPORT_NEW void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    void* const got = allocate_object(bytes, alignment, REM_CALLER);
+    return got != nullptr ? got : new_without_memory("_ZnwmSt11align_val_t", bytes, alignment);
+}
+REM_EXPORT_NEW void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+    void* const got = allocate_object(bytes, alignment, REM_CALLER);
+    return got != nullptr ? got : new_without_memory("_ZnwmSt11align_val_t", bytes, alignment);
+}
+REM_EXPORT_NEW void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& none) noexcept {
+    void* const got = allocate_object(bytes, alignment, REM_CALLER);
+    return got != nullptr ? got
+                          : new_without_memory<std::align_val_t, const std::nothrow_t&>(
+                                "_ZnwmSt11align_val_tRKSt9nothrow_t", bytes, alignment, none);
+}
+REM_EXPORT_NEW void* operator new[](std::size_t bytes, std::align_val_t alignment,
+                                    const std::nothrow_t& none) noexcept {
+    void* const got = allocate_object(bytes, alignment, REM_CALLER);
+    return got != nullptr ? got
+                          : new_without_memory<std::align_val_t, const std::nothrow_t&>(
+                                "_ZnwmSt11align_val_tRKSt9nothrow_t", bytes, alignment, none);
+}
+
 REM_EXPORT std::size_t malloc_usable_size(void* block) {
-    return block == nullptr ? 0 : the_heap.value.usable_bytes(block);
+    if (block == nullptr)
+        return 0;
+    const auto* const theirs = scopes::heap_around(block);
+    return theirs != nullptr ? theirs->usable_bytes(block) : the_heap.value.usable_bytes(block);
 }
 
 // What glibc says of its arenas, as far as it means something here: blocks of more than 64 KiB are its "mapped" ones.

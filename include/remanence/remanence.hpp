@@ -21,6 +21,7 @@
 #include <remanence/error.hpp>
 #include <remanence/file_backed.hpp>
 #include <remanence/heap.hpp>
+#include <remanence/new_in.hpp>
 #include <remanence/procedures.hpp>
 #include <remanence/types/exemplars.hpp>
 #include <remanence/types/fragile.hpp>

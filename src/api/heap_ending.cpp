@@ -173,6 +173,7 @@ void heap_impl::end_files(ending how) noexcept {
 }
 
 void heap_impl::destroy(heap_impl* impl) noexcept {
+    end_new_scopes();
     const os::no_cancellation whole;
     impl->is_left_to_sections_ = impl->sections.is_in_any();
     const bool is_of_this_process = impl->origin.same_process();

@@ -113,6 +113,7 @@ std::weak_ptr<heap_impl*> heap_impl::watch() {
 }
 
 void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
+    end_new_scopes();
     const os::no_cancellation whole;
     if (!origin.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
         sections.let_go();

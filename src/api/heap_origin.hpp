@@ -9,6 +9,22 @@
 
 namespace remanence::detail {
 
+/// Null but in a scope of new_in: then it ends all of this thread's.
+using scopes_end = void (*)() noexcept;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local scopes_end t_end_new_scopes;
+/// Before the library takes memory of its own.
+inline void end_new_scopes() noexcept {
+    if (t_end_new_scopes != nullptr) [[unlikely]]
+        std::exchange(t_end_new_scopes, nullptr)();
+}
+
+[[noreturn]] void raise_in_new_scope(const std::filesystem::path& path);
+/// Throws errc::invalid_argument, and ends the scopes.
+inline void refuse_in_new_scope(const std::filesystem::path& path) {
+    if (t_end_new_scopes != nullptr) [[unlikely]]
+        raise_in_new_scope(path);
+}
+
 /// May be copied, and asked from any thread.
 class heap_origin {
 public:
@@ -19,10 +35,11 @@ public:
     std::filesystem::path path;
 
     [[nodiscard]] bool same_process() const noexcept { return guard_.same_process(); }
-    /// Throws errc::closed in a forked child.
+    /// Throws errc::closed in a forked child, and errc::invalid_argument in a scope of new_in, which ends.
     void check_process() const {
         if (!same_process()) [[unlikely]]
             raise_in_child();
+        refuse_in_new_scope(path);
     }
     /// errc::closed: the heap's destructor has begun.
     [[noreturn]] void raise_ended() const;

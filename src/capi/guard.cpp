@@ -1,5 +1,6 @@
 #include "capi/guard.hpp"
 
+#include "api/heap_origin.hpp"
 #include "base/error_sentence.hpp"
 
 #include <exception>
@@ -29,6 +30,7 @@ kept_error& kept() {
 
 rem_status note(rem_status status, const char* message, const std::string& path, int os_error,
                 std::uint64_t offset) noexcept {
+    detail::end_new_scopes();
     kept_error& last = kept();
     last.shown = {status, os_error, rem_status_text(status), "", offset};
     try {
@@ -59,7 +61,10 @@ rem_status note_exception() noexcept {
     }
 }
 
-void refuse_argument(const char* message) { throw error(errc::invalid_argument, message); }
+void refuse_argument(const char* message) {
+    detail::end_new_scopes();
+    throw error(errc::invalid_argument, message);
+}
 
 } // namespace remanence::capi
 

@@ -16,6 +16,10 @@
 #include <string>
 #include <utility>
 
+namespace remanence {
+class volatile_heap;
+}
+
 namespace remanence::capi {
 
 struct open_heap {
@@ -57,6 +61,7 @@ public:
     virtual void show(rem_stats& stats) const = 0;
     [[nodiscard]] virtual verify_report verify() const = 0;
     [[nodiscard]] virtual rem_heap* handle() const = 0;
+    [[nodiscard]] virtual volatile_heap& memory() = 0;
 };
 /// The one that an address lies in; null: none that a C program opened. Set with the first that is opened; null until then.
 using volatile_finder = volatile_face* (*)(const void* address) noexcept;

@@ -82,6 +82,7 @@ public:
         return report;
     }
     [[nodiscard]] rem_heap* handle() const override { return handle_; }
+    [[nodiscard]] volatile_heap& memory() override { return *this; }
     void be_known_as(rem_heap* handle) { handle_ = handle; }
 
 private:

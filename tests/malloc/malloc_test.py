@@ -1,4 +1,4 @@
-"""Runs programs with libremanence-malloc.so: malloc_test.py LIBRARY PROGRAM COMPILER [unittest options].
+"""Runs programs with libremanence-malloc.so: malloc_test.py LIBRARY PROGRAM NEW_IN_PROGRAM COMPILER [unittest options].
 
 Programs of the system that are not installed are skipped.
 """
@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
 from limits import SECONDS_MAX  # noqa: E402
 
-LIBRARY = PROGRAM = COMPILER = ""
+LIBRARY = PROGRAM = NEW_IN_PROGRAM = COMPILER = ""
 
 
 def run(*command, **options):
@@ -40,11 +40,12 @@ class Family(unittest.TestCase):
         self.assertEqual(run(PROGRAM, "forks").returncode, 0)
 
     def test_few_addresses_are_enough(self):
-        result = run("/bin/sh", "-c", f"ulimit -v 3000000 && exec {PROGRAM} threads")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        for kilobytes in (2000000, 1000000, 500000):
+        for kilobytes in (2000000, 500000, 100000, 30000):
             result = run("/bin/sh", "-c", f"ulimit -v {kilobytes} && exec /bin/ls -d /")
             self.assertEqual(result.stdout, "/\n", result.stderr)
+
+    def test_memory_can_be_locked_up_to_a_limit(self):
+        self.assertEqual(run(PROGRAM, "locked").returncode, 0)
 
     def test_alignments_that_are_none_are_as_in_glibc(self):
         self.assertEqual(run(PROGRAM, "odd-alignments").returncode, 0)
@@ -74,6 +75,23 @@ class Family(unittest.TestCase):
                 result = run(PROGRAM, part)
                 self.assertEqual(result.returncode, -signal.SIGABRT)
                 self.assertRegex(result.stderr, rf"^remanence: 0x[0-9a-f]+: free\(\) or realloc\(\) .*{message}")
+
+
+class NewInHeaps(unittest.TestCase):
+    def test_each_part(self):
+        for part in ("keeps", "exceptions", "refused", "nested", "libraries", "new", "full", "undo", "child", "c", "read-only"):
+            with self.subTest(part):
+                result = run(NEW_IN_PROGRAM, part)
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_block_of_a_heap_that_is_freed_twice(self):
+        result = run(NEW_IN_PROGRAM, "twice")
+        self.assertEqual(result.returncode, -signal.SIGABRT)
+        self.assertRegex(result.stderr, r"remanence: 0x[0-9a-f]+: free\(\) or realloc\(\) of an address in a heap")
+
+    def test_it_is_refused_without_the_library(self):
+        result = subprocess.run([NEW_IN_PROGRAM, "without"], capture_output=True, text=True, timeout=SECONDS_MAX)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
 
 class Programs(unittest.TestCase):
@@ -133,5 +151,5 @@ print(again == made)
 
 
 if __name__ == "__main__":
-    LIBRARY, PROGRAM, COMPILER = sys.argv[1:4]
-    repeating.main(words=3)
+    LIBRARY, PROGRAM, NEW_IN_PROGRAM, COMPILER = sys.argv[1:5]
+    repeating.main(words=4)

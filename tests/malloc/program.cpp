@@ -13,6 +13,8 @@
 #include <pthread.h>
 #include <string>
 #include <string_view>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
@@ -187,6 +189,35 @@ void numbers() {
     std::free(large);
 }
 
+std::size_t address_space_bytes() {
+    std::size_t pages = 0;
+    std::FILE* const from = std::fopen("/proc/self/statm", "r");
+    EXPECT(std::fscanf(from, "%zu", &pages) == 1);
+    std::fclose(from);
+    return pages * 4096;
+}
+
+/// mlockall() counts the whole address space: what nobody has used yet must not be in there. Few may lock memory here: so by the size.
+void locked() {
+    std::free(std::malloc(1000));
+    EXPECT(address_space_bytes() < 100'000'000);
+    rlimit limit{};
+    EXPECT(::getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur < address_space_bytes() + 1'000'000)
+        return;
+    EXPECT(::getuid() != 0 || ::setresuid(65534, 65534, 65534) == 0); // root has no limit
+    EXPECT(::mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
+    std::vector<void*> blocks;
+    for (void* got = nullptr; (got = std::malloc(100'000)) != nullptr;)
+        blocks.push_back(got);
+    EXPECT(blocks.size() > 5 && blocks.size() * 100'000 < limit.rlim_cur);
+    for (void* const each : blocks)
+        std::free(each);
+    void* const again = std::malloc(300'000);
+    EXPECT(again != nullptr);
+    std::free(again);
+}
+
 pthread_key_t last_key;
 thread_local int rounds = 0;
 
@@ -308,6 +339,8 @@ int main(int argc, char** argv) {
         odd_alignments();
     else if (part == "numbers")
         numbers();
+    else if (part == "locked")
+        locked();
     else if (part == "last-destructors")
         last_destructors();
     else if (part == "streams")

@@ -1,0 +1,145 @@
+// Memory of heaps for code that calls new and malloc(): libremanence-malloc.so does what malloc() does, and asks here for blocks of heaps.
+#include <remanence/new_in.hpp>
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/registry.hpp"
+#include "os/anonymous_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <dlfcn.h>
+#include <string_view>
+#include <utility>
+
+namespace remanence {
+
+namespace detail {
+
+namespace {
+
+lead_malloc* find_lead_malloc() { return reinterpret_cast<lead_malloc*>(::dlsym(RTLD_DEFAULT, k_lead_malloc)); }
+
+bool has_shared_libstdcxx() {
+    Dl_info found{};
+    const void* const function = ::dlsym(RTLD_DEFAULT, "__cxa_allocate_exception");
+    return function != nullptr && ::dladdr(function, &found) != 0 && found.dli_fname != nullptr &&
+           std::string_view(found.dli_fname).find("libstdc++.so") != std::string_view::npos;
+}
+
+/// What calls of the library do here is no call of the program within its scope.
+class apart_from_scope {
+public:
+    apart_from_scope() : was_(std::exchange(t_end_new_scopes, nullptr)) {}
+    apart_from_scope(const apart_from_scope&) = delete;
+    apart_from_scope& operator=(const apart_from_scope&) = delete;
+    ~apart_from_scope() { t_end_new_scopes = was_; }
+
+private:
+    scopes_end was_;
+};
+
+void* allocate_in_heap(void* heap, std::size_t bytes, std::size_t alignment) noexcept {
+    const apart_from_scope apart;
+    try {
+        return allocate(header_of(static_cast<heap_impl*>(heap)), bytes, alignment);
+    } catch (...) { // malloc() has no other way to say it
+        return nullptr;
+    }
+}
+
+void* allocate_in_volatile_heap(void* heap, std::size_t bytes, std::size_t alignment) noexcept {
+    return static_cast<volatile_heap*>(heap)->try_allocate(bytes, alignment);
+}
+
+bool hold(const void* address) noexcept {
+    return registry::find(address) != nullptr || volatile_heap::of(address) != nullptr;
+}
+
+/// Ends the process.
+alloc::block block_at(const heap_impl& impl, const void* address) noexcept {
+    const auto found = impl.memory().block_of(address);
+    if (!found || found->start != address)
+        os::abort_with("free() or realloc() of an address in a heap at which no block begins", address);
+    if (impl.options.read_only)
+        os::abort_with("free() or realloc() of a block of a heap that is open read-only", address);
+    return *found;
+}
+
+void free_block(void* block) noexcept {
+    const apart_from_scope apart;
+    heap_impl* const impl = registry::find(block);
+    if (impl == nullptr)
+        return volatile_heap::of(block)->free(block);
+    if (!impl->origin.same_process()) // a child has its parent's blocks, and may not change them
+        return;
+    (void)block_at(*impl, block);
+    (void)impl->memory().deallocate(block);
+}
+
+void* reallocate_block(void* block, std::size_t bytes) noexcept {
+    const apart_from_scope apart;
+    heap_impl* const impl = registry::find(block);
+    if (impl == nullptr)
+        return volatile_heap::of(block)->reallocate(block, bytes);
+    const std::size_t old_bytes = block_at(*impl, block).bytes;
+    if (bytes <= old_bytes && bytes >= old_bytes / 2)
+        return block;
+    void* const moved = allocate_in_heap(impl, bytes, alignof(std::max_align_t));
+    if (moved == nullptr)
+        return nullptr;
+    std::memcpy(moved, block, std::min(old_bytes, bytes));
+    (void)impl->memory().deallocate(block);
+    return moved;
+}
+
+std::size_t usable_bytes(const void* block) noexcept {
+    const heap_impl* const impl = registry::find(block);
+    return impl == nullptr ? volatile_heap::of(block)->usable_size(block) : block_at(*impl, block).bytes;
+}
+
+constexpr blocks_of_heaps k_blocks{hold, free_block, reallocate_block, usable_bytes};
+
+void lead(const malloc_target* into) noexcept {
+    if (lead_malloc* const lead = find_lead_malloc())
+        (void)lead(into, &k_blocks);
+    t_end_new_scopes = nullptr;
+    if (into != nullptr)
+        t_end_new_scopes = []() noexcept { lead(nullptr); };
+}
+
+/// Ends the scopes of this thread, and gives the innermost one's target.
+const malloc_target* leave_scopes() {
+    lead_malloc* const lead = find_lead_malloc();
+    t_end_new_scopes = nullptr;
+    const malloc_target* const before = lead != nullptr ? lead(nullptr, &k_blocks) : nullptr;
+    if (lead == nullptr)
+        raise(errc::not_supported,
+              "new_in: this process has no malloc that leads into heaps. Link with libremanence-malloc.so, or start "
+              "the program with LD_PRELOAD=libremanence-malloc.so.");
+    if (!has_shared_libstdcxx())
+        raise(errc::not_supported,
+              "new_in: this program has libstdc++ linked statically, whose exceptions would come from the heap. Link "
+              "it without -static-libstdc++.");
+    return before;
+}
+
+} // namespace
+
+} // namespace detail
+
+new_in::new_in(heap& where) : target_{detail::allocate_in_heap, nullptr}, outer_(detail::leave_scopes()) {
+    detail::heap_impl& impl = detail::impl_of(where);
+    (void)detail::writable_header_of(&impl);
+    target_.heap = &impl;
+    detail::lead(&target_);
+}
+
+new_in::new_in(volatile_heap& where)
+    : target_{detail::allocate_in_volatile_heap, &where}, outer_(detail::leave_scopes()) {
+    detail::lead(&target_);
+}
+
+new_in::~new_in() { detail::lead(outer_); }
+
+} // namespace remanence
