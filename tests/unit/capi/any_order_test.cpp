@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <random>
 #include <string>
@@ -114,7 +115,19 @@ private:
         rem_heap* const h = handle();
         std::uint64_t number = 0;
         std::size_t size = below(3) == 0 ? random_() : below(100'000);
-        switch (below(48)) {
+        switch (below(49)) {
+        case 48: // with libremanence-malloc.so (tests/malloc); else it is refused
+            if (rem_malloc_into(h) == REM_OK) {
+                void* const made = std::malloc(below(5000));
+                if (below(4) == 0)
+                    (void)rem_write_try_begin(h); // refused, and ends it
+                (void)rem_malloc_into(nullptr);
+                if (below(2) == 0)
+                    std::free(made);
+                else
+                    (void)kept(made);
+            }
+            break;
         case 0:
             (void)kept(rem_alloc(h, below(10) == 0 ? size : below(5000)));
             break;
