@@ -23,6 +23,8 @@
 #include <malloc.h>
 #include <mutex>
 #include <new>
+#include <sys/syscall.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -295,7 +297,7 @@ REM_EXPORT void malloc_stats() {
         static_cast<unsigned long long>(used.large_blocks), static_cast<unsigned long long>(used.free_bytes),
         static_cast<unsigned long long>(used.resident_bytes));
     if (bytes > 0)
-        static_cast<void>(!::write(STDERR_FILENO, text.data(), static_cast<std::size_t>(bytes)));
+        static_cast<void>(::syscall(SYS_write, STDERR_FILENO, text.data(), bytes)); // write() is a cancellation point
 }
 
 REM_EXPORT int malloc_info(int options, std::FILE* into) {

@@ -1,5 +1,6 @@
 #include "os/quick_mutex.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <ctime>
 
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 namespace remanence::os {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local char t_name_in_locks = 0;
 
 namespace {
 
@@ -22,9 +25,10 @@ void rest_a_little() noexcept {
 #endif
 }
 
-std::uint32_t* word(std::atomic<std::uint32_t>& state) noexcept {
-    static_assert(sizeof state == sizeof(std::uint32_t) && std::atomic<std::uint32_t>::is_always_lock_free);
-    return reinterpret_cast<std::uint32_t*>(&state);
+/// Its lower half, for the kernel.
+std::uint32_t* word(std::atomic<std::uint64_t>& owner) noexcept {
+    static_assert(sizeof owner == sizeof(std::uint64_t) && std::atomic<std::uint64_t>::is_always_lock_free);
+    return reinterpret_cast<std::uint32_t*>(&owner) + (std::endian::native == std::endian::big ? 1 : 0);
 }
 
 } // namespace
@@ -39,7 +43,8 @@ void quick_mutex::wait_and_lock() noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     timespec sleep{0, k_first_sleep_ns};
     while (!try_lock()) { // whatever ended the sleep
-        (void)::syscall(SYS_futex, word(state_), FUTEX_WAIT_PRIVATE, k_taken, &sleep, nullptr, 0);
+        if (const auto other = static_cast<std::uint32_t>(owner_.load(std::memory_order_relaxed)); other != 0)
+            (void)::syscall(SYS_futex, word(owner_), FUTEX_WAIT_PRIVATE, other, &sleep, nullptr, 0);
         if (sleep.tv_nsec < k_last_sleep_ns)
             sleep.tv_nsec *= 2;
     }
@@ -49,7 +54,7 @@ void quick_mutex::wait_and_lock() noexcept {
 
 void quick_mutex::wake_one() noexcept {
     const int kept = errno;
-    (void)::syscall(SYS_futex, word(state_), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    (void)::syscall(SYS_futex, word(owner_), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     errno = kept;
 }
 

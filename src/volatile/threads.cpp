@@ -67,15 +67,15 @@ void leave_fronts(void* /*hook*/) {
 }
 
 void lock_all() {
-    changing.lock();
+    changing.lock_before_fork();
     for (heap* each = heaps; each != nullptr; each = each->next_registered())
-        each->lock().lock();
+        each->lock().lock_before_fork();
 }
 
 void unlock_all() {
     for (heap* each = heaps; each != nullptr; each = each->next_registered())
-        each->lock().unlock();
-    changing.unlock();
+        each->lock().unlock_after_fork();
+    changing.unlock_after_fork();
 }
 
 // What other threads of the parent were at with their fronts is not known: nobody uses these any more, and what they hold is lost to

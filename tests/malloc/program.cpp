@@ -320,6 +320,11 @@ void forking_handler() {
         while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
         }
     }
+    forks_of_handler = 0; // and now in the midst of malloc() and free()
+    for (std::size_t i = 0; forks_of_handler < 100; ++i) {
+        void* const volatile block = std::malloc(100'000 + i % 1000);
+        std::free(block);
+    }
     const itimerval never{};
     ::setitimer(ITIMER_PROF, &never, nullptr);
     std::free(first);
