@@ -12,7 +12,7 @@ HEADERS = (
 )  # fmt: skip
 # The driver's limits are for what hangs.
 FLAGS = "-std=gnu11 -O1 -fno-builtin -w -D_GNU_SOURCE -DTIMEOUTFACTOR=100".split()
-# Folders whose tests this project needs do not name glibc's build folder.
+# Paths of glibc's build, which none of these tests uses, but their driver names.
 PATHS = "".join(
     f'const char support_{name}[] = "/nonexistent";\n'
     for name in "srcdir_root objdir_root objdir_elf_ldso install_prefix libdir_prefix bindir_prefix sbindir_prefix".split()
@@ -20,7 +20,7 @@ PATHS = "".join(
 
 
 class Suite:
-    long_tests = ("malloc/tst-mallocfork2",)
+    long_tests = ()
 
     def __init__(self, sources, folder, cc, _cxx):
         self.glibc = tools.fetch(sources, "glibc")

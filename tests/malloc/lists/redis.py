@@ -30,8 +30,9 @@ class Suite:
 
     def run(self, names, environment):
         found = {}
+        options = ["--clients", "1", "--tags", "-slow", *PORTS]
         for name in names:
-            done = tools.run(["./runtest", "--clients", "1", *PORTS, "--single", name], environment, self.redis)
+            done = tools.run(["./runtest", *options, "--single", name], environment, self.redis)
             said = re.sub(r"\x1b\[[0-9;]*m", "", done.output)  # without colours
             passed = done.passed and "[ok]:" in said and "All tests passed without errors" in said
             found[name] = tools.Outcome(passed, said)
