@@ -13,7 +13,7 @@ class Suite:
     def __init__(self, _sources, _folder, _cc, _cxx):
         pass
 
-    def known(self):
+    def known(self, _listed):
         return subprocess.run([PYTHON, "-m", "test", "--list-tests"], capture_output=True, text=True, check=True).stdout.split()
 
     def prepare(self, _wanted):

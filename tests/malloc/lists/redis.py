@@ -17,7 +17,7 @@ class Suite:
         self.redis = folder / self.sources.name
         self.cc = cc
 
-    def known(self):
+    def known(self, _listed):
         tests = self.redis / "tests"
         return sorted(str(each.relative_to(tests).with_suffix("")) for each in tests.glob("unit/**/*.tcl"))
 

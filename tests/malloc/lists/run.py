@@ -60,7 +60,7 @@ def main(project, library, sources, folder, *compilers):
     wanted = [name for name, reason in listed.items() if not reason]
     suite = importlib.import_module(project).Suite(pathlib.Path(sources), pathlib.Path(folder, project), *compilers)
     errors = [f"{name}: {error}" for name, error in suite.prepare(wanted).items()]
-    known = suite.known()
+    known = suite.known(listed)
     errors += [f"{name}: has no line in lists.tsv" for name in known if not any(fnmatch.fnmatchcase(name, each) for each in listed)]
     errors += [f"{name}: lists.tsv names it, and the sources do not have it" for name in listed if not fnmatch.filter(known, name)]
     preparing = processor_seconds()
