@@ -24,7 +24,6 @@
 #include <mutex>
 #include <new>
 #include <sys/syscall.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -186,19 +185,28 @@ REM_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
 }
 
-// --- operator new: the C++ library's own would ask malloc() for all who call it. operator delete calls free().
+// --- operator new and delete. The C++ library's own would ask malloc() for all who call it, and a library that replaces some of them must
+// not meet the others here.
 
 namespace {
 
-/// What the C++ library does when there is no memory: it asks the program's handler, and tries again, or throws.
+/// Of the C++ library, which a plugin may have brought along, so that no other module sees it.
+void* function_of_cpp_library(const char* name) {
+    void* const library = ::dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    void* const found = library != nullptr ? ::dlsym(library, name) : nullptr;
+    return found != nullptr ? found : ::dlsym(RTLD_NEXT, name);
+}
+
+/// What the C++ library does when there is no memory: it asks the program's handler, and tries again, or throws. Nothing may have to be
+/// destroyed here then: this library has an unwinder of its own.
 template <class... Arguments>
 void* new_without_memory(const char* name, std::size_t bytes, Arguments... arguments) {
     using function = void*(std::size_t, Arguments...);
-    auto* const next = reinterpret_cast<function*>(::dlsym(RTLD_NEXT, name));
+    auto* const next = reinterpret_cast<function*>(function_of_cpp_library(name));
     if (next == nullptr)
         rem::os::abort_with("operator new: there is no memory, and no C++ library", nullptr);
     scopes::t_wanted_again = bytes;
-    return next(bytes, arguments...); // nothing to destroy here: this library has an unwinder of its own
+    return next(bytes, arguments...);
 }
 
 /// Null: for new_without_memory().
@@ -210,6 +218,19 @@ void* allocate_object(std::size_t bytes, std::align_val_t alignment, const void*
     return rem::is_power_of_two(value) ? allocate_aligned(value, std::max<std::size_t>(bytes, 1), caller) : nullptr;
 }
 
+/// Whether operator new with these arguments is the one here: a program may have replaced it, and those for arrays and without exceptions call it.
+template <class... Arguments>
+bool is_own_new() {
+    static const bool is_own = [] {
+        void* (*volatile const found)(std::size_t, Arguments...) = &::operator new;
+        Dl_info theirs{};
+        Dl_info ours{};
+        return ::dladdr(reinterpret_cast<void*>(found), &theirs) != 0 &&
+               ::dladdr(reinterpret_cast<void*>(&or_enomem), &ours) != 0 && theirs.dli_fbase == ours.dli_fbase;
+    }();
+    return is_own;
+}
+
 } // namespace
 
 #define REM_EXPORT_NEW [[gnu::visibility("default")]]
@@ -219,37 +240,85 @@ REM_EXPORT_NEW void* operator new(std::size_t bytes) {
     return got != nullptr ? got : new_without_memory("_Znwm", bytes);
 }
 REM_EXPORT_NEW void* operator new[](std::size_t bytes) {
+    if (!is_own_new<>())
+        return ::operator new(bytes);
     void* const got = allocate_object(bytes, REM_CALLER);
     return got != nullptr ? got : new_without_memory("_Znwm", bytes);
-}
-REM_EXPORT_NEW void* operator new(std::size_t bytes, const std::nothrow_t& none) noexcept {
-    void* const got = allocate_object(bytes, REM_CALLER);
-    return got != nullptr ? got : new_without_memory<const std::nothrow_t&>("_ZnwmRKSt9nothrow_t", bytes, none);
-}
-REM_EXPORT_NEW void* operator new[](std::size_t bytes, const std::nothrow_t& none) noexcept {
-    void* const got = allocate_object(bytes, REM_CALLER);
-    return got != nullptr ? got : new_without_memory<const std::nothrow_t&>("_ZnwmRKSt9nothrow_t", bytes, none);
 }
 REM_EXPORT_NEW void* operator new(std::size_t bytes, std::align_val_t alignment) {
     void* const got = allocate_object(bytes, alignment, REM_CALLER);
     return got != nullptr ? got : new_without_memory("_ZnwmSt11align_val_t", bytes, alignment);
 }
 REM_EXPORT_NEW void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+    if (!is_own_new<std::align_val_t>())
+        return ::operator new(bytes, alignment);
     void* const got = allocate_object(bytes, alignment, REM_CALLER);
     return got != nullptr ? got : new_without_memory("_ZnwmSt11align_val_t", bytes, alignment);
 }
+
+REM_EXPORT_NEW void* operator new(std::size_t bytes, const std::nothrow_t& none) noexcept {
+    void* got = is_own_new<>() ? allocate_object(bytes, REM_CALLER) : nullptr;
+    if (got == nullptr) // the C++ library's own calls the other operator new, and catches what that throws
+        got = new_without_memory<const std::nothrow_t&>("_ZnwmRKSt9nothrow_t", bytes, none);
+    scopes::t_wanted_again = 0;
+    return got;
+}
+REM_EXPORT_NEW void* operator new[](std::size_t bytes, const std::nothrow_t& none) noexcept {
+    void* got = is_own_new<>() ? allocate_object(bytes, REM_CALLER) : nullptr;
+    if (got == nullptr)
+        got = new_without_memory<const std::nothrow_t&>("_ZnamRKSt9nothrow_t", bytes, none);
+    scopes::t_wanted_again = 0;
+    return got;
+}
 REM_EXPORT_NEW void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& none) noexcept {
-    void* const got = allocate_object(bytes, alignment, REM_CALLER);
-    return got != nullptr ? got
-                          : new_without_memory<std::align_val_t, const std::nothrow_t&>(
-                                "_ZnwmSt11align_val_tRKSt9nothrow_t", bytes, alignment, none);
+    void* got = is_own_new<std::align_val_t>() ? allocate_object(bytes, alignment, REM_CALLER) : nullptr;
+    if (got == nullptr)
+        got = new_without_memory<std::align_val_t, const std::nothrow_t&>("_ZnwmSt11align_val_tRKSt9nothrow_t", bytes,
+                                                                          alignment, none);
+    scopes::t_wanted_again = 0;
+    return got;
 }
 REM_EXPORT_NEW void* operator new[](std::size_t bytes, std::align_val_t alignment,
                                     const std::nothrow_t& none) noexcept {
-    void* const got = allocate_object(bytes, alignment, REM_CALLER);
-    return got != nullptr ? got
-                          : new_without_memory<std::align_val_t, const std::nothrow_t&>(
-                                "_ZnwmSt11align_val_tRKSt9nothrow_t", bytes, alignment, none);
+    void* got = is_own_new<std::align_val_t>() ? allocate_object(bytes, alignment, REM_CALLER) : nullptr;
+    if (got == nullptr)
+        got = new_without_memory<std::align_val_t, const std::nothrow_t&>("_ZnamSt11align_val_tRKSt9nothrow_t", bytes,
+                                                                          alignment, none);
+    scopes::t_wanted_again = 0;
+    return got;
+}
+
+REM_EXPORT_NEW void operator delete(void* block) noexcept {
+    if (block != nullptr)
+        free_block(block);
+}
+REM_EXPORT_NEW void operator delete(void* block, std::align_val_t /*alignment*/) noexcept {
+    if (block != nullptr)
+        free_block(block);
+}
+// These call the two above, which a program may have replaced.
+REM_EXPORT_NEW void operator delete[](void* block) noexcept { ::operator delete(block); }
+REM_EXPORT_NEW void operator delete(void* block, std::size_t /*bytes*/) noexcept { ::operator delete(block); }
+REM_EXPORT_NEW void operator delete[](void* block, std::size_t /*bytes*/) noexcept { ::operator delete[](block); }
+REM_EXPORT_NEW void operator delete(void* block, const std::nothrow_t& /*none*/) noexcept { ::operator delete(block); }
+REM_EXPORT_NEW void operator delete[](void* block, const std::nothrow_t& /*none*/) noexcept {
+    ::operator delete[](block);
+}
+REM_EXPORT_NEW void operator delete[](void* block, std::align_val_t alignment) noexcept {
+    ::operator delete(block, alignment);
+}
+REM_EXPORT_NEW void operator delete(void* block, std::size_t /*bytes*/, std::align_val_t alignment) noexcept {
+    ::operator delete(block, alignment);
+}
+REM_EXPORT_NEW void operator delete[](void* block, std::size_t /*bytes*/, std::align_val_t alignment) noexcept {
+    ::operator delete[](block, alignment);
+}
+REM_EXPORT_NEW void operator delete(void* block, std::align_val_t alignment, const std::nothrow_t& /*none*/) noexcept {
+    ::operator delete(block, alignment);
+}
+REM_EXPORT_NEW void operator delete[](void* block, std::align_val_t alignment,
+                                      const std::nothrow_t& /*none*/) noexcept {
+    ::operator delete[](block, alignment);
 }
 
 REM_EXPORT std::size_t malloc_usable_size(void* block) {

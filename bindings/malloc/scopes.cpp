@@ -1,5 +1,7 @@
 #include "scopes.hpp"
 
+#include "os/anonymous_memory.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -15,7 +17,7 @@ namespace remanence::scopes {
 
 REM_QUICK_TLS constinit thread_local const detail::malloc_target* t_target = nullptr;
 REM_QUICK_TLS constinit thread_local std::size_t t_wanted_again = 0;
-constinit std::atomic<const detail::blocks_of_heaps*> blocks_of_heaps = nullptr;
+constinit std::array<std::atomic<const detail::blocks_of_heaps*>, k_libraries_max> blocks_of_heaps{};
 
 namespace {
 
@@ -27,7 +29,7 @@ struct code_range {
 
 // Written once, before the first scope begins. Their own memory stays outside.
 constinit std::array<code_range, 4> libraries{};
-constexpr std::array<std::string_view, 4> k_libraries = {"libc.so", "libstdc++.so", "libgcc_s.so", "ld-linux"};
+constexpr std::array<std::string_view, 4> k_libraries = {"libstdc++.so", "libc.so", "libgcc_s.so", "ld-linux"};
 
 /// Members of std::string, whose code lies in libstdc++. The strings of exceptions are of another class.
 bool is_of_string(const void* code) {
@@ -64,10 +66,22 @@ bool leads_from(const void* caller, std::size_t bytes) noexcept {
     const auto has_call = [at = reinterpret_cast<std::uintptr_t>(call)](const code_range& each) {
         return each.has(at);
     };
-    if (std::ranges::any_of(libraries, has_call) && !is_of_string(call))
-        return bytes == t_wanted_again && bytes != 0;
-    t_wanted_again = 0;
-    return true;
+    if (std::ranges::none_of(libraries, has_call) || is_of_string(call))
+        return true;
+    if (bytes == t_wanted_again && bytes != 0)
+        return true;
+    if (has_call(libraries.front())) // the exception that operator new throws
+        t_wanted_again = 0;
+    return false;
+}
+
+void know(const detail::blocks_of_heaps& blocks) noexcept {
+    for (auto& each : blocks_of_heaps) {
+        const detail::blocks_of_heaps* known = nullptr;
+        if (each.compare_exchange_strong(known, &blocks, std::memory_order_acq_rel) || known == &blocks)
+            return;
+    }
+    os::abort_with("more than four copies of libremanence are in this process", nullptr);
 }
 
 } // namespace remanence::scopes
@@ -79,6 +93,7 @@ REM_EXPORT const rem::detail::malloc_target*
 remanence_lead_malloc_1(const rem::detail::malloc_target* into, const rem::detail::blocks_of_heaps* blocks) noexcept {
     static const int looked = ::dl_iterate_phdr(rem::scopes::note_library, nullptr);
     static_cast<void>(looked);
-    rem::scopes::blocks_of_heaps.store(blocks, std::memory_order_release);
+    rem::scopes::know(*blocks);
+    rem::scopes::t_wanted_again = 0;
     return std::exchange(rem::scopes::t_target, into);
 }

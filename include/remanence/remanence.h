@@ -312,9 +312,9 @@ rem_heap* rem_heap_of(const void* address);
 /*
  * From now on what this thread takes by malloc(), calloc(), realloc(NULL, n), aligned_alloc(), strdup() and their kin comes from the heap: for
  * code that knows malloc() only. NULL: no longer, and REM_OK. free() and realloc() find a block's heap by its address, at any time and in any
- * thread. The process must have libremanence-malloc.so, linked or by LD_PRELOAD: REM_NOT_SUPPORTED. REM_READ_ONLY, REM_CLOSED.
+ * thread, in programs that call this somewhere. The process must have libremanence-malloc.so, linked or by LD_PRELOAD: REM_NOT_SUPPORTED. REM_READ_ONLY, REM_CLOSED.
  *
- * Memory that the C library takes for itself (buffers of streams, threads) stays outside, and so does what asprintf() and getline() give. The heap
+ * Memory that the C library takes for itself (buffers of streams, threads) stays outside, and so does what its functions give but strdup() and strndup(). The heap
  * knows nothing of the types in such blocks: `rem verify --pointers` finds pointers in them that lead out of the heap. What that code keeps for
  * itself (caches, static objects) must not be made meanwhile: a rollback takes it away, and it is gone with the heap. In between no other call of
  * Remanence: it is REM_INVALID_ARGUMENT, and ends this.

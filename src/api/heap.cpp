@@ -213,7 +213,7 @@ heap detail::open(os::file_system& files, const std::filesystem::path& path, con
 
 heap::heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, opening mode,
            std::string_view abi) {
-    detail::refuse_in_new_scope(path);
+    detail::refuse_in_new_scope(path.c_str());
     const os::no_cancellation whole;
     txn::engine_options internal = engine_options_of(path, options);
     internal.when_taken =

@@ -8,13 +8,12 @@ namespace remanence::detail {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local scopes_end t_end_new_scopes = nullptr;
 
-void raise_in_new_scope(const std::filesystem::path& path) {
+void raise_in_new_scope(const char* what) {
     end_new_scopes(); // first: the message is memory, too
     raise(errc::invalid_argument,
-          path.string() + " was used in a scope of new_in, where the library's own memory would come from that scope's "
-                          "heap. The scope "
-                          "has ended; let it enclose the calls that are to allocate in the heap, and no others.",
-          path.string());
+          std::string(what) + " was used in a scope of new_in (rem_malloc_into), where the library's own memory would "
+                              "come from that scope's heap. The scope has ended; let it enclose the calls that "
+                              "are to allocate in the heap, and no others.");
 }
 
 void heap_origin::raise_in_child() const {

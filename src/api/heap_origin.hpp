@@ -18,11 +18,11 @@ inline void end_new_scopes() noexcept {
         std::exchange(t_end_new_scopes, nullptr)();
 }
 
-[[noreturn]] void raise_in_new_scope(const std::filesystem::path& path);
+[[noreturn]] void raise_in_new_scope(const char* what);
 /// Throws errc::invalid_argument, and ends the scopes.
-inline void refuse_in_new_scope(const std::filesystem::path& path) {
+inline void refuse_in_new_scope(const char* what) {
     if (t_end_new_scopes != nullptr) [[unlikely]]
-        raise_in_new_scope(path);
+        raise_in_new_scope(what);
 }
 
 /// May be copied, and asked from any thread.
@@ -39,7 +39,7 @@ public:
     void check_process() const {
         if (!same_process()) [[unlikely]]
             raise_in_child();
-        refuse_in_new_scope(path);
+        refuse_in_new_scope(path.c_str());
     }
     /// errc::closed: the heap's destructor has begun.
     [[noreturn]] void raise_ended() const;

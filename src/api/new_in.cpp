@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -56,14 +57,16 @@ bool hold(const void* address) noexcept {
     return registry::find(address) != nullptr || volatile_heap::of(address) != nullptr;
 }
 
-/// Ends the process.
-alloc::block block_at(const heap_impl& impl, const void* address) noexcept {
+/// None after a rollback, which may have taken the block away: exceptions that carry strings of their own free these later. Else a mistake
+/// ends the process.
+std::optional<alloc::block> block_at(const heap_impl& impl, const void* address) noexcept {
     const auto found = impl.memory().block_of(address);
-    if (!found || found->start != address)
+    const bool begins_there = found && found->start == address;
+    if (!begins_there && !impl.outsiders.has_rolled_back())
         os::abort_with("free() or realloc() of an address in a heap at which no block begins", address);
-    if (impl.options.read_only)
+    if (begins_there && impl.options.read_only)
         os::abort_with("free() or realloc() of a block of a heap that is open read-only", address);
-    return *found;
+    return begins_there ? found : std::nullopt;
 }
 
 void free_block(void* block) noexcept {
@@ -73,8 +76,8 @@ void free_block(void* block) noexcept {
         return volatile_heap::of(block)->free(block);
     if (!impl->origin.same_process()) // a child has its parent's blocks, and may not change them
         return;
-    (void)block_at(*impl, block);
-    (void)impl->memory().deallocate(block);
+    if (block_at(*impl, block))
+        (void)impl->memory().deallocate(block);
 }
 
 void* reallocate_block(void* block, std::size_t bytes) noexcept {
@@ -82,20 +85,25 @@ void* reallocate_block(void* block, std::size_t bytes) noexcept {
     heap_impl* const impl = registry::find(block);
     if (impl == nullptr)
         return volatile_heap::of(block)->reallocate(block, bytes);
-    const std::size_t old_bytes = block_at(*impl, block).bytes;
+    const auto found = block_at(*impl, block);
+    const std::size_t old_bytes = found ? found->bytes : 0;
     if (bytes <= old_bytes && bytes >= old_bytes / 2)
         return block;
     void* const moved = allocate_in_heap(impl, bytes, alignof(std::max_align_t));
     if (moved == nullptr)
         return nullptr;
     std::memcpy(moved, block, std::min(old_bytes, bytes));
-    (void)impl->memory().deallocate(block);
+    if (found)
+        (void)impl->memory().deallocate(block);
     return moved;
 }
 
 std::size_t usable_bytes(const void* block) noexcept {
     const heap_impl* const impl = registry::find(block);
-    return impl == nullptr ? volatile_heap::of(block)->usable_size(block) : block_at(*impl, block).bytes;
+    if (impl == nullptr)
+        return volatile_heap::of(block)->usable_size(block);
+    const auto found = block_at(*impl, block);
+    return found ? found->bytes : 0;
 }
 
 constexpr blocks_of_heaps k_blocks{hold, free_block, reallocate_block, usable_bytes};
@@ -107,6 +115,12 @@ void lead(const malloc_target* into) noexcept {
     if (into != nullptr)
         t_end_new_scopes = []() noexcept { lead(nullptr); };
 }
+
+/// From the beginning on: a program may free what an earlier run allocated, before it has a scope.
+[[maybe_unused]] const bool k_is_known = [] {
+    lead(nullptr);
+    return true;
+}();
 
 /// Ends the scopes of this thread, and gives the innermost one's target.
 const malloc_target* leave_scopes() {
@@ -140,6 +154,9 @@ new_in::new_in(volatile_heap& where)
     detail::lead(&target_);
 }
 
-new_in::~new_in() { detail::lead(outer_); }
+new_in::~new_in() {
+    if (detail::t_end_new_scopes != nullptr) // else a refused call has ended it, and those around it
+        detail::lead(outer_);
+}
 
 } // namespace remanence

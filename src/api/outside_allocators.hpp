@@ -12,7 +12,10 @@ namespace remanence::detail {
 /// their blocks back to objects of the heap. Any thread.
 class outside_allocators {
 public:
-    outside_allocators() noexcept { begin_new_state(); }
+    outside_allocators() noexcept {
+        begin_new_state();
+        first_ = state();
+    }
 
     [[nodiscard]] std::uintptr_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
     /// Whether an allocator with this owner may still have blocks: it lies in the heap, or was made since the last rollback.
@@ -21,9 +24,11 @@ public:
         return note <= k_lies_in_other_heap || note == state();
     }
     void begin_new_state() noexcept;
+    [[nodiscard]] bool has_rolled_back() const noexcept { return state() != first_; }
 
 private:
     std::atomic<std::uintptr_t> state_;
+    std::uintptr_t first_;
 };
 
 } // namespace remanence::detail

@@ -2,6 +2,7 @@
 #include <remanence/volatile_heap.hpp>
 
 #include "alloc/guards.hpp"
+#include "api/heap_origin.hpp"
 #include "os/address_table.hpp"
 #include "os/anonymous_memory.hpp"
 #include "os/backtrace.hpp"
@@ -228,6 +229,7 @@ volatile_leak_report leaks_of(const detail::volatile_heap_impl& of) {
 } // namespace
 
 volatile_heap::volatile_heap(const volatile_heap_options& options) {
+    detail::refuse_in_new_scope("a volatile heap");
     constexpr std::uint64_t k_reserve_max = k_heap_bytes_max;
     if (options.reserve_bytes > k_reserve_max)
         throw error(errc::invalid_argument, "volatile_heap: reserve_bytes is more than 16 TiB");
@@ -242,6 +244,7 @@ volatile_heap::volatile_heap(const volatile_heap_options& options) {
 }
 
 volatile_heap::~volatile_heap() {
+    detail::end_new_scopes();
     if (impl_->options.on_leaks) {
         const volatile_leak_report left = leaks_of(*impl_);
         if (left.blocks != 0)
@@ -294,6 +297,7 @@ volatile_heap& volatile_heap::process_default() {
 }
 
 volatile_heap_stats volatile_heap::stats() const {
+    detail::refuse_in_new_scope("a volatile heap");
     const transient::heap_usage usage = impl_->blocks.usage();
     volatile_heap_stats found;
     found.usable_bytes = usage.usable_bytes;
@@ -318,6 +322,7 @@ volatile_heap_stats volatile_heap::stats() const {
 }
 
 volatile_verify_report volatile_heap::verify() const {
+    detail::refuse_in_new_scope("a volatile heap");
     volatile_verify_report report;
     const auto add = [&report](const void* address, std::string_view what) {
         volatile_verify_report::problem& added = report.problems.emplace_back();

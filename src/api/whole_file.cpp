@@ -26,18 +26,35 @@ result<void> whole_file::begin() {
     } else if (replaced.why().code != errc::not_found) {
         return replaced.error();
     }
+    // A power loss may have left the file itself a second name here: what was left is removed, not emptied.
+    if (auto left = files_.open(unfinished_, os::access::read_write)) {
+        REM_TRY(lock(**left));
+        REM_TRY(files_.remove("file: remove what was left", unfinished_, **left));
+    } else if (left.why().code != errc::not_found) {
+        return left.error();
+    }
     auto file = files_.open_or_create(unfinished_, former.value_or(k_mode));
     if (!file)
         return file.error();
-    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    REM_TRY(lock(**file));
+    auto bytes = (*file)->size();
+    if (!bytes)
+        return bytes.error();
+    if (*bytes != 0)
+        return written_by_another();
+    file_ = std::move(*file);
+    return former ? take_mode(*former) : result<void>();
+}
+
+result<void> whole_file::lock(os::file& unfinished) {
+    auto locked = unfinished.try_lock(os::lock_kind::exclusive);
     if (!locked)
         return locked.error();
-    if (!*locked)
-        return fail(errc::in_use, unfinished_ + " is being written by another process. Name another file.", path_);
-    file_ = std::move(*file);
-    if (former)
-        REM_TRY(take_mode(*former));
-    return file_->resize("file: empty what was left", 0);
+    return *locked ? result<void>() : written_by_another();
+}
+
+result<void> whole_file::written_by_another() const {
+    return fail(errc::in_use, unfinished_ + " is being written by another process. Name another file.", path_);
 }
 
 /// Whatever the umask is, and whatever a crash has left.

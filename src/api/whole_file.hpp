@@ -13,7 +13,7 @@ namespace remanence::detail {
 
 class whole_file {
 public:
-    /// What a crash has left under the other name is written over.
+    /// What a crash has left under the other name is removed.
     whole_file(os::file_system& files, std::string path, std::string unfinished)
         : files_(files), path_(std::move(path)), unfinished_(std::move(unfinished)) {}
     whole_file(const whole_file&) = delete;
@@ -29,6 +29,8 @@ public:
     result<void> finish(bool may_replace);
 
 private:
+    result<void> lock(os::file& unfinished);
+    [[nodiscard]] result<void> written_by_another() const;
     result<void> write();
     result<void> take_mode(unsigned mode);
 

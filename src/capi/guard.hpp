@@ -1,6 +1,8 @@
 // Where C++ ends: exceptions become a status, and what they say is kept for rem_last_error().
 #pragma once
 
+#include "api/heap_origin.hpp"
+
 #include <remanence/error.hpp>
 #include <remanence/remanence.h>
 
@@ -36,6 +38,7 @@ rem_status note_exception() noexcept;
 template <class F>
 rem_status guard(const F& f) {
     try {
+        detail::refuse_in_new_scope("a heap");
         return f();
     }
     REM_LET_CANCELLATION_PASS
@@ -48,6 +51,7 @@ rem_status guard(const F& f) {
 template <class T, class F>
 T guard_or(T on_failure, const F& f) {
     try {
+        detail::refuse_in_new_scope("a heap");
         return f();
     }
     REM_LET_CANCELLATION_PASS

@@ -20,8 +20,8 @@ constexpr std::uint32_t k_moves_max = 16 * 1024; // of the 65,530 mappings that 
 constexpr int k_vacant_looks = 4;
 constexpr int k_places_max = 64; // that are tried
 
-constexpr const char* k_foreign =
-    "free() or realloc() of an address at which no block begins: freed already, or never allocated here";
+constexpr const char* k_foreign = "free() or realloc() of an address at which no block begins: freed already, or never "
+                                  "allocated here, or of a heap that is closed";
 
 std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes); }
 std::uint64_t table_bytes(std::uint64_t entries, std::uint64_t entry_bytes) {
@@ -417,7 +417,7 @@ void heap::note_given_back(std::uint64_t bytes) noexcept {
     free_used_bytes_ += bytes;
     if (free_used_bytes_ < next_look_bytes_)
         return;
-    // Of large blocks perhaps few pages were ever touched.
+    // Of large blocks perhaps few pages were ever touched; nobody tells quickly how many, but of the process.
     std::uint64_t used = core_state().allocated_bytes;
     if (const std::uint64_t in_memory = os::anonymous_bytes(); in_memory != 0)
         used = std::min(used, in_memory);

@@ -176,7 +176,6 @@ private:
 
     [[nodiscard, gnu::noinline]] void* allocate_in_next(front& mine, std::uint32_t index) noexcept;
     [[nodiscard, gnu::noinline]] void* allocate_other(std::size_t bytes, std::size_t alignment) noexcept;
-    [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment) noexcept;
     [[nodiscard]] bool acquire_slab(front& mine, std::uint32_t index) noexcept;
     [[nodiscard]] bool take_from_vacant(front& mine, std::uint32_t index) noexcept;
     [[nodiscard]] slab* make_slab(std::uint32_t index) noexcept;

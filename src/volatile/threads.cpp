@@ -41,7 +41,7 @@ void make_table() {
     t_fronts.used = 0;
     for (const front* each = t_fronts.first; each != nullptr; each = each->next_of_thread)
         ++t_fronts.used;
-    if (t_fronts.used < k_known_fronts)
+    if (t_fronts.used < 2)
         return;
     t_fronts.slots = std::max(std::bit_ceil(4 * t_fronts.used), k_page_bytes / sizeof(known_front));
     const std::size_t bytes = t_fronts.slots * sizeof(known_front);

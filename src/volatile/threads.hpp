@@ -27,7 +27,7 @@ REM_QUICK_TLS extern constinit thread_local std::array<known_front, k_known_fron
 struct thread_fronts {
     front* first; // of the list: TH2
     known_front*
-        table; // by the heaps' numbers, with linear probing; also of heaps that are gone (TH1). Null: few fronts, or no memory
+        table; // by the heaps' numbers, with linear probing; also of heaps that are gone (TH1). Null: one front, or no memory
     std::size_t slots; // a power of two
     std::size_t used;
 };

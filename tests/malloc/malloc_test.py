@@ -79,7 +79,7 @@ class Family(unittest.TestCase):
 
 class NewInHeaps(unittest.TestCase):
     def test_each_part(self):
-        for part in ("keeps", "exceptions", "refused", "nested", "libraries", "new", "full", "undo", "child", "c", "read-only"):
+        for part in ("keeps", "exceptions", "refused", "nested", "libraries", "new", "full", "undo", "earlier", "child", "c", "read-only"):
             with self.subTest(part):
                 result = run(NEW_IN_PROGRAM, part)
                 self.assertEqual(result.returncode, 0, result.stderr)

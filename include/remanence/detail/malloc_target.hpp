@@ -20,7 +20,7 @@ struct blocks_of_heaps {
     std::size_t (*usable_bytes)(const void* block) noexcept;
 };
 
-/// Of the calling thread, from now on; null: malloc's own heap. Gives what was before. `blocks` is of the process, and stays.
+/// Of the calling thread, from now on; null: malloc's own heap. Gives what was before. `blocks` stays.
 using lead_malloc = const malloc_target*(const malloc_target* into, const blocks_of_heaps* blocks) noexcept;
 /// The name by which dlsym() finds it; another number when these structs change.
 inline constexpr const char* k_lead_malloc = "remanence_lead_malloc_1";
