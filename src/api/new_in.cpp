@@ -5,12 +5,11 @@
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "os/anonymous_memory.hpp"
+#include "os/symbols.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <dlfcn.h>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 namespace remanence {
@@ -19,13 +18,11 @@ namespace detail {
 
 namespace {
 
-lead_malloc* find_lead_malloc() { return reinterpret_cast<lead_malloc*>(::dlsym(RTLD_DEFAULT, k_lead_malloc)); }
+lead_malloc* find_lead_malloc() { return reinterpret_cast<lead_malloc*>(os::find_symbol(k_lead_malloc)); }
 
 bool has_shared_libstdcxx() {
-    Dl_info found{};
-    const void* const function = ::dlsym(RTLD_DEFAULT, "__cxa_allocate_exception");
-    return function != nullptr && ::dladdr(function, &found) != 0 && found.dli_fname != nullptr &&
-           std::string_view(found.dli_fname).find("libstdc++.so") != std::string_view::npos;
+    const void* const function = os::find_symbol("__cxa_allocate_exception");
+    return function != nullptr && os::is_in_module(function, "libstdc++.so");
 }
 
 /// What calls of the library do here is no call of the program within its scope.

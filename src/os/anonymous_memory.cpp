@@ -1,6 +1,7 @@
 #include "os/anonymous_memory.hpp"
 
 #include "base/units.hpp"
+#include "os/descriptor.hpp"
 
 #include <algorithm>
 #include <array>
@@ -167,12 +168,11 @@ std::uint64_t resident_bytes(const std::byte* where, std::uint64_t bytes) noexce
 
 std::uint64_t anonymous_bytes() noexcept {
     const kept_errno kept;
-    const int opened = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (opened < 0)
+    const descriptor opened(open_file("/proc/self/statm", O_RDONLY));
+    if (!opened.valid())
         return 0;
     std::array<char, 128> text{};
-    const ssize_t got = ::read(opened, text.data(), text.size() - 1);
-    ::close(opened);
+    const ssize_t got = ::read(opened.get(), text.data(), text.size() - 1);
     if (got <= 0)
         return 0;
     char* next = nullptr;
