@@ -19,7 +19,9 @@ public:
         if (!try_to_take()) [[unlikely]]
             wait_and_lock();
     }
-    [[nodiscard]] bool try_lock() noexcept { return owner_.load(std::memory_order_relaxed) == k_nobody && try_to_take(); }
+    [[nodiscard]] bool try_lock() noexcept {
+        return owner_.load(std::memory_order_relaxed) == k_nobody && try_to_take();
+    }
     /// Unless this thread has it: a handler that forks may have interrupted what it does there, and that goes on, in the child, too.
     void lock_before_fork() noexcept {
         stays_locked_ = owner_.load(std::memory_order_relaxed) == this_thread();
