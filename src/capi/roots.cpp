@@ -191,20 +191,24 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
     return capi::guard([&] {
         const capi::open_heap& opened = capi::opened(heap);
         const std::string_view wanted = capi::name_of_root(name);
-        rem_status status = REM_OK;
+        bool is_there = false;
         capi::look_before(opened, [&](detail::heap_impl& impl) {
             const auto found = capi::look_up(types::root_directory(impl.memory()), wanted);
-            if (!found)
-                status =
-                    capi::note(REM_NOT_FOUND, "rem_root_remove: there is no such root.", impl.origin.path.string());
-            else if (!capi::is_of_c(*found))
+            if (found && !capi::is_of_c(*found))
                 capi::raise_mismatch(impl, *found, "a C block");
+            is_there = found.has_value();
         });
-        if (status == REM_OK)
+        if (is_there)
             capi::change_roots(opened, [&](detail::heap_impl& impl) {
-                detail::check(types::root_directory(impl.memory()).erase(wanted));
+                types::root_directory roots(impl.memory());
+                const auto found = capi::look_up(roots, wanted); // another thread may have removed it since
+                is_there = found && capi::is_of_c(*found);
+                if (is_there)
+                    detail::check(roots.erase(wanted));
             });
-        return status;
+        return is_there
+                   ? REM_OK
+                   : capi::note(REM_NOT_FOUND, "rem_root_remove: there is no such root.", opened.of.path().string());
     });
 }
 
