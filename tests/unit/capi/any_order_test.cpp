@@ -200,7 +200,8 @@ private:
             (void)rem_write_end_async(h, below(2) == 0 ? nullptr : &number);
             break;
         case 23:
-            if (rem_write_abort(h) == REM_OK)
+            if (may_change_all_ &&
+                rem_write_abort(h) == REM_OK) // it takes what others have allocated outside of sections, too
                 blocks_.clear();
             break;
         case 24:
