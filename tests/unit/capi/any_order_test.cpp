@@ -183,10 +183,12 @@ private:
             break;
         case 16:
         case 17:
-            (void)rem_write_try_begin(h);
+            if (may_change_all_ || depth_ == 0) // one that a callback leaves open is rolled back
+                (void)rem_write_try_begin(h);
             break;
         case 18:
-            (void)rem_write_begin_within(h, 1);
+            if (may_change_all_ || depth_ == 0)
+                (void)rem_write_begin_within(h, 1);
             break;
         case 19:
         case 20:
