@@ -40,7 +40,10 @@ result<void> whole_file::begin() {
     auto bytes = (*file)->size();
     if (!bytes)
         return bytes.error();
-    if (*bytes != 0)
+    auto is_mine = (*file)->is_at(unfinished_);
+    if (!is_mine)
+        return is_mine.error();
+    if (*bytes != 0 || !*is_mine) // it was there before the lock was had
         return written_by_another();
     file_ = std::move(*file);
     return former ? take_mode(*former) : result<void>();
