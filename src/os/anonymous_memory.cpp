@@ -78,6 +78,18 @@ void release_addresses(std::byte* where, std::uint64_t bytes) noexcept {
     ::munmap(where, bytes);
 }
 
+int map_where_free(std::byte* where, std::uint64_t bytes, int rights) noexcept {
+    const kept_errno kept;
+    void* const got =
+        ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED)
+        return errno;
+    if (got == where)
+        return 0;
+    ::munmap(got, bytes); // a kernel before 4.17 takes the address as a hint only
+    return EEXIST;
+}
+
 std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
 #ifdef REMANENCE_TSAN_BASES // which knows no memory there
     static_cast<void>(bytes);
@@ -91,32 +103,21 @@ std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
     for (int i = 0; i != k_free_tries; ++i) {
         auto* const wanted =
             reinterpret_cast<std::byte*>(k_free_begin + std::rotr(random, i * 4) % places * k_free_alignment);
-        void* const got =
-            ::mmap(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (got == MAP_FAILED &&
-            errno != EEXIST) // a limit: whoever has one has few mappings, and make_writable() looks again
+        const int code = map_where_free(wanted, bytes, PROT_NONE);
+        if (code == 0)
+            ::munmap(wanted, bytes);
+        if (code != EEXIST) // or a limit: whoever has one has few mappings, and make_writable() looks again
             return wanted;
-        if (got == MAP_FAILED)
-            continue;
-        ::munmap(got, bytes);
-        return got == wanted ? wanted : nullptr;
     }
     return nullptr;
 #endif
 }
 
 int make_writable(std::byte* where, std::uint64_t bytes, addresses are) noexcept {
+    if (are == addresses::found_free)
+        return map_where_free(where, bytes, PROT_READ | PROT_WRITE);
     const kept_errno kept;
-    if (are == addresses::held)
-        return ::mprotect(where, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
-    void* const got = ::mmap(where, bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == MAP_FAILED)
-        return errno;
-    if (got == where)
-        return 0;
-    ::munmap(got, bytes); // a kernel before 4.17 takes the address as a hint only
-    return EEXIST;
+    return ::mprotect(where, bytes, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
 }
 
 void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept {
@@ -166,6 +167,7 @@ std::uint64_t resident_bytes(const std::byte* where, std::uint64_t bytes) noexce
     return found * page;
 }
 
+// Documentation/filesystems/proc.rst: pages of the program, then those in memory, then of these those of files.
 std::uint64_t anonymous_bytes() noexcept {
     const kept_errno kept;
     const descriptor opened(open_file("/proc/self/statm", O_RDONLY));

@@ -10,6 +10,9 @@ namespace remanence::os {
 /// Address space at a multiple of `alignment`, a power of two of a page or more: private, inaccessible, without memory or swap
 /// set aside. Null when there is none.
 std::byte* reserve_addresses(std::uint64_t bytes, std::uint64_t alignment) noexcept;
+/// Maps private memory exactly there, with these rights (mmap(2)), without memory or swap set aside. 0, or errno; EEXIST: something else is
+/// there.
+int map_where_free(std::byte* where, std::uint64_t bytes, int rights) noexcept;
 /// Addresses at a multiple of 1 GiB where nothing is mapped, far from where the system puts what may lie anywhere. They stay free, since
 /// what is mapped counts against limits (ulimit -v, mlockall's). Null when there are none. Linux 4.17.
 std::byte* find_free_addresses(std::uint64_t bytes) noexcept;

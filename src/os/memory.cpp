@@ -1,6 +1,7 @@
 #include "os/memory.hpp"
 
 #include "base/range.hpp"
+#include "os/anonymous_memory.hpp"
 #include "os/descriptor.hpp"
 
 #include <algorithm>
@@ -21,11 +22,6 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
-
-// Older headers lack it.
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
 
 namespace remanence::os {
 
@@ -63,17 +59,7 @@ unexpected mapping_failure(int code, const char* operation, const void* where, s
 }
 
 // 0, or errno; EEXIST: something else is there.
-int try_to_reserve(std::uint64_t base, std::uint64_t bytes) {
-    void* wanted = pointer(base);
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-    void* got = ::mmap(wanted, bytes, PROT_NONE, flags, -1, 0);
-    if (got == MAP_FAILED)
-        return errno;
-    if (got == wanted)
-        return 0;
-    ::munmap(got, bytes); // a kernel before 4.17 takes the address as a hint only
-    return EEXIST;
-}
+int try_to_reserve(std::uint64_t base, std::uint64_t bytes) { return map_where_free(pointer(base), bytes, PROT_NONE); }
 
 struct random_place {
     std::uint64_t base;
@@ -417,7 +403,6 @@ std::optional<std::uint64_t> word_of_process(std::uint64_t address) {
     return *reinterpret_cast<const volatile std::uint64_t*>(address); // a sandbox refuses the call
 }
 
-// Documentation/filesystems/proc.rst: pages of the program, then those in memory, then of these those of files.
 result<void> random_bytes(void* into, std::size_t bytes) {
     if (::getrandom(into, bytes, 0) != static_cast<ssize_t>(bytes)) {
         return fail(errc::io, "the kernel's random source is not available.", {}, errno);
