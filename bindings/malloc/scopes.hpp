@@ -21,7 +21,8 @@ constexpr std::size_t k_libraries_max = 4;
 extern constinit std::array<std::atomic<const detail::blocks_of_heaps*>, k_libraries_max>
     blocks_of_heaps; // NOLINT: process-wide
 
-/// Within a scope: whether what the function at `caller` asks for goes to the heap. What the C and the C++ library take for themselves does not.
+/// Within a scope: whether what the function at `caller` asks for comes from the heap. What the C and the C++ library take for themselves
+/// does not.
 [[nodiscard]] bool leads_from(const void* caller, std::size_t bytes) noexcept;
 
 /// Blocks of a libremanence's heaps may come to free() from now on.

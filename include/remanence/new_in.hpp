@@ -17,23 +17,23 @@
 
 namespace remanence {
 
-/// While it lives, what its thread takes by `new`, malloc(), calloc(), aligned_alloc(), strdup() and their kin comes from the heap. free(),
-/// realloc() and `delete` find a block's heap by its address, at any time and in any thread, in programs that have this class; a change to a
-/// heap with a file becomes durable with the next commit, as any other.
+/// While it lives, what its thread takes by `new`, malloc(), calloc(), aligned_alloc(), strdup() and their kin comes from the heap.
+/// free(), realloc() and `delete` find a block's heap by its address, at any time and in any thread, in programs that have this class.
+/// A change to a heap with a file becomes durable with the next commit, as any other.
 ///
 /// The process must have libremanence-malloc.so, linked or by LD_PRELOAD, and libstdc++ as a shared library.
 ///
-/// Memory that the C and the C++ library take for themselves (buffers of streams, exceptions with their standard texts, threads, locales) stays
-/// outside, and so does what their functions give but strdup() and std::string (asprintf(), getline(), realpath(), std::filesystem::path,
-/// std::ostringstream::str()). The program's own memory in an exception, as a std::string in its class, is the heap's, and a rollback takes it away:
-/// catch such an exception before.
+/// Memory that the C and the C++ library take for themselves stays outside: buffers of streams, exceptions with their standard texts,
+/// threads, locales. So does what their functions give, but for strdup(), strndup() and std::string: asprintf(), getline(), realpath(),
+/// std::filesystem::path, std::ostringstream::str(). A std::string in a class of exceptions is the program's own; a rollback takes it
+/// away, so catch such an exception before.
 ///
-/// A heap knows nothing of the types in such blocks: pointers in them that lead out of the heap are found by heap::check_pointers() and `rem verify
-/// --pointers`. A library that keeps something for itself (a cache, a static object) must have made it before: else it has memory of the
-/// heap, which a rollback takes away, and which is gone with the heap.
+/// The heap does not know the types in such blocks. heap::check_pointers() and `rem verify --pointers` find pointers in them that lead
+/// out of the heap. What a library keeps for itself (a cache, a static object) must have been made before: else it has memory of the
+/// heap, which a rollback takes away, and which ends with the heap.
 ///
-/// Other calls of Remanence would put the library's own memory there. They throw errc::invalid_argument, and the thread's scopes end at once; but
-/// for another scope in this one. A destructor of a heap ends them likewise.
+/// Other calls of Remanence would put the library's own memory there. They throw errc::invalid_argument, and the thread's scopes end at
+/// once. Another scope may begin in this one. A heap's destructor ends the scopes, too.
 ///
 /// To be destroyed by the thread that made it, in reverse order, before the heap.
 class new_in {

@@ -310,14 +310,15 @@ size_t rem_usable_size(const void* block);
 /* The open heap that the address lies in; NULL when there is none, in a child of fork() too, or it was opened in C++. O(1). */
 rem_heap* rem_heap_of(const void* address);
 /*
- * From now on what this thread takes by malloc(), calloc(), realloc(NULL, n), aligned_alloc(), strdup() and their kin comes from the heap: for
- * code that knows malloc() only. NULL: no longer, and REM_OK. free() and realloc() find a block's heap by its address, at any time and in any
- * thread, in programs that call this somewhere. The process must have libremanence-malloc.so, linked or by LD_PRELOAD: REM_NOT_SUPPORTED. REM_READ_ONLY, REM_CLOSED.
+ * From now on what this thread takes by malloc(), calloc(), realloc(NULL, n), aligned_alloc(), strdup() and their kin comes from the
+ * heap: for code that knows malloc() only. NULL: no longer, and REM_OK. free() and realloc() find a block's heap by its address, at
+ * any time and in any thread, in programs that call this somewhere. REM_NOT_SUPPORTED: the process does not have
+ * libremanence-malloc.so, linked or by LD_PRELOAD. REM_READ_ONLY, REM_CLOSED.
  *
- * Memory that the C library takes for itself (buffers of streams, threads) stays outside, and so does what its functions give but strdup() and strndup(). The heap
- * knows nothing of the types in such blocks: `rem verify --pointers` finds pointers in them that lead out of the heap. What that code keeps for
- * itself (caches, static objects) must not be made meanwhile: a rollback takes it away, and it is gone with the heap. In between no other call of
- * Remanence: it is REM_INVALID_ARGUMENT, and ends this.
+ * Memory that the C library takes for itself (buffers of streams, threads) stays outside, and so does what its functions give, but
+ * for strdup() and strndup(). The heap does not know the types in such blocks: `rem verify --pointers` finds pointers in them that
+ * lead out of it. What that code keeps for itself (caches, static objects) must not be made meanwhile: a rollback takes it away, and
+ * it ends with the heap. Any other call of Remanence in between is REM_INVALID_ARGUMENT, and ends this.
  */
 rem_status rem_malloc_into(rem_heap* heap);
 /*

@@ -106,8 +106,8 @@ std::size_t usable_bytes(const void* block) noexcept {
 constexpr blocks_of_heaps k_blocks{hold, free_block, reallocate_block, usable_bytes};
 
 void lead(const malloc_target* into) noexcept {
-    if (lead_malloc* const lead = find_lead_malloc())
-        (void)lead(into, &k_blocks);
+    if (lead_malloc* const function = find_lead_malloc())
+        (void)function(into, &k_blocks);
     t_end_new_scopes = nullptr;
     if (into != nullptr)
         t_end_new_scopes = []() noexcept { lead(nullptr); };
@@ -121,10 +121,10 @@ void lead(const malloc_target* into) noexcept {
 
 /// Ends the scopes of this thread, and gives the innermost one's target.
 const malloc_target* leave_scopes() {
-    lead_malloc* const lead = find_lead_malloc();
+    lead_malloc* const function = find_lead_malloc();
     t_end_new_scopes = nullptr;
-    const malloc_target* const before = lead != nullptr ? lead(nullptr, &k_blocks) : nullptr;
-    if (lead == nullptr)
+    const malloc_target* const before = function != nullptr ? function(nullptr, &k_blocks) : nullptr;
+    if (function == nullptr)
         raise(errc::not_supported,
               "new_in: this process has no malloc that leads into heaps. Link with libremanence-malloc.so, or start "
               "the program with LD_PRELOAD=libremanence-malloc.so.");

@@ -4,8 +4,8 @@
 //
 // Nothing here throws, or takes memory from elsewhere, unless it says so: a heap may stand behind malloc().
 //
-//  V1  One range of addresses: blocks first, at a multiple of 1 GiB, then the tables by their units: slabs of each unit, slab headers, fronts.
-//      A table is writable at least as far as the blocks are.
+//  V1  One range of addresses: blocks first, at a multiple of 1 GiB, then the tables by their units: slabs of each unit, slab headers,
+//      fronts. A table is writable at least as far as the blocks are.
 //  V2  slab_of_unit_ names for each unit of a slab its header, and is null for all others. The header is that of the slab's first unit.
 //  V3  lock_ guards the core, vacant fronts, and which slabs there are. What the owners of slabs do to them needs no lock.
 #pragma once
