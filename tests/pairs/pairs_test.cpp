@@ -178,6 +178,10 @@ public:
         const std::string name = "kept " + std::to_string(++names_);
         heap_->keep(name);
         kept_[name] = {present_, release_};
+        for (const kept_version& each : heap_->versions()) { // an empty root that was made anew has given the state another one
+            if (each.name == name)
+                states_[present_].version = each.version;
+        }
         return true;
     }
     bool drop() {
