@@ -7,6 +7,7 @@
 #include <remanence/allocator.hpp>
 #include <remanence/commit_ticket.hpp>
 #include <remanence/detail/abi.hpp>
+#include <remanence/detail/option_with_part.hpp>
 #include <remanence/detail/own_result.hpp>
 #include <remanence/error.hpp>
 #include <remanence/history_options.hpp>
@@ -36,13 +37,29 @@
 namespace remanence {
 
 class heap;
+namespace txn {
+struct sharing_part; // src/txn/sharing.hpp
+extern const sharing_part k_sharing_part;
+} // namespace txn
 
 /// Who may have the heap open.
-enum class sharing {
-    exclusive, ///< this process alone; a second open is errc::in_use
-    processes, ///< any number of processes, each with its own view: one writes at a time, the others read the version that was
-               ///< newest when their section began, and wait for nobody. All of them must say so
+class sharing {
+public:
+    static const sharing exclusive; ///< this process alone; a second open is errc::in_use
+    /// Any number of processes, each with its own view: one writes at a time, the others read the version that was newest when their section
+    /// began, and wait for nobody. All of them must say so. It brings that part of the library into the program.
+    static const sharing processes;
+    friend bool operator==(const sharing&, const sharing&) = default;
+
+    /// For the library; null: exclusive.
+    [[nodiscard]] constexpr const txn::sharing_part* part() const noexcept { return part_; }
+
+private:
+    constexpr explicit sharing(const txn::sharing_part* part) noexcept : part_(part) {}
+    const txn::sharing_part* part_;
 };
+inline constexpr sharing sharing::exclusive{nullptr};
+inline constexpr sharing sharing::processes{&txn::k_sharing_part};
 
 /// What a commit waits for. Commits become durable in their order, whatever this says, and each one as a whole: after a
 /// crash the heap is as of some commit, and none before it is missing.
@@ -215,9 +232,9 @@ struct heap_options {
     /// in time and memory besides, and errc::no_space when that is more than the process may use. Such a version stays what it is
     /// whatever becomes of the heap and its history, and keeps nobody from the heap; `access` makes no difference. errc::no_step,
     /// saying what there is: the heap has no such version, or no history.
-    std::optional<std::uint64_t> version = {};
+    detail::option_with_part<std::optional<std::uint64_t>, detail::version_part, detail::k_version_part> version = {};
     /// The same, by the name that heap::keep() gave it. Not together with `version`.
-    std::string kept_version = {};
+    detail::option_with_part<std::string, detail::version_part, detail::k_version_part> kept_version = {};
 };
 
 /// A process that shares a heap.
@@ -311,6 +328,9 @@ class group;
 namespace os {
 class file_system; // src/os/file.hpp
 }
+namespace txn {
+struct parts; // src/txn/parts.hpp
+}
 
 namespace detail {
 
@@ -318,24 +338,12 @@ namespace detail {
 /// that hold position-independent objects and nothing else.
 enum class opening { open_or_create, create, open_existing, open_anywhere };
 
-/// Brings into the program what sharing::processes needs, and does nothing.
-void link_sharing() noexcept;
-/// Where compilers see that the heap is not to be shared, they leave the call out, and the linker the rest.
-inline void link_if_shared(const heap_options& options) noexcept {
-    if (options.access == sharing::processes)
-        link_sharing();
-}
-/// The same of heap_options::history.
+/// Brings into the program what heap_options::history needs, and does nothing. Where compilers see that there is none, they leave the call
+/// out, and the linker the rest.
 void link_history() noexcept;
 inline void link_if_history(const heap_options& options) noexcept {
     if (options.history.is_on())
         link_history();
-}
-/// The same of heap_options::version.
-void link_versions() noexcept;
-inline void link_if_version(const heap_options& options) noexcept {
-    if (options.version || !options.kept_version.empty())
-        link_versions();
 }
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
           opening mode); // for tests: src/api/heap_impl.hpp
@@ -467,9 +475,7 @@ public:
         return heap(path, {}, detail::opening::open_or_create, detail::k_abi);
     }
     static heap open(const std::filesystem::path& path, const heap_options& options) {
-        detail::link_if_shared(options);
         detail::link_if_history(options);
-        detail::link_if_version(options);
         return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
     /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
@@ -477,9 +483,7 @@ public:
         return heap(path, {}, detail::opening::create, detail::k_abi);
     }
     static heap create(const std::filesystem::path& path, const heap_options& options) {
-        detail::link_if_shared(options);
         detail::link_if_history(options);
-        detail::link_if_version(options);
         return heap(path, options, detail::opening::create, detail::k_abi);
     }
     /// Opens the heap; errc::not_found when there is none.
@@ -487,9 +491,7 @@ public:
         return heap(path, {}, detail::opening::open_existing, detail::k_abi);
     }
     static heap open_existing(const std::filesystem::path& path, const heap_options& options) {
-        detail::link_if_shared(options);
         detail::link_if_history(options);
-        detail::link_if_version(options);
         return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 
@@ -891,7 +893,7 @@ private:
                              detail::opening mode);
     heap(const std::filesystem::path& path, const heap_options& options, detail::opening mode, std::string_view abi);
     heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, detail::opening mode,
-         std::string_view abi);
+         std::string_view abi, const txn::parts& has);
     void rebuild(std::string_view abi);
 
     template <class F>

@@ -14,21 +14,21 @@ background_way::background_way(txn::engine& engine) : engine_(engine) {
 
 background_way::~background_way() {
     ends_ = true;
-    engine_.others()->call_own();
+    engine_.shared()->protocol().call_own();
     thread_.join();
 }
 
 void background_way::run() {
     for (;;) {
         const std::uint32_t calls =
-            engine_.others()->calls(); // before all else: what comes from here on wakes it again
+            engine_.shared()->protocol().calls(); // before all else: what comes from here on wakes it again
         if (ends_)
             return;
         try {
-            (void)engine_.let_fold_pass();
+            (void)engine_.shared()->let_fold_pass();
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next call may find memory
         }
-        engine_.others()->wait_for_call(calls);
+        engine_.shared()->protocol().wait_for_call(calls);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "api/stray_write.hpp"
 #include "api/version_opening.hpp"
 #include "store/superblocks.hpp"
+#include "txn/thread_fronts.hpp"
 #include "types/declaration_check.hpp"
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
@@ -48,6 +49,9 @@ track::tracker_choice tracker_of(tracking wanted) {
 
 constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
 
+/// Without naming sharing::processes, which would bring that part into each program.
+bool is_shared(const heap_options& options) { return options.access != sharing::exclusive; }
+
 [[noreturn]] void refuse(const std::filesystem::path& path, errc code, const std::string& why) {
     detail::raise(failure{code, "cannot open " + path.string() + ": " + why, path.string()});
 }
@@ -78,7 +82,7 @@ const std::string& checked_application(const std::filesystem::path& path, const 
 std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const heap_options& options) {
     if (options.log_bytes_max == 0)
         return 0;
-    if (options.access != sharing::processes)
+    if (!is_shared(options))
         refuse(path, errc::invalid_argument, "options.log_bytes_max has a meaning with sharing::processes only.");
     if (options.log_bytes_max / 2 < options.log_limit_bytes)
         refuse(path, errc::invalid_argument, "options.log_bytes_max must be at least twice options.log_limit_bytes.");
@@ -88,7 +92,7 @@ std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const hea
 std::optional<history::limits> checked_history(const std::filesystem::path& path, const heap_options& options) {
     if (!options.history.is_on())
         return {};
-    if (options.access == sharing::processes && !options.history.kept_over_sessions)
+    if (is_shared(options) && !options.history.kept_over_sessions)
         refuse(path, errc::invalid_argument,
                "the history of a heap that processes share lies in its files, since all of them undo and redo the same "
                "steps. Set kept_over_sessions of its history.");
@@ -96,6 +100,11 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
         refuse(path, errc::invalid_argument,
                "a history has no meaning for a heap that is opened read-only, where nothing is committed.");
     return detail::limits_of(options.history);
+}
+
+/// What opens old versions; null: the options name none.
+const detail::version_part* part_for_version(const heap_options& options) {
+    return options.version.part() != nullptr ? options.version.part() : options.kept_version.part();
 }
 
 decltype(txn::engine_options::version) checked_version(const std::filesystem::path& path, const heap_options& options) {
@@ -109,14 +118,14 @@ decltype(txn::engine_options::version) checked_version(const std::filesystem::pa
                "heap::restore(), or a heap of its own with heap::branch().");
     if (options.version)
         return *options.version;
-    return options.kept_version;
+    return static_cast<const std::string&>(options.kept_version);
 }
 
 /// Those of the engine, or a refusal.
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
         detail::raise(failure{errc::invalid_argument, "cannot open a heap without a name. Give the path of its file."});
-    if (options.access == sharing::processes && options.commit_at_close)
+    if (is_shared(options) && options.commit_at_close)
         refuse(path, errc::invalid_argument,
                "options.commit_at_close has no meaning with sharing::processes, where everything is committed in "
                "sections.");
@@ -148,7 +157,9 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.mode = options.mode;
     internal.read_only = options.read_only;
     internal.version = checked_version(path, options);
-    internal.is_shared = options.access == sharing::processes && !internal.version;
+    if (internal.version)
+        internal.has.map_version = part_for_version(options)->map;
+    internal.is_shared = is_shared(options) && !internal.version;
     internal.share_on_network = options.share_on_network;
     internal.open_timeout = options.open_timeout;
     internal.application = checked_application(path, options.application);
@@ -208,14 +219,19 @@ bool may_hold_addresses(txn::heap_memory& memory) {
 
 heap detail::open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
                   opening mode) {
-    return heap(files, path, options, mode, k_abi);
+    return heap(files, path, options, mode, k_abi, {});
 }
 
+heap::heap(const std::filesystem::path& path, const heap_options& options, detail::opening mode, std::string_view abi)
+    : heap(os::posix_file_system(), path, options, mode, abi, {.fronts = txn::thread_fronts::make}) {}
+
 heap::heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, opening mode,
-           std::string_view abi) {
+           std::string_view abi, const txn::parts& has) {
     detail::refuse_in_new_scope(path.c_str());
     const os::no_cancellation whole;
     txn::engine_options internal = engine_options_of(path, options);
+    internal.has.fronts = has.fronts;
+    internal.has.sharing = options.access.part() != nullptr ? options.access.part() : txn::known_parts.sharing;
     internal.when_taken =
         mode == opening::open_anywhere ? txn::when_base_taken::elsewhere : txn::when_base_taken::look_elsewhere;
     auto engine_mode = mode == opening::create          ? txn::open_mode::create
@@ -228,7 +244,7 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     const std::filesystem::path place = detail::real_path(path);
     auto engine = txn::engine::open(files, place.string(), engine_mode, internal, abi);
     if (!engine && engine.why().code == errc::in_use && internal.version)
-        engine = detail::open_detached_version(files, place.string(), internal, abi);
+        engine = part_for_version(options)->open_detached(files, place.string(), internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
     if (is_place_taken && detail::registry::holds(place)) // two readers share its lock
         refuse(path, errc::in_use,
@@ -425,7 +441,7 @@ share::coordination& others_of(detail::heap_impl* impl) {
                                   " is open exclusively: no other process has it. Open it with sharing::processes.",
                               impl->origin.path.string()});
     }
-    return *impl->engine().others();
+    return impl->engine().shared()->protocol();
 }
 
 heap_user user_of(share::participant who) { return {who.process, who.thread, std::move(who.program), who.since}; }
@@ -466,7 +482,7 @@ heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
     std::vector<share::reader> reading; // asked for before this thread reads
     if (impl->engine().is_shared())
-        reading = impl->engine().others()->readers();
+        reading = impl->engine().shared()->protocol().readers();
     return shared(impl, [&] {
         const txn::engine_stats counted = impl->engine().stats();
         heap_stats stats;

@@ -92,7 +92,7 @@ bool heap_sections::take_turn(share::deadline until) {
     if (!engine_.is_shared())
         return true;
     const ends_without_turn section{*this};
-    auto taken = engine_.take_turn(until);
+    auto taken = engine_.shared()->take_turn(until);
     if (!taken)
         raise(taken.why());
     has_turn_ = *taken;
@@ -115,9 +115,9 @@ void heap_sections::leave_write() noexcept {
         memory_.keep_arenas_within_limits();
         if (has_turn_) {
             if (lock_.read_depth() != 0) // it goes on without the turn
-                (void)engine_.begin_read(0);
+                (void)engine_.shared()->begin_read(0);
             has_turn_ = false;
-            engine_.end_turn();
+            engine_.shared()->end_turn();
         }
     }
     lock_.leave_write();
@@ -135,7 +135,7 @@ void heap_sections::enter_read() {
 // Threads of one process share its one view: only who is alone brings it forward.
 void heap_sections::see_newest() {
     const std::uint64_t newest = engine_.newest_version();
-    while (!engine_.begin_read(newest)) {
+    while (!engine_.shared()->begin_read(newest)) {
         lock_.leave_read();
         if (lock_.enter_write(true) == txn::section_lock::outcome::ended)
             origin_.raise_ended();
@@ -151,7 +151,7 @@ void heap_sections::catch_up() {
         txn::section_lock& lock;
         ~alone() { lock.leave_write(); }
     } meanwhile{lock_};
-    check(engine_.catch_up());
+    check(engine_.shared()->catch_up());
     note_growth();
 }
 
@@ -161,7 +161,7 @@ bool heap_sections::try_enter_read() {
         origin_.raise_ended();
     if (got != txn::section_lock::outcome::outermost || !engine_.is_shared())
         return got != txn::section_lock::outcome::busy;
-    if (engine_.begin_read(engine_.newest_version()))
+    if (engine_.shared()->begin_read(engine_.newest_version()))
         return true;
     lock_.leave_read();
     if (!has_begun(lock_.enter_write(false)))
@@ -169,7 +169,7 @@ bool heap_sections::try_enter_read() {
     catch_up();
     if (lock_.enter_read(false) != txn::section_lock::outcome::outermost)
         return false;
-    if (engine_.begin_read(0))
+    if (engine_.shared()->begin_read(0))
         return true;
     lock_.leave_read();
     return false;
@@ -177,7 +177,7 @@ bool heap_sections::try_enter_read() {
 
 void heap_sections::leave_read() noexcept {
     if (engine_.is_shared() && leaves_last_read() && origin_.same_process())
-        engine_.end_read();
+        engine_.shared()->end_read();
     lock_.leave_read();
 }
 

@@ -32,8 +32,8 @@ void held_roots::know(std::string_view name, const type_fingerprint& type, root_
 result<void> held_roots::note() {
     noted_.clear();
     missing_.clear();
-    const share::coordination* const others = of_.engine().others();
-    const bool is_shared = others != nullptr && others->attached_processes() > 1;
+    const txn::sharing* const shared = of_.engine().shared();
+    const bool is_shared = shared != nullptr && shared->protocol().attached_processes() > 1;
     const std::scoped_lock lock(guards_known_);
     return types::root_directory(of_.memory()).for_each([&](const types::root_view& each) {
         const auto found = known_.find(each.name);

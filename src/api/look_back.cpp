@@ -102,7 +102,7 @@ public:
     explicit turn_to_write(txn::engine& of) : of_(of) {
         if (!of.is_shared())
             return;
-        if (!value_or_raise(of.take_turn(std::chrono::steady_clock::now() + k_longest_wait_to_write)))
+        if (!value_or_raise(of.shared()->take_turn(std::chrono::steady_clock::now() + k_longest_wait_to_write)))
             detail::raise(errc::in_use, still_written(of), of.path());
         of.memory().allow_writes(true);
     }
@@ -110,18 +110,18 @@ public:
         if (!of_.is_shared())
             return;
         of_.memory().allow_writes(false);
-        of_.end_turn();
+        of_.shared()->end_turn();
     }
     turn_to_write(const turn_to_write&) = delete;
     turn_to_write& operator=(const turn_to_write&) = delete;
 
 private:
     static std::string still_written(txn::engine& of) {
-        const auto writer = of.others()->writer();
-        const std::string who =
-            writer ? "process " + std::to_string(writer->process) + " (" + writer->program +
-                         (os::is_stopped(os::state_of_process(writer->process)) ? ", stopped)" : ")")
-                   : std::string("another process");
+        const auto writer = of.shared()->protocol().writer();
+        const std::string who = writer
+                                    ? "process " + std::to_string(writer->process) + " (" + writer->program +
+                                          (os::is_stopped(os::state_of_process(writer->process)) ? ", stopped)" : ")")
+                                    : std::string("another process");
         return of.path() + " is being written to by " + who + ", whose section was waited for, for " +
                std::to_string(k_longest_wait_to_write.count()) +
                " s. Let it end that section, or end it, and try again.";
@@ -149,7 +149,7 @@ std::uint64_t changed(const std::string& path, const F& change) {
     options.history_kept = true;
     auto engine = txn::engine::open(files, real, txn::open_mode::open_existing, options, abi);
     if (!engine && engine.why().code == errc::in_use && value_or_raise(is_shared(files, real))) {
-        txn::link_follower();
+        options.has.sharing = &txn::k_sharing_part;
         options.is_shared = true;
         engine = txn::engine::open(files, real, txn::open_mode::open_existing, options, abi);
     }

@@ -18,8 +18,8 @@ namespace {
 
 /// What they have read of the root they go on to use in their next section, where it is gone.
 void check_alone(heap_impl& impl, const heap& of) {
-    const share::coordination* const others = impl.engine().others();
-    if (others != nullptr && others->attached_processes() > 1)
+    const txn::sharing* const shared = impl.engine().shared();
+    if (shared != nullptr && shared->protocol().attached_processes() > 1)
         raise(errc::in_use,
               "cannot migrate roots of " + of.path().string() +
                   " while other processes have the heap open, which know them as they are. Close it "

@@ -17,8 +17,6 @@
 
 namespace remanence::detail {
 
-void link_versions() noexcept { txn::link_version_opening(); }
-
 namespace {
 
 /// Else the system would end this process, or the one that writes.
@@ -83,10 +81,8 @@ result<std::shared_ptr<const txn::detached_version>> detach(os::file_system& fil
     return std::shared_ptr<const txn::detached_version>(std::move(found));
 }
 
-} // namespace
-
-result<std::unique_ptr<txn::engine>> open_detached_version(os::file_system& files, const std::string& path,
-                                                           txn::engine_options options, std::string_view abi) {
+result<std::unique_ptr<txn::engine>> open_detached(os::file_system& files, const std::string& path,
+                                                   txn::engine_options options, std::string_view abi) {
     const auto* const name = std::get_if<std::string>(&*options.version);
     auto detached = detach(files, path,
                            name != nullptr ? inspect::version_or_name(*name)
@@ -98,13 +94,17 @@ result<std::unique_ptr<txn::engine>> open_detached_version(os::file_system& file
 }
 
 result<void> find_version(os::file_system& files, const std::string& path, const heap_options& options) {
-    const auto asked =
-        options.version ? inspect::version_or_name(*options.version) : inspect::version_or_name(options.kept_version);
+    const auto asked = options.version ? inspect::version_or_name(*options.version)
+                                       : inspect::version_or_name(std::string(options.kept_version));
     return inspect::look_at_steps(files, path, {},
                                   [&](inspect::inspection& now, history::step_tree& steps) -> result<void> {
                                       auto found = find(files, now, steps, asked, path);
                                       return found ? result<void>() : found.error();
                                   });
 }
+
+} // namespace
+
+constinit const version_part k_version_part{txn::map_version, open_detached, find_version};
 
 } // namespace remanence::detail

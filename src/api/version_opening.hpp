@@ -18,14 +18,16 @@
 
 namespace remanence::detail {
 
-/// Opens the version that the options name. errc::in_use: the heap is written to faster than it can be read; errc::no_space: the copy
-/// would take more memory than the process may use; as engine::open() otherwise. Throws std::bad_alloc. O(log, history, and pages in
-/// use). Weak: a program has it if it calls link_versions(), as all that open versions do.
-[[gnu::weak]] result<std::unique_ptr<txn::engine>> open_detached_version(os::file_system& files,
-                                                                         const std::string& path,
-                                                                         txn::engine_options options,
-                                                                         std::string_view abi);
-/// Whether it would find the version that the options name: fails as it does, and opens nothing. errc::no_step: it is not there any more.
-[[gnu::weak]] result<void> find_version(os::file_system& files, const std::string& path, const heap_options& options);
+/// What heap_options::version and kept_version bring into a program.
+struct version_part {
+    txn::version_mapper map;
+    /// Opens the version that the options name. errc::in_use: the heap is written to faster than it can be read; errc::no_space: the copy
+    /// would take more memory than the process may use; as engine::open() otherwise. Throws std::bad_alloc. O(log, history, and pages in
+    /// use).
+    result<std::unique_ptr<txn::engine>> (*open_detached)(os::file_system& files, const std::string& path,
+                                                          txn::engine_options options, std::string_view abi);
+    /// Whether it would find the version that the options name: fails as it does, and opens nothing. errc::no_step: it is not there any more.
+    result<void> (*find)(os::file_system& files, const std::string& path, const heap_options& options);
+};
 
 } // namespace remanence::detail

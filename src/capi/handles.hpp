@@ -71,8 +71,8 @@ extern std::atomic<volatile_finder> find_volatile_around; // NOLINT: process-wid
 struct opening_details {
     history_options history{};
     procedure_set procedures{};
-    std::optional<std::uint64_t> version{}; // read-only then
-    std::string kept_version{};             // likewise
+    decltype(heap_options::version) version{};           // read-only then
+    decltype(heap_options::kept_version) kept_version{}; // likewise
 };
 /// Opens a file's heap for a caller in C.
 [[nodiscard]] rem_status open_by(detail::opening mode, sharing access, const char* path, const rem_options* options,

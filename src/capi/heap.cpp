@@ -95,7 +95,7 @@ rem_status open_by(detail::opening mode, sharing access, const char* path, const
         if (path == nullptr || into == nullptr)
             refuse_argument("rem_open needs a path, and a place for the handle.");
         const rem_options options = whole_struct(given, "rem_options");
-        if (access == sharing::processes && options.kind != REM_TRANSACTIONAL)
+        if (access != sharing::exclusive && options.kind != REM_TRANSACTIONAL)
             refuse_argument("a heap that processes share is transactional: what a section does not commit is undone.");
         heap_options of_cpp = options_of(options);
         of_cpp.access = access;

@@ -33,7 +33,6 @@ void check_visit(const rem_heap* heap, visit_participant visit, const char* what
 } // namespace remanence::capi
 
 rem_status rem_open_shared(const char* path, const rem_options* options, rem_heap** heap) {
-    detail::link_sharing();
     return capi::open_by(detail::opening::open_or_create, sharing::processes, path, options, heap);
 }
 

@@ -10,7 +10,6 @@ rem_status rem_open_version(const char* path, const rem_options* options, uint64
     if (heap != nullptr)
         *heap = nullptr;
     return capi::guard([&] {
-        detail::link_versions();
         capi::opening_details details;
         if (name == nullptr)
             details.version = version;

@@ -72,14 +72,10 @@ result<void> check_place(const os::file_identity& heap, const std::string& path,
                 path);
 }
 
-} // namespace
-
-struct coordination::implementation {
-    implementation(std::unique_ptr<os::byte_locks> bytes, coordination_file coordination, std::string heap_path)
-        : path(std::move(heap_path)),
-          locks(std::move(bytes)),
-          file(std::move(coordination)),
-          places(*locks, file, k_slots) {}
+// Locks end with the descriptor; in a forked child that is closed, and the memory is not there.
+struct process_coordination final : coordination {
+    process_coordination(std::unique_ptr<os::byte_locks> bytes, coordination_file shared, std::string heap_path)
+        : path(std::move(heap_path)), locks(std::move(bytes)), file(std::move(shared)), places(*locks, file, k_slots) {}
 
     void come_in() {
         steps.emplace(file.memory().words, std::span(file.memory().slots), *locks, places.slot());
@@ -106,8 +102,8 @@ struct coordination::implementation {
         return taken->has_value();
     }
 
-    slot<shared_memory_policy>& mine() { return file.memory().slots[places.slot()]; }
-    coordination_waiting& waiting() { return file.memory().waiting; }
+    [[nodiscard]] slot<shared_memory_policy>& mine() const { return file.memory().slots[places.slot()]; }
+    [[nodiscard]] coordination_waiting& waiting() const { return file.memory().waiting; }
 
     void announce_turn_change() {
         waiting().turns.fetch_add(1, std::memory_order_seq_cst);
@@ -152,6 +148,47 @@ struct coordination::implementation {
             os::wake_all(waiting().turns);
     }
 
+    result<void> check_session() override;
+    result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
+                              const ruling_checkpoint& checkpoint) override;
+    result<void> check_identity(const heap_identity& heap) const override;
+    result<bool> detach(deadline until) override;
+    [[nodiscard]] std::uint64_t visible() const noexcept override;
+    [[nodiscard]] visible_commit commit() const noexcept override;
+    [[nodiscard]] std::uint64_t checkpoint_sequence() const noexcept override;
+    [[nodiscard]] ruling_checkpoint checkpoint() const noexcept override;
+    [[nodiscard]] ruling_checkpoint released() const noexcept override;
+    [[nodiscard]] bool is_poisoned() const noexcept override;
+    void poison() noexcept override;
+    bool wait_for_version(std::uint64_t version, deadline until) noexcept override;
+    bool pin(std::uint64_t version) noexcept override;
+    void unpin() noexcept override;
+    ruling_checkpoint hold() noexcept override;
+    void let_go() noexcept override;
+    [[nodiscard]] std::uint64_t fold_target() const noexcept override;
+    [[nodiscard]] std::optional<std::uint64_t> pinned() const noexcept override;
+    void raise_pin(std::uint64_t version) noexcept override;
+    [[nodiscard]] std::uint32_t calls() const noexcept override;
+    void wait_for_call(std::uint32_t seen) noexcept override;
+    void call_own() noexcept override;
+    result<turn> take_writer(deadline until) override;
+    void begin_writing() noexcept override;
+    void publish(const visible_commit& commit) noexcept override;
+    void end_writing() noexcept override;
+    void release_writer() noexcept override;
+    [[nodiscard]] std::optional<participant> writer() const override;
+    [[nodiscard]] bool others_wait_to_write() const noexcept override;
+    result<bool> try_take_checkpoint() override;
+    void announce_fold(std::uint64_t version) noexcept override;
+    [[nodiscard]] bool may_fold() noexcept override;
+    void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept override;
+    [[nodiscard]] bool may_release() noexcept override;
+    void release() noexcept override;
+    void release_checkpoint() noexcept override;
+    [[nodiscard]] std::optional<participant> checkpointer() const override;
+    [[nodiscard]] std::vector<reader> readers() const override;
+    [[nodiscard]] std::size_t attached_processes() const override;
+
     std::string path;
     std::unique_ptr<os::byte_locks> locks;
     coordination_file file;
@@ -161,15 +198,9 @@ struct coordination::implementation {
     bool is_guest = false;
 };
 
-void link() noexcept {}
-
-coordination::coordination() = default;
-// Locks end with the descriptor; in a forked child that is closed, and the memory is not there.
-coordination::~coordination() = default;
-
 // In nobody's sight yet.
-result<std::unique_ptr<coordination>> coordination::make(os::file_system& files, os::file& heap,
-                                                         const std::string& path, unsigned mode, on where) {
+result<std::unique_ptr<process_coordination>> make(os::file_system& files, os::file& heap, const std::string& path,
+                                                   unsigned mode, coordination::on where) {
     auto identity = heap.identity();
     if (!identity)
         return identity.error();
@@ -180,18 +211,18 @@ result<std::unique_ptr<coordination>> coordination::make(os::file_system& files,
     auto locks = heap.open_locks();
     if (!locks)
         return locks.error();
-    std::unique_ptr<coordination> made(new coordination);
-    made->impl_ = std::make_unique<implementation>(
+    return std::make_unique<process_coordination>(
         std::move(*locks), coordination_file(files, path, mode, std::move(*identity), *boot), path);
-    return made;
 }
+
+} // namespace
 
 result<coordination::attached> coordination::attach(os::file_system& files, os::file& heap, const std::string& path,
                                                     unsigned mode, deadline until, on where) {
     auto made = make(files, heap, path, mode, where);
     if (!made)
         return made.error();
-    implementation& one = *(*made)->impl_;
+    process_coordination& one = **made;
     for (;;) {
         auto arrived = one.places.attach(until);
         if (!arrived)
@@ -222,7 +253,7 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
     auto made = make(files, heap, path, 0, where);
     if (!made)
         return made.error();
-    implementation& one = *(*made)->impl_;
+    process_coordination& one = **made;
     one.is_guest = true;
     for (;;) {
         auto at_door = one.locks->locked_by_others(lock_byte::k_door, 1); // first: he may come in meanwhile
@@ -244,7 +275,7 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
             return usable.error();
         if (*usable) {
             one.steps.emplace(one.file.memory().words, std::span(one.file.memory().slots), *one.locks, k_slots);
-            return made;
+            return std::unique_ptr<coordination>(std::move(*made));
         }
         if (is_over(until)) // somebody is about to become ready, or to close as the last
             return *at_door ? kept_out(path) : open_under_another_name(path);
@@ -252,70 +283,69 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
     }
 }
 
-result<void> coordination::check_session() {
-    if (!impl_->is_guest)
+result<void> process_coordination::check_session() {
+    if (!is_guest)
         return {};
-    auto alive = impl_->is_session_alive();
+    auto alive = is_session_alive();
     if (!alive)
         return alive.error();
     if (*alive)
         return {};
     return fail(errc::closed,
-                impl_->path +
-                    " is not shared any more: the processes that wrote to it have closed it, or died. Open it "
-                    "again.",
-                impl_->path);
+                path + " is not shared any more: the processes that wrote to it have closed it, or died. Open it "
+                       "again.",
+                path);
 }
 
 result<void> coordination::remove_left_over(os::file_system& files, const std::string& path) {
     return coordination_file(files, path, 0, {}, {}).remove_old();
 }
 
-result<void> coordination::become_ready(const heap_identity& heap, const visible_commit& commit,
-                                        const ruling_checkpoint& checkpoint) {
-    impl_->file.memory().header.heap = heap;
-    return impl_->places.become_ready([&] {
-        impl_->come_in();
-        impl_->steps->begin(commit, checkpoint);
-        impl_->steps->enter();
+result<void> process_coordination::become_ready(const heap_identity& heap, const visible_commit& commit,
+                                                const ruling_checkpoint& checkpoint) {
+    file.memory().header.heap = heap;
+    return places.become_ready([&] {
+        come_in();
+        steps->begin(commit, checkpoint);
+        steps->enter();
     });
 }
 
-result<void> coordination::check_identity(const heap_identity& heap) const {
-    const heap_identity& shared = impl_->file.memory().header.heap;
+result<void> process_coordination::check_identity(const heap_identity& heap) const {
+    const heap_identity& shared = file.memory().header.heap;
     if (shared.uuid == heap.uuid && shared.session == heap.session && shared.epoch == heap.epoch)
         return {};
     return fail(
         errc::in_use,
-        impl_->path + " is not the heap that " + impl_->file.path() +
+        path + " is not the heap that " + file.path() +
             " belongs to: it was replaced while others had it open. Close it in every process, and open it again.",
-        impl_->path);
+        path);
 }
 
-result<bool> coordination::detach(deadline until) {
-    if (impl_->is_guest)
+result<bool> process_coordination::detach(deadline until) {
+    if (is_guest)
         return false;
-    impl_->steps->leave();
-    impl_->mine().process.store(0, std::memory_order_relaxed);
-    return impl_->places.detach(until);
+    steps->leave();
+    mine().process.store(0, std::memory_order_relaxed);
+    return places.detach(until);
 }
 
-std::uint64_t coordination::visible() const noexcept { return impl_->steps->visible(); }
-visible_commit coordination::commit() const noexcept { return impl_->steps->commit(); }
-std::uint64_t coordination::checkpoint_sequence() const noexcept { return impl_->steps->checkpoint_sequence(); }
-ruling_checkpoint coordination::checkpoint() const noexcept { return impl_->steps->checkpoint(); }
-ruling_checkpoint coordination::released() const noexcept { return impl_->steps->released(); }
-bool coordination::is_poisoned() const noexcept { return impl_->steps->is_poisoned(); }
-void coordination::poison() noexcept {
-    if (!impl_->is_guest)
-        impl_->steps->poison();
+std::uint64_t process_coordination::visible() const noexcept { return steps->visible(); }
+visible_commit process_coordination::commit() const noexcept { return steps->commit(); }
+std::uint64_t process_coordination::checkpoint_sequence() const noexcept { return steps->checkpoint_sequence(); }
+ruling_checkpoint process_coordination::checkpoint() const noexcept { return steps->checkpoint(); }
+ruling_checkpoint process_coordination::released() const noexcept { return steps->released(); }
+bool process_coordination::is_poisoned() const noexcept { return steps->is_poisoned(); }
+void process_coordination::poison() noexcept {
+    if (!is_guest)
+        steps->poison();
 }
 
-bool coordination::wait_for_version(std::uint64_t version, deadline until) noexcept {
-    coordination_waiting& waiting = impl_->waiting();
+bool process_coordination::wait_for_version(std::uint64_t version, deadline until) noexcept {
+    coordination_waiting& waiting = this->waiting();
     for (;;) {
         const std::uint32_t seen = waiting.versions.load(std::memory_order_seq_cst);
-        if (!impl_->is_guest) // who looks again by himself
+        if (!is_guest) // who looks again by himself
             waiting.version_is_wanted.store(1, std::memory_order_seq_cst);
         if (visible() >= version)
             return true;
@@ -326,49 +356,49 @@ bool coordination::wait_for_version(std::uint64_t version, deadline until) noexc
     }
 }
 
-bool coordination::pin(std::uint64_t version) noexcept {
-    if (impl_->is_guest) {
-        if (!impl_->steps->pin(version))
+bool process_coordination::pin(std::uint64_t version) noexcept {
+    if (is_guest) {
+        if (!steps->pin(version))
             return false;
-        if (const auto alive = impl_->is_session_alive(); alive && *alive)
+        if (const auto alive = is_session_alive(); alive && *alive)
             return true;
-        impl_->steps->unpin();
+        steps->unpin();
         return false;
     }
-    auto& mine = impl_->mine();
+    auto& mine = this->mine();
     mine.thread.store(static_cast<std::uint64_t>(os::thread_number()), std::memory_order_relaxed);
     mine.since.store(os::coarse_time(), std::memory_order_relaxed);
     mine.version.store(version, std::memory_order_relaxed);
-    return impl_->steps->pin(version);
+    return steps->pin(version);
 }
-void coordination::unpin() noexcept { impl_->steps->unpin(); }
-ruling_checkpoint coordination::hold() noexcept { return impl_->steps->hold(); }
-void coordination::let_go() noexcept { impl_->steps->let_go(); }
-std::uint64_t coordination::fold_target() const noexcept { return impl_->steps->fold_target(); }
-std::optional<std::uint64_t> coordination::pinned() const noexcept {
-    const std::uint64_t pin = impl_->mine().pin.load(std::memory_order_relaxed);
+void process_coordination::unpin() noexcept { steps->unpin(); }
+ruling_checkpoint process_coordination::hold() noexcept { return steps->hold(); }
+void process_coordination::let_go() noexcept { steps->let_go(); }
+std::uint64_t process_coordination::fold_target() const noexcept { return steps->fold_target(); }
+std::optional<std::uint64_t> process_coordination::pinned() const noexcept {
+    const std::uint64_t pin = mine().pin.load(std::memory_order_relaxed);
     return pin != k_none ? std::optional(pin) : std::nullopt;
 }
-void coordination::raise_pin(std::uint64_t version) noexcept { impl_->steps->raise_pin(version); }
+void process_coordination::raise_pin(std::uint64_t version) noexcept { steps->raise_pin(version); }
 
-std::uint32_t coordination::calls() const noexcept { return impl_->mine().calls.load(std::memory_order_seq_cst); }
-void coordination::wait_for_call(std::uint32_t seen) noexcept {
-    os::wait_on(impl_->mine().calls, seen, k_sleep_until_called);
+std::uint32_t process_coordination::calls() const noexcept { return mine().calls.load(std::memory_order_seq_cst); }
+void process_coordination::wait_for_call(std::uint32_t seen) noexcept {
+    os::wait_on(mine().calls, seen, k_sleep_until_called);
 }
-void coordination::call_own() noexcept { impl_->call(impl_->mine()); }
+void process_coordination::call_own() noexcept { call(mine()); }
 
-result<coordination::turn> coordination::take_writer(deadline until) {
-    impl_->let_others_write_first(until);
+result<coordination::turn> process_coordination::take_writer(deadline until) {
+    let_others_write_first(until);
     for (;;) {
-        coordination_waiting& waiting = impl_->waiting();
+        coordination_waiting& waiting = this->waiting();
         const std::uint32_t seen = waiting.turns.load(std::memory_order_seq_cst);
         if (is_poisoned())
             return fail(errc::poisoned,
-                        impl_->path + " takes no more commits, since a process that has it open could not write to it. "
-                                      "Close it in every process and open it again: it will be as of its last durable "
-                                      "commit.",
-                        impl_->path);
-        auto taken = impl_->steps->try_take_writer();
+                        path + " takes no more commits, since a process that has it open could not write to it. "
+                               "Close it in every process and open it again: it will be as of its last durable "
+                               "commit.",
+                        path);
+        auto taken = steps->try_take_writer();
         if (!taken)
             return taken.error();
         if (*taken && is_poisoned()) { // by whoever had the turn
@@ -376,7 +406,7 @@ result<coordination::turn> coordination::take_writer(deadline until) {
             continue;
         }
         if (*taken) {
-            impl_->note_turn();
+            note_turn();
             return **taken;
         }
         const nanoseconds left = time_left(until, k_sleep_max);
@@ -387,92 +417,92 @@ result<coordination::turn> coordination::take_writer(deadline until) {
     }
 }
 
-void coordination::begin_writing() noexcept { impl_->steps->begin_writing(); }
+void process_coordination::begin_writing() noexcept { steps->begin_writing(); }
 
-void coordination::publish(const visible_commit& commit) noexcept {
-    impl_->steps->publish(commit);
-    coordination_waiting& waiting = impl_->waiting();
+void process_coordination::publish(const visible_commit& commit) noexcept {
+    steps->publish(commit);
+    coordination_waiting& waiting = this->waiting();
     waiting.versions.fetch_add(1, std::memory_order_seq_cst);
     if (waiting.version_is_wanted.load(std::memory_order_seq_cst) != 0 &&
         waiting.version_is_wanted.exchange(0, std::memory_order_seq_cst) != 0)
         os::wake_all(waiting.versions);
 }
 
-void coordination::end_writing() noexcept { impl_->steps->end_writing(); }
+void process_coordination::end_writing() noexcept { steps->end_writing(); }
 
-void coordination::release_writer() noexcept {
-    impl_->has_turn.store(false, std::memory_order_relaxed);
-    impl_->steps->release_writer();
-    impl_->announce_turn_change();
+void process_coordination::release_writer() noexcept {
+    has_turn.store(false, std::memory_order_relaxed);
+    steps->release_writer();
+    announce_turn_change();
 }
 
-std::optional<participant> coordination::writer() const {
-    auto locked = impl_->locks->locked_by_others(lock_byte::k_writer, 1);
+std::optional<participant> process_coordination::writer() const {
+    auto locked = locks->locked_by_others(lock_byte::k_writer, 1);
     const bool by_another = locked && locked->has_value();
-    const auto& words = impl_->file.memory().words;
+    const auto& words = file.memory().words;
     const std::uint64_t noted = words.writer_slot.load(std::memory_order_relaxed);
-    if ((!by_another && !impl_->has_turn.load(std::memory_order_relaxed)) || noted == 0 || noted > k_slots)
+    if ((!by_another && !has_turn.load(std::memory_order_relaxed)) || noted == 0 || noted > k_slots)
         return {};
-    return impl_->file.who(static_cast<std::size_t>(noted - 1), words.writer_thread.load(std::memory_order_relaxed),
-                           words.writer_since.load(std::memory_order_relaxed));
+    return file.who(static_cast<std::size_t>(noted - 1), words.writer_thread.load(std::memory_order_relaxed),
+                    words.writer_since.load(std::memory_order_relaxed));
 }
 
-bool coordination::others_wait_to_write() const noexcept {
-    return impl_->waiting().turn_is_wanted.load(std::memory_order_relaxed) != 0;
+bool process_coordination::others_wait_to_write() const noexcept {
+    return waiting().turn_is_wanted.load(std::memory_order_relaxed) != 0;
 }
 
-result<bool> coordination::try_take_checkpoint() {
-    auto taken = impl_->steps->try_take_checkpoint();
+result<bool> process_coordination::try_take_checkpoint() {
+    auto taken = steps->try_take_checkpoint();
     if (taken && *taken)
-        impl_->file.memory().words.checkpoint_slot.store(impl_->places.slot() + 1, std::memory_order_relaxed);
+        file.memory().words.checkpoint_slot.store(places.slot() + 1, std::memory_order_relaxed);
     return taken;
 }
-void coordination::announce_fold(std::uint64_t version) noexcept { impl_->steps->announce_fold(version); }
-bool coordination::may_fold() noexcept {
-    if (impl_->steps->may_fold())
+void process_coordination::announce_fold(std::uint64_t version) noexcept { steps->announce_fold(version); }
+bool process_coordination::may_fold() noexcept {
+    if (steps->may_fold())
         return true;
-    impl_->call_those_in_the_way();
+    call_those_in_the_way();
     return false;
 }
-void coordination::publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept {
-    impl_->steps->publish_checkpoint(checkpoint);
+void process_coordination::publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept {
+    steps->publish_checkpoint(checkpoint);
 }
-bool coordination::may_release() noexcept { return impl_->steps->may_release(); }
-void coordination::release() noexcept { impl_->steps->release(); }
-void coordination::release_checkpoint() noexcept { impl_->steps->release_checkpoint(); }
+bool process_coordination::may_release() noexcept { return steps->may_release(); }
+void process_coordination::release() noexcept { steps->release(); }
+void process_coordination::release_checkpoint() noexcept { steps->release_checkpoint(); }
 
-std::optional<participant> coordination::checkpointer() const {
-    auto locked = impl_->locks->locked_by_others(lock_byte::k_checkpoint, 1);
-    const std::uint64_t noted = impl_->file.memory().words.checkpoint_slot.load(std::memory_order_relaxed);
+std::optional<participant> process_coordination::checkpointer() const {
+    auto locked = locks->locked_by_others(lock_byte::k_checkpoint, 1);
+    const std::uint64_t noted = file.memory().words.checkpoint_slot.load(std::memory_order_relaxed);
     if (!locked || !locked->has_value() || noted == 0 || noted > k_slots)
         return {};
-    return impl_->file.who(static_cast<std::size_t>(noted - 1), 0, 0);
+    return file.who(static_cast<std::size_t>(noted - 1), 0, 0);
 }
 
-std::vector<reader> coordination::readers() const {
+std::vector<reader> process_coordination::readers() const {
     std::vector<reader> found;
     const std::uint64_t target = fold_target();
     const std::uint64_t ruling = checkpoint_sequence();
-    const coordination_memory& memory = impl_->file.memory();
-    for (std::size_t i = 0, count = impl_->steps->slots_used(); i < count; ++i) {
+    const coordination_memory& memory = file.memory();
+    for (std::size_t i = 0, count = steps->slots_used(); i < count; ++i) {
         const auto& each = memory.slots[i];
         const std::uint64_t pin = each.pin.load(std::memory_order_acquire);
         const std::uint64_t hold = each.hold.load(std::memory_order_acquire);
-        if ((pin == k_none && hold == k_none) || !impl_->steps->is_alive(i))
+        if ((pin == k_none && hold == k_none) || !steps->is_alive(i))
             continue;
-        found.push_back({impl_->file.who(i, each.thread.load(std::memory_order_relaxed),
-                                         each.since.load(std::memory_order_relaxed)),
-                         pin != k_none ? each.version.load(std::memory_order_relaxed) : checkpoint().version,
-                         pin < target || hold < ruling});
+        found.push_back(
+            {file.who(i, each.thread.load(std::memory_order_relaxed), each.since.load(std::memory_order_relaxed)),
+             pin != k_none ? each.version.load(std::memory_order_relaxed) : checkpoint().version,
+             pin < target || hold < ruling});
     }
     std::ranges::sort(found, {}, &reader::version);
     return found;
 }
 
-std::size_t coordination::attached_processes() const {
+std::size_t process_coordination::attached_processes() const {
     std::size_t alive = 0;
-    for (std::size_t i = 0, count = impl_->steps->slots_used(); i < count; ++i)
-        alive += impl_->steps->is_alive(i) ? std::size_t{1} : 0;
+    for (std::size_t i = 0, count = steps->slots_used(); i < count; ++i)
+        alive += steps->is_alive(i) ? std::size_t{1} : 0;
     return alive;
 }
 

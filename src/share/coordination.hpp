@@ -59,8 +59,8 @@ struct reader {
 
 using os::deadline;
 
-/// Of one open heap. Its functions are weak symbols: a program that opens no heap to be shared does not have them, and is smaller
-/// by 65 kB (link(), docs/decisions/footprint.md). All but attach() and detaching is for any thread, one call of each group at a time.
+/// Of one open heap. Whoever holds one needs nothing of the 65 kB behind it, which a program has if it attaches to a heap
+/// (docs/decisions/footprint.md). All but attaching and detaching is for any thread, one call of each group at a time.
 class coordination {
 public:
     enum class role {
@@ -76,73 +76,73 @@ public:
     /// network file system; errc::exists when something else has the coordination file's name; errc::unsupported_format when processes
     /// of another release share it. Waits until then for one that is about to become ready, or to close: errc::in_use then, which names
     /// him, too.
-    [[gnu::weak]] static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path,
-                                                 unsigned mode, deadline until, on where = on::local);
+    static result<attached> attach(os::file_system& files, os::file& heap, const std::string& path, unsigned mode,
+                                   deadline until, on where = on::local);
     /// Takes part as a guest, who may read the heap's file and its coordination file, and nothing else: `heap` is open for reading.
     /// He reads as others do; what writes he may not call, and nobody sees him in readers(). Null: nobody shares the heap now.
     /// errc::in_use, exists, not_supported, unsupported_format: as attach().
-    [[gnu::weak]] static result<std::unique_ptr<coordination>> attach_to_read(os::file_system& files, os::file& heap,
-                                                                              const std::string& path, deadline until,
-                                                                              on where = on::local);
+    static result<std::unique_ptr<coordination>> attach_to_read(os::file_system& files, os::file& heap,
+                                                                const std::string& path, deadline until,
+                                                                on where = on::local);
     /// Of a guest: errc::closed when those that shared the heap have closed it, or died. He cannot go on then.
-    [[gnu::weak]] result<void> check_session();
+    virtual result<void> check_session() = 0;
     /// Removes what processes that died may have left, for who holds the heap's lock exclusively, to have it for himself. errc::exists when
     /// something else has that name.
-    [[gnu::weak]] static result<void> remove_left_over(os::file_system& files, const std::string& path);
+    static result<void> remove_left_over(os::file_system& files, const std::string& path);
     coordination(const coordination&) = delete;
     coordination& operator=(const coordination&) = delete;
     /// As the death of the process. In a forked child: closes, and takes nothing from the parent.
-    [[gnu::weak]] ~coordination();
+    virtual ~coordination() = default;
 
     /// First: the heap is recovered, its log is there, and this is its state. Others get in from now on.
-    [[gnu::weak]] result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
-                                            const ruling_checkpoint& checkpoint);
+    virtual result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
+                                      const ruling_checkpoint& checkpoint) = 0;
     /// Joined: errc::in_use if the coordination file is another heap's.
-    [[gnu::weak]] result<void> check_identity(const heap_identity& heap) const;
+    virtual result<void> check_identity(const heap_identity& heap) const = 0;
 
     /// Leaving. True: nobody else is attached, and nobody gets in: the coordination file is void and gone, and the heap is to be
     /// closed as an exclusive one. False: others go on with it, or the next one recovers it, if another that opens or closes it was
     /// waited for in vain. Nothing else may be called then but the destructor.
-    [[gnu::weak]] result<bool> detach(deadline until);
+    virtual result<bool> detach(deadline until) = 0;
 
     // What is there to be seen.
 
-    [[nodiscard, gnu::weak]] std::uint64_t visible() const noexcept;
-    [[nodiscard, gnu::weak]] visible_commit commit() const noexcept;
-    [[nodiscard, gnu::weak]] std::uint64_t checkpoint_sequence() const noexcept;
-    [[nodiscard, gnu::weak]] ruling_checkpoint checkpoint() const noexcept;
+    [[nodiscard]] virtual std::uint64_t visible() const noexcept = 0;
+    [[nodiscard]] virtual visible_commit commit() const noexcept = 0;
+    [[nodiscard]] virtual std::uint64_t checkpoint_sequence() const noexcept = 0;
+    [[nodiscard]] virtual ruling_checkpoint checkpoint() const noexcept = 0;
     /// The checkpoint before which the log may be overwritten, and what was left may be reused.
-    [[nodiscard, gnu::weak]] ruling_checkpoint released() const noexcept;
+    [[nodiscard]] virtual ruling_checkpoint released() const noexcept = 0;
     /// I5, in every process.
-    [[nodiscard, gnu::weak]] bool is_poisoned() const noexcept;
-    [[gnu::weak]] void poison() noexcept;
+    [[nodiscard]] virtual bool is_poisoned() const noexcept = 0;
+    virtual void poison() noexcept = 0;
     /// Returns when at least this version is visible; false at the deadline.
-    [[gnu::weak]] bool wait_for_version(std::uint64_t version, deadline until) noexcept;
+    virtual bool wait_for_version(std::uint64_t version, deadline until) noexcept = 0;
 
     // Reading: one pin for each process.
 
     /// The view is at `version`, and stays exactly that until unpin(). False, and nothing is pinned: a fold has passed it, and the
     /// view must be brought forward first. Wait-free.
-    [[gnu::weak]] bool pin(std::uint64_t version) noexcept;
-    [[gnu::weak]] void unpin() noexcept;
+    virtual bool pin(std::uint64_t version) noexcept = 0;
+    virtual void unpin() noexcept = 0;
     /// Until let_go(): the superblock that rules, which is returned, and the log from its begin on stay. For who re-attaches or
     /// copies records.
-    [[gnu::weak]] ruling_checkpoint hold() noexcept;
-    [[gnu::weak]] void let_go() noexcept;
+    virtual ruling_checkpoint hold() noexcept = 0;
+    virtual void let_go() noexcept = 0;
     /// Where a fold is announced up to; more than a pin: this reader holds it up.
-    [[nodiscard, gnu::weak]] std::uint64_t fold_target() const noexcept;
+    [[nodiscard]] virtual std::uint64_t fold_target() const noexcept = 0;
     /// What this process pins, if anything.
-    [[nodiscard, gnu::weak]] std::optional<std::uint64_t> pinned() const noexcept;
+    [[nodiscard]] virtual std::optional<std::uint64_t> pinned() const noexcept = 0;
     /// The pinned version's reader has made private what the fold up to `version` touches.
-    [[gnu::weak]] void raise_pin(std::uint64_t version) noexcept;
+    virtual void raise_pin(std::uint64_t version) noexcept = 0;
 
     // For the thread that does so. Folds that find this process in their way call it, again and again: so it needs no time to look.
 
-    [[nodiscard, gnu::weak]] std::uint32_t calls() const noexcept;
+    [[nodiscard]] virtual std::uint32_t calls() const noexcept = 0;
     /// Returns when there have been others than these, or for no reason.
-    [[gnu::weak]] void wait_for_call(std::uint32_t seen) noexcept;
+    virtual void wait_for_call(std::uint32_t seen) noexcept = 0;
     /// As a fold does.
-    [[gnu::weak]] void call_own() noexcept;
+    virtual void call_own() noexcept = 0;
 
     // Writing: one process at a time.
 
@@ -152,53 +152,44 @@ public:
         timeout,
     };
     /// errc::poisoned. With the turn that a process has just had it waits a moment for those that want it, too.
-    [[gnu::weak]] result<turn> take_writer(deadline until);
+    virtual result<turn> take_writer(deadline until) = 0;
     /// Before the first byte of any file is written. After take_over it is so already.
-    [[gnu::weak]] void begin_writing() noexcept;
+    virtual void begin_writing() noexcept = 0;
     /// The record is in the file, as durable as it says: others may see it. May be called several times.
-    [[gnu::weak]] void publish(const visible_commit& commit) noexcept;
+    virtual void publish(const visible_commit& commit) noexcept = 0;
     /// Nothing that was begun is unfinished.
-    [[gnu::weak]] void end_writing() noexcept;
-    [[gnu::weak]] void release_writer() noexcept;
+    virtual void end_writing() noexcept = 0;
+    virtual void release_writer() noexcept = 0;
     /// Who has the turn, if anybody.
-    [[nodiscard, gnu::weak]] std::optional<participant> writer() const;
-    [[nodiscard, gnu::weak]] bool others_wait_to_write() const noexcept;
+    [[nodiscard]] virtual std::optional<participant> writer() const = 0;
+    [[nodiscard]] virtual bool others_wait_to_write() const noexcept = 0;
 
     // Checkpoints, and whatever else writes a superblock: one process at a time. With the turn to write, never waiting for it. A
     // superblock is written over the one before the last, which readers may hold: the last one is released first.
 
     /// False: another process is at it.
-    [[gnu::weak]] result<bool> try_take_checkpoint();
+    virtual result<bool> try_take_checkpoint() = 0;
     /// Folds up to this visible version are going to change pages in place.
-    [[gnu::weak]] void announce_fold(std::uint64_t version) noexcept;
+    virtual void announce_fold(std::uint64_t version) noexcept = 0;
     /// Whether no live process pins less than was announced, and the checkpoint before this one is released, which this does if its
     /// maker died before he did. Clears the pins of the dead, and calls the living that are in the way.
-    [[nodiscard, gnu::weak]] bool may_fold() noexcept;
+    [[nodiscard]] virtual bool may_fold() noexcept = 0;
     /// Its superblock is durable.
-    [[gnu::weak]] void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept;
+    virtual void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept = 0;
     /// Whether no live process holds an earlier superblock; then release() may follow.
-    [[nodiscard, gnu::weak]] bool may_release() noexcept;
-    [[gnu::weak]] void release() noexcept;
-    [[gnu::weak]] void release_checkpoint() noexcept;
+    [[nodiscard]] virtual bool may_release() noexcept = 0;
+    virtual void release() noexcept = 0;
+    virtual void release_checkpoint() noexcept = 0;
 
     /// Who is at a checkpoint, in another process.
-    [[nodiscard, gnu::weak]] std::optional<participant> checkpointer() const;
+    [[nodiscard]] virtual std::optional<participant> checkpointer() const = 0;
     /// Those in read sections, oldest version first.
-    [[nodiscard, gnu::weak]] std::vector<reader> readers() const;
-    [[nodiscard, gnu::weak]] std::size_t attached_processes() const;
+    [[nodiscard]] virtual std::vector<reader> readers() const = 0;
+    [[nodiscard]] virtual std::size_t attached_processes() const = 0;
 
-private:
-    coordination();
-    static result<std::unique_ptr<coordination>> make(os::file_system& files, os::file& heap, const std::string& path,
-                                                      unsigned mode, on where);
-    struct implementation;
-    std::unique_ptr<implementation> impl_;
+protected:
+    coordination() = default;
 };
-
-/// Whoever calls it has all of this in his program. It does nothing.
-void link() noexcept;
-/// Whether this program has it.
-inline bool is_linked() noexcept { return &coordination::attach != nullptr; }
 
 struct coordination::attached {
     std::unique_ptr<coordination> how;

@@ -132,7 +132,7 @@ result<void> checkpointer::keep_log_in_bounds() {
             too_long_since_ = std::chrono::steady_clock::now();
         REM_TRY(make_one());
         if (!run_) // one of another process is followed first
-            REM_TRY(follower_->follow_superblock());
+            REM_TRY(sharing_->follow_superblock());
         session_.log().release(others_->released().log_begin);
         if (is_too_long() && std::chrono::steady_clock::now() - *too_long_since_ > k_patience)
             return readers_behind();
@@ -210,7 +210,7 @@ result<void> checkpointer::beside_no_other(const std::function<result<void>()>& 
             return mine.error();
         if (*mine)
             break;
-        REM_TRY(follower_->follow_superblock());
+        REM_TRY(sharing_->follow_superblock());
         if (std::chrono::steady_clock::now() > give_up)
             return readers_behind();
         std::this_thread::sleep_for(k_between_attempts);
@@ -292,7 +292,7 @@ result<void> checkpointer::begin() {
         return mark.error();
     if (others_ != nullptr) {
         REM_TRY(writer_.confirm());
-        others_->publish(follower_->state()); // the next record may go elsewhere
+        sharing_->publish(); // the next record may go elsewhere
         others_->announce_fold(session_.version());
     }
     auto history = move_history(false);

@@ -16,11 +16,11 @@
 #include "store/publication.hpp"
 #include "txn/checkpoint_run.hpp"
 #include "txn/engine_options.hpp"
-#include "txn/follower.hpp"
 #include "txn/health.hpp"
 #include "txn/memory_budget.hpp"
 #include "txn/reclaimer.hpp"
 #include "txn/session.hpp"
+#include "txn/sharing.hpp"
 #include "view/memory_view.hpp"
 
 #include <atomic>
@@ -56,10 +56,10 @@ public:
           health_(state),
           options_(options) {}
 
-    /// From now on other processes may have the heap open. Both must outlive it.
-    void share_with(share::coordination& others, follower& following) {
-        others_ = &others;
-        follower_ = &following;
+    /// From now on other processes may have the heap open. `shared` must outlive it.
+    void share_with(sharing& shared) {
+        sharing_ = &shared;
+        others_ = &shared.protocol();
     }
 
     /// From now on each checkpoint moves the history first. `mover` must outlive this.
@@ -160,8 +160,8 @@ private:
     reclaimer& space_;
     health& health_;
     const engine_options& options_;
-    share::coordination* others_ = nullptr; // null, both: the heap is not shared
-    follower* follower_ = nullptr;
+    sharing* sharing_ = nullptr; // null, both: the heap is not shared
+    share::coordination* others_ = nullptr;
     std::optional<std::chrono::steady_clock::time_point> too_long_since_; // the log, as a commit found it
     std::uint64_t count_ = 0;
     std::uint64_t held_up_ = 0;

@@ -18,8 +18,6 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       session_(*files_, *heap_.store, names_, health_),
       budget_(*files_, heap_.store->homes(), *heap_.view, options_),
       space_(*heap_.store, *heap_.view, health_),
-      follower_(heap_.shared ? std::make_optional<follower>(*heap_.shared->others, *heap_.store, *heap_.view, session_)
-                             : std::nullopt),
       checkpoints_(heap_.store->writer(), heap_.store->homes(), *heap_.view, session_, budget_, space_, health_,
                    options_),
       spiller_(locks_, heap_.store->image(), heap_.store->room(), *heap_.view, budget_, checkpoints_, space_, health_,
@@ -46,8 +44,12 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     const bool joins = opened->heap_.shared && opened->heap_.shared->role == share::coordination::role::joined;
     if (joins)
         REM_TRY(opened->join());
-    if (options.version)
-        REM_TRY(opened->begin_version());
+    if (options.version) {
+        auto mapped = options.has.map_version(*opened->files_, *opened->heap_.store, *opened->heap_.view, options);
+        if (!mapped)
+            return mapped.error();
+        opened->seen_version_ = *mapped;
+    }
     REM_TRY(opened->memory_.begin());
     if (opened->heap_.shared && !joins)
         REM_TRY(opened->begin_to_share());
@@ -74,7 +76,7 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
     auto version = make_commit(scope, fresh_contents::at_home, how);
     if (!version)
         return version.error();
-    return is_shared() ? publish(how) : await(*version, how);
+    return sharing_ != nullptr ? publish(how) : await(*version, how);
 }
 
 // On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
@@ -133,7 +135,7 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
     // Up to here a lack of memory changed nothing.
     try {
         if (is_shared())
-            others()->begin_writing();
+            sharing_->protocol().begin_writing();
         REM_TRY(committer_.reserve(*commit));
         REM_TRY(committer_.write(*commit));
         if (is_kept)
@@ -337,14 +339,14 @@ result<void> engine::close_shared() {
         found = session_.await(session_.version(), log::durability::durable);
     if (found)
         found = checkpoints_.carry_out(); // else another process ends it
-    auto is_last = others()->detach(std::chrono::steady_clock::now() + options_.open_timeout);
+    auto is_last = sharing_->protocol().detach(std::chrono::steady_clock::now() + options_.open_timeout);
     if (!is_last)
         return is_last.error();
     if (!*is_last || is_poisoned())
         return health_.usable();
     REM_TRY(rollback());
     checkpoints_.adopt_if_done();
-    auto followed = health_.poisoning_without_memory([&] { return follower_->catch_up_alone(); });
+    auto followed = health_.poisoning_without_memory([&] { return sharing_->catch_up_alone(); });
     if (!followed)
         return health_.poison(followed.error());
     {
@@ -471,217 +473,57 @@ result<void> engine::begin_to_share() {
             return made.error();
         REM_TRY(session_.await(*made, log::durability::durable));
     }
-    if (options_.history)
+    std::unique_ptr<sharing> shared = make_sharing();
+    if (options_.history) {
         REM_TRY(share_history());
+        shared->tell(*history_);
+    }
     const format::superblock& super = heap_.store->super();
-    REM_TRY(heap_.shared->others->become_ready(identity_of(*heap_.store), follower_->state(),
+    REM_TRY(heap_.shared->others->become_ready(identity_of(*heap_.store), shared->state(),
                                                {super.sequence, super.checkpoint_version, super.log_begin}));
-    begin_sharing();
+    begin_sharing(std::move(shared));
     return {};
 }
 
-void engine::begin_sharing() {
-    checkpoints_.share_with(*heap_.shared->others, *follower_);
-    is_sharing_ = true;
+std::unique_ptr<sharing> engine::make_sharing() {
+    return options_.has.sharing->make(
+        *heap_.shared->others, {locks_, health_, session_, *heap_.store, *heap_.view, memory_, space_, checkpoints_});
+}
+
+void engine::begin_sharing(std::unique_ptr<sharing> shared) {
+    sharing_ = std::move(shared);
+    checkpoints_.share_with(*sharing_);
 }
 
 result<void> engine::join() {
     REM_TRY(session_.join(options_.read_only ? os::access::read_only : os::access::read_write));
-    begin_sharing();
-    if (options_.history)
+    begin_sharing(make_sharing());
+    if (options_.history) {
         REM_TRY(join_history());
-    auto followed = follower_->begin(*heap_.shared->ruling);
-    others()->let_go();
-    others()->unpin();
-    return followed;
-}
-
-result<bool> engine::take_turn(share::deadline until) {
-    if (auto usable = health_.usable(); !usable) {
-        tell_of_poison();
-        return usable.error();
+        sharing_->tell(*history_);
     }
-    auto turn = others()->take_writer(until);
-    if (!turn)
-        return turn.error();
-    if (*turn == share::coordination::turn::timeout)
-        return false;
-    auto followed = [&]() -> result<void> {
-        try {
-            return follow(*turn == share::coordination::turn::take_over);
-        } catch (...) { // a lack of memory
-            give_up_turn();
-            throw;
-        }
-    }();
-    if (followed)
-        return true;
-    give_up_turn();
-    return followed.error();
-}
-
-// What a dead one left behind stays for the next to take over.
-void engine::give_up_turn() noexcept {
-    tell_of_poison();
-    others()->release_writer();
-}
-
-// I5. Memory that could not be brought forward is this process's own trouble.
-void engine::tell_of_poison() noexcept {
-    if (is_poisoned() && !is_of_no_version_)
-        others()->poison();
-}
-
-void engine::end_turn() noexcept {
-    tell_of_poison();
-    others()->end_writing();
-    others()->release_writer();
+    auto followed = sharing_->begin(*heap_.shared->ruling);
+    sharing_->protocol().let_go();
+    sharing_->protocol().unpin();
+    return followed;
 }
 
 result<void> engine::publish(log::durability how) {
     REM_TRY(session_.await(session_.version(), how == log::durability::none ? log::durability::lazy : how));
     const std::lock_guard alone(locks_.at_store);
-    if (session_.version() == others()->visible())
+    if (session_.version() == sharing_->protocol().visible())
         return {};
     const std::lock_guard allocation(locks_.allocation);
     return publish_locked(how);
 }
 
 result<void> engine::publish_locked(log::durability how) {
-    others()->publish(follower_->state());
+    sharing_->publish();
     if (has_history() && history_->differs_from_others()) {
-        health_.lack_memory();
-        is_of_no_version_ = true; // this process can do nothing more; the others go on
+        sharing_->fall_out();
         return {};
     }
     return checkpoints_.begin_if_due(last_scope_, last_pages_, how);
-}
-
-bool engine::begin_read(std::uint64_t at_least) {
-    const std::lock_guard guard(reading_);
-    if (session_.version() < at_least || is_of_no_version_ || (readers_ == 0 && !others()->pin(session_.version())))
-        return false;
-    ++readers_;
-    return true;
-}
-
-void engine::end_read() noexcept {
-    const std::lock_guard guard(reading_);
-    if (--readers_ == 0)
-        others()->unpin();
-}
-
-// The locks keep memory at its version, and whoever would bring it forward waits for them. The pin stays until the copies are made,
-// also when the sections end meanwhile: else the fold could begin among them.
-result<void> engine::let_fold_pass() {
-    if (!is_reading())
-        return {}; // without waiting for who commits
-    const std::lock_guard alone(locks_.at_store);
-    const std::lock_guard allocation(locks_.allocation);
-    const std::optional<std::uint64_t> pinned = read_on();
-    if (!pinned)
-        return {};
-    const struct reading {
-        engine& here;
-        ~reading() { here.end_read(); }
-    } meanwhile{*this};
-    const std::uint64_t target = others()->fold_target();
-    if (*pinned >= target)
-        return {};
-    REM_TRY(follower_->make_private(*pinned, target));
-    others()->raise_pin(target);
-    return {};
-}
-
-bool engine::is_reading() {
-    const std::lock_guard guard(reading_);
-    return readers_ != 0;
-}
-
-// As one more of the threads that read.
-std::optional<std::uint64_t> engine::read_on() {
-    const std::lock_guard guard(reading_);
-    if (readers_ == 0)
-        return {};
-    ++readers_;
-    return others()->pinned();
-}
-
-result<void> engine::catch_up() {
-    const std::lock_guard alone(locks_.at_store); // first: let_fold_pass() needs the pin that there is
-    const std::lock_guard allocation(locks_.allocation);
-    while (!others()->pin(others()->visible())) // a fold was announced in between
-        REM_TRY(others()->check_session());
-    const struct pinned {
-        share::coordination& by;
-        ~pinned() { by.unpin(); }
-    } meanwhile{*others()};
-    return follow_locked(false);
-}
-
-result<void> engine::follow(bool takes_over) {
-    const std::lock_guard alone(locks_.at_store);
-    const std::lock_guard allocation(locks_.allocation);
-    return follow_locked(takes_over);
-}
-
-result<void> engine::follow_locked(bool takes_over) {
-    REM_TRY(health_.sound());
-    checkpoints_.adopt_if_done();
-    REM_TRY(refuse_stray_changes());
-    if (!follower_->is_behind(checkpoints_.sequence_under_way()) && !takes_over) {
-        session_.log().release(others()->released().log_begin);
-        return {};
-    }
-    is_of_no_version_ = true; // until it succeeds
-    heap_.view->allow_writes(true);
-    auto followed = health_.poisoning_without_memory([&]() -> result<void> {
-        for (bool is_done = false; !is_done;) {
-            checkpoints_.adopt_if_done();
-            auto caught = follower_->catch_up(checkpoints_.sequence_under_way());
-            if (!caught)
-                return caught.error();
-            is_done = *caught;
-        }
-        if (takes_over) {
-            auto found = follower_->take_over();
-            if (!found)
-                return found.error();
-            others()->publish(*found);
-            space_.owe_discard(); // of what the dead one may have written to homes
-        }
-        return memory_.restored();
-    });
-    heap_.view->allow_writes(false); // but in sections, which allow it themselves
-    is_of_no_version_ = !followed;
-    return health_.poison_if_failed(std::move(followed));
-}
-
-// Nothing pinned the version of memory, and another process's fold may have passed it: then pages of the image are not those of the
-// superblock that this process knows.
-bool engine::is_image_newer() const {
-    return others()->fold_target() > session_.version() ||
-           others()->checkpoint_sequence() != heap_.store->super().sequence;
-}
-
-// Else they would be in another process's commit, or lost.
-result<void> engine::refuse_stray_changes() {
-    memory_.allocator().flush();
-    auto changed = heap_.view->collector().holds_changes(memory_.unused_pages());
-    if (!changed && changed.why().code == errc::corrupt && is_image_newer())
-        return {}; // there is nothing to compare with; following brings the page forward, or maps it anew
-    if (!changed)
-        return changed.error();
-    if (!*changed)
-        return {};
-    REM_TRY(heap_.view->rollback(memory_.unused_pages()));
-    REM_TRY(memory_.restored());
-    return fail(
-        errc::outside_section,
-        "memory of " + heap_.store->path() +
-            ", which several processes share, was changed outside any write section. The changes are undone. Make "
-            "them in a write section.",
-        heap_.store->path());
 }
 
 } // namespace remanence::txn

@@ -7,7 +7,7 @@
 //   snapshot_point a commit whose record comes later
 //   spiller        what is written early              reclaimer      what goes back to the file system
 //   heap_memory    allocations and announcements      memory_budget  how much memory may be kept
-//   heap_history   what undoes commits
+//   heap_history   what undoes commits            sharing        other processes that have the heap
 //
 // Each part knows only those that engine's constructor makes before it. What has to happen across them is said here: a checkpoint
 // that is due comes after a commit, not within one.
@@ -22,11 +22,9 @@
 #include "log/redo_log.hpp"
 #include "os/counting_files.hpp"
 #include "os/file.hpp"
-#include "os/quick_mutex.hpp"
 #include "txn/checkpointer.hpp"
 #include "txn/committer.hpp"
 #include "txn/engine_options.hpp"
-#include "txn/follower.hpp"
 #include "txn/health.hpp"
 #include "txn/heap_history.hpp"
 #include "txn/heap_locks.hpp"
@@ -38,6 +36,7 @@
 #include "txn/root_keeper.hpp"
 #include "txn/savepoints.hpp"
 #include "txn/session.hpp"
+#include "txn/sharing.hpp"
 #include "txn/snapshot_point.hpp"
 #include "txn/spiller.hpp"
 #include "txn/verification.hpp"
@@ -247,32 +246,18 @@ public:
     /// nothing, but with the fallback tracker, which knows too little: O(memory in use), in the kernel.
     result<std::vector<heap_range>> written_pages();
 
-    // A heap that several processes share. Memory is changed with the turn to write only, and looked at between begin_read() and
-    // end_read(), or with the turn; callers hold the lock of the sections besides.
+    // A heap that several processes share.
 
-    [[nodiscard]] bool is_shared() const { return is_sharing_; }
+    [[nodiscard]] bool is_shared() const { return sharing_ != nullptr; }
+    /// Null: the heap is this process's alone.
+    [[nodiscard]] sharing* shared() const { return sharing_.get(); }
     /// The last commit that any process has made known; once poisoned, that of memory, which follows nobody any more. From any
     /// thread.
     [[nodiscard]] std::uint64_t newest_version() const {
-        return is_shared() && !is_poisoned() ? others()->visible() : session_.version();
+        return is_shared() && !is_poisoned() ? sharing_->protocol().visible() : session_.version();
     }
-    /// Waits for the turn to write, and follows what others have committed. False at the deadline. errc::poisoned, also when the
-    /// heap is so in another process; errc::outside_section when memory was changed meanwhile, which is undone then.
-    result<bool> take_turn(share::deadline until);
-    /// Everything is committed, or rolled back.
-    void end_turn() noexcept;
     /// With the turn: the last commit is so durable, and others may see it. Then a checkpoint that is due is begun.
     result<void> publish(log::durability how);
-    /// A thread begins to read, at this version or a newer one. False: the view has to catch_up() first. From any thread.
-    [[nodiscard]] bool begin_read(std::uint64_t at_least);
-    void end_read() noexcept;
-    /// If a fold of another process waits for the threads that read here: makes private what it is going to change, so that it can go
-    /// on, and they see what they saw. From any thread, also while others read. Throws std::bad_alloc; a failure changes nothing.
-    result<void> let_fold_pass();
-    /// Follows what others have committed. Nobody may be in a section. errc::outside_section: as take_turn().
-    result<void> catch_up();
-    /// The protocol's own questions, of a shared heap.
-    [[nodiscard]] share::coordination* others() const { return is_sharing_ ? heap_.shared->others.get() : nullptr; }
 
     /// Reads everything: image, log, allocator. Changes nothing.
     result<verification> verify();
@@ -287,6 +272,7 @@ public:
     [[nodiscard]] bool is_elsewhere() const {
         return heap_.store->super().base != reinterpret_cast<std::uint64_t>(memory_.base());
     }
+    [[nodiscard]] const parts& has() const { return options_.has; }
     [[nodiscard]] bool read_only() const { return options_.read_only; }
     [[nodiscard]] const std::string& path() const { return heap_.store->path(); }
     [[nodiscard]] std::string_view application() const { return heap_.store->application(); }
@@ -306,9 +292,6 @@ private:
     [[gnu::weak]] result<void> begin_history();
     [[gnu::weak]] result<void> share_history();
     [[gnu::weak]] result<void> join_history();
-    /// Memory becomes what engine_options::version asks for.
-    [[gnu::weak]] result<void> begin_version();
-    result<void> become_version(std::uint64_t version, const history::delta& way);
     // Of a history that is kept: the record of a commit gets what the commit is to it.
     [[nodiscard]] history::commit_name last_commit() const { return {session_.version(), session_.chain()}; }
     [[gnu::weak]] result<void> keep_events(pending_commit& commit);
@@ -343,18 +326,11 @@ private:
     [[gnu::weak]] unexpected refuse_to_commit_way() const;
     result<void> roll_back_locked(const change_listener& lost);
     result<void> begin_to_share();
-    void begin_sharing();
+    std::unique_ptr<sharing> make_sharing();
+    void begin_sharing(std::unique_ptr<sharing> shared);
     /// With both locks held, and the last commit as durable as that.
     result<void> publish_locked(log::durability how);
-    void tell_of_poison() noexcept;
-    void give_up_turn() noexcept;
     result<void> join();
-    result<void> follow(bool takes_over);
-    result<void> follow_locked(bool takes_over);
-    [[nodiscard]] bool is_reading();
-    std::optional<std::uint64_t> read_on();
-    result<void> refuse_stray_changes();
-    [[nodiscard]] bool is_image_newer() const;
     result<void> close_shared();
     result<void> close_alone();
     result<void> close_finished();
@@ -370,7 +346,6 @@ private:
     session session_;
     memory_budget budget_;
     reclaimer space_;
-    std::optional<follower> follower_; // of a shared heap
     checkpointer checkpoints_;
     spiller spiller_;
     heap_memory memory_;
@@ -378,9 +353,9 @@ private:
     committer committer_;
     snapshot_point point_;
     std::unique_ptr<heap_history> history_;
-    bool is_going_ = false; // to another state of the history
-    root_keeper* keeper_ = nullptr;   // null: nobody has roots
-    bool has_made_roots_ = false;     // on the way
+    bool is_going_ = false;         // to another state of the history
+    root_keeper* keeper_ = nullptr; // null: nobody has roots
+    bool has_made_roots_ = false;   // on the way
     procedure_runner run_procedure_;
     std::optional<call_watch> call_; // that is being made
     bool is_passing_call_ = false;   // on the way to another state of the history
@@ -388,12 +363,9 @@ private:
     std::optional<std::uint64_t> seen_version_; // that memory is of, if that is not the last commit
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:
-    bool is_sharing_ = false; // others may have it open
+    std::unique_ptr<sharing> sharing_; // null: it is not, or not yet
     commit_scope last_scope_ = commit_scope::everything;
-    std::uint64_t last_pages_ = 0;  // that the last commit changed
-    bool is_of_no_version_ = false; // memory, since it could be brought forward in part only
-    os::quick_mutex reading_;       // guards readers_
-    std::uint64_t readers_ = 0;     // threads that read
+    std::uint64_t last_pages_ = 0; // that the last commit changed
 };
 
 } // namespace remanence::txn

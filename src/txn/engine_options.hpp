@@ -9,6 +9,7 @@
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
 #include "track/page_scan.hpp"
+#include "txn/parts.hpp"
 #include "view/memory_view.hpp"
 
 #include <chrono>
@@ -49,6 +50,7 @@ struct detached_version {
 };
 
 struct engine_options {
+    parts has{};
     std::uint64_t reserve_bytes = 16 * GiB;
     std::uint64_t chunk_bytes = 256 * KiB;
     std::uint64_t base = 0; // 0: random
@@ -68,8 +70,8 @@ struct engine_options {
     std::size_t stretches_max = view::view_options{}.stretches_max;
     unsigned mode = 0666;
     bool read_only = false;
-    bool is_shared = false;                   // several processes may have the heap open
-    bool share_on_network = false;            // as in heap_options
+    bool is_shared = false;        // several processes may have the heap open
+    bool share_on_network = false; // as in heap_options
     std::chrono::milliseconds open_timeout{10'000};
     std::string application;                  // as in heap_options
     bool guarded_blocks = false;              // likewise
@@ -82,7 +84,7 @@ struct engine_options {
     /// The file of a history that is kept is not made anew while it is smaller.
     std::uint64_t history_rewritten_from = 1 * MiB;
     /// This version of the history, by number or by the name that it is kept by, instead of the last commit; or the one of a copy, which
-    /// is what is opened. Whoever sets it calls link_version_opening(). Of heaps that are opened read-only, and not shared.
+    /// is what is opened. Needs parts::map_version. Of heaps that are opened read-only, and not shared.
     std::optional<std::variant<std::uint64_t, std::string, std::shared_ptr<const detached_version>>> version;
     bool core_dump = false;
     bool read_ahead = view::view_options{}.read_ahead;

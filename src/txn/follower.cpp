@@ -2,6 +2,7 @@
 
 #include "base/checksum.hpp"
 #include "base/range_list.hpp"
+#include "history/history_file.hpp"
 #include "log/record.hpp"
 #include "recover/recovery.hpp"
 #include "recover/replay.hpp"
@@ -30,8 +31,6 @@ private:
 };
 
 } // namespace
-
-void link_follower() noexcept { share::link(); }
 
 recover::log_place follower::place() const { return {session_.version(), session_.chain(), session_.log().end()}; }
 

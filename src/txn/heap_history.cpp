@@ -452,7 +452,7 @@ result<void> engine::commit_described() {
     committer_.take_record(commit);
     REM_TRY(add_described(commit));
     if (is_shared())
-        others()->begin_writing();
+        sharing_->protocol().begin_writing();
     REM_TRY(committer_.reserve(commit));
     REM_TRY(committer_.write_nothing(*commit.record));
     history_->add_events(last_commit());

@@ -12,8 +12,8 @@
 #include "os/file.hpp"
 #include "store/image.hpp"
 #include "txn/checkpoint_run.hpp"
-#include "txn/follower.hpp"
 #include "txn/heap_names.hpp"
+#include "txn/sharing.hpp"
 #include "view/memory_view.hpp"
 
 #include <cstddef>

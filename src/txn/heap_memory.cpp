@@ -26,7 +26,8 @@ result<void> heap_memory::begin() {
     };
     // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
     allocator_.emplace(base(), header().allocator, extend, k_heap_bytes_max, view_.memory().accessible_bytes());
-    fronts_ = std::make_unique<fronts>(*allocator_);
+    if (options_.has.fronts != nullptr)
+        fronts_ = options_.has.fronts(*allocator_);
     return check_allocator();
 }
 
@@ -72,7 +73,8 @@ result<void> heap_memory::format_header() {
 
 // I7. The allocator knows neither the file nor where in it the heap's memory lies.
 [[gnu::cold]] result<void> heap_memory::check_allocator() {
-    fronts_->forget();
+    if (fronts_ != nullptr)
+        fronts_->forget();
     auto sound = allocator_->check_state();
     has_arenas_ = header().allocator.first_arena != 0;
     if (sound || sound.why().code != errc::corrupt)
@@ -88,7 +90,7 @@ result<void> heap_memory::format_header() {
 
 void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why,
                             const void* home) {
-    if (fronts_->is_on() && home == base()) [[unlikely]] {
+    if (has_fronts_on() && home == base()) [[unlikely]] {
         if (void* const block = allocate_in_front(placed(bytes), alignment))
             return block;
     }
@@ -125,7 +127,36 @@ bool heap_memory::allocate_at(void* address, std::uint64_t bytes, std::uint64_t 
     return true;
 }
 
-bool heap_memory::settle_fronts() const { return fronts_->settle(); }
+bool heap_memory::settle_fronts() const { return fronts_ != nullptr && fronts_->settle(); }
+
+void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignment) {
+    if (!fronts::serves(bytes, alignment))
+        return nullptr;
+    if (void* const block = fronts_->allocate(bytes, alignment))
+        return block;
+    const std::lock_guard allocation(locks_.allocation);
+    // They may have been turned off meanwhile.
+    void* const block = fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr;
+    if (block == nullptr) {
+        fronts_->settle(); // while somebody has a slab, each free() would have to look for it
+        return nullptr;
+    }
+    spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
+                          fronts_->take_block_count());
+    return block;
+}
+
+bool heap_memory::deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment) {
+    if (!fronts::serves(bytes, alignment))
+        return false;
+    if (fronts_->deallocate(block, bytes))
+        return true;
+    const std::lock_guard allocation(locks_.allocation);
+    fronts_->free_returned();
+    spiller_.spill_if_due({}, fronts_->take_block_count());
+    deallocate_locked(block, bytes, alignment);
+    return true;
+}
 
 [[gnu::cold]] void heap_memory::wait_among_threads() {
     locks_.allocation.lock();
@@ -135,7 +166,8 @@ bool heap_memory::settle_fronts() const { return fronts_->settle(); }
 
 // Guards, checks and reports of stray writes look at each block at once, and what a front changes is not announced.
 [[gnu::cold]] bool heap_memory::may_turn_on_fronts() {
-    if (guarded_blocks_ || options_.inspect || options_.report_stray_write != nullptr || is_declared())
+    if (fronts_ == nullptr || guarded_blocks_ || options_.inspect || options_.report_stray_write != nullptr ||
+        is_declared())
         return false;
     declared_.note_allocation(); // once for all that fronts will do
     return true;
@@ -149,7 +181,7 @@ bool heap_memory::settle_fronts() const { return fronts_->settle(); }
 
 std::uint64_t heap_memory::slabs_lent() const {
     const std::lock_guard allocation(locks_.allocation);
-    return fronts_->lent_count();
+    return fronts_ != nullptr ? fronts_->lent_count() : 0;
 }
 
 std::byte* heap_memory::home_of(const void* address) const {
@@ -222,7 +254,7 @@ unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::u
 }
 
 void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
-    if (fronts_->is_on() && deallocate_in_front(block, placed(bytes), alignment)) [[unlikely]]
+    if (has_fronts_on() && deallocate_in_front(block, placed(bytes), alignment)) [[unlikely]]
         return;
     lock_among_threads();
     const std::lock_guard allocation(locks_.allocation, std::adopt_lock);
@@ -231,7 +263,7 @@ void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t ali
 
 result<void> heap_memory::deallocate(void* block) {
     std::lock_guard allocation(locks_.allocation);
-    const auto found = fronts_->block_of(block);
+    const auto found = block_of_locked(block);
     if (!found || found->start != block)
         return why_no_block(block, found);
     deallocate_locked(block, found->bytes, alloc::k_granule_bytes);
@@ -255,7 +287,10 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
         check_guard(block);
     if (options_.inspect) [[unlikely]]
         wipe(block);
-    fronts_->free(block, bytes, alignment);
+    if (uses_fronts()) [[unlikely]]
+        fronts_->free(block, bytes, alignment);
+    else
+        allocator_->deallocate(block, bytes, alignment);
     if (!may_write_) [[unlikely]]
         allocator_->flush(); // where it is caught, and not by a later commit
     else if (options_.inspect || guarded_blocks_) [[unlikely]]
@@ -265,7 +300,7 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
 
 bool heap_memory::resize(void* block, std::uint64_t bytes) {
     std::lock_guard allocation(locks_.allocation);
-    const auto found = fronts_->block_of(block);
+    const auto found = block_of_locked(block);
     if (!found || found->start != block || bytes > k_heap_bytes_max)
         return false;
     // What is left over of the last page is of no other block.
@@ -299,7 +334,7 @@ void heap_memory::wipe(heap_range freed) {
 
 std::optional<alloc::block> heap_memory::block_of(const void* address) const {
     std::lock_guard allocation(locks_.allocation);
-    auto found = fronts_->block_of(address);
+    auto found = block_of_locked(address);
     if (found && guarded_blocks_) {
         found->bytes = alloc::bytes_without_guard(found->start, found->bytes);
     }
@@ -309,7 +344,7 @@ std::optional<alloc::block> heap_memory::block_of(const void* address) const {
 const alloc::block_allocator* heap_memory::quiet_allocator() const {
     if (!locks_.allocation.try_lock())
         return nullptr;
-    const bool is_quiet = fronts_->is_quiet();
+    const bool is_quiet = fronts_ == nullptr || fronts_->is_quiet();
     locks_.allocation.unlock();
     return is_quiet ? &*allocator_ : nullptr;
 }

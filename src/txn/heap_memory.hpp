@@ -186,9 +186,15 @@ private:
         constexpr std::uint64_t k_more = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
         return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;
     }
-    /// By this thread's front; null: as all others do. Both are in fronts.cpp (FN5).
-    [[nodiscard, gnu::weak]] void* allocate_in_front(std::uint64_t bytes, std::uint64_t alignment);
-    [[nodiscard, gnu::weak]] bool deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard]] bool has_fronts_on() const { return fronts_ != nullptr && fronts_->is_on(); }
+    /// Whether some front may have blocks: then the allocator is not asked by itself.
+    [[nodiscard]] bool uses_fronts() const { return fronts_ != nullptr && fronts_->is_used(); }
+    /// By this thread's front; null, or false: as without one.
+    [[nodiscard]] void* allocate_in_front(std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard]] bool deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard]] std::optional<alloc::block> block_of_locked(const void* address) const {
+        return uses_fronts() ? fronts_->block_of(address) : allocator_->block_of(address);
+    }
     /// Takes the lock. If somebody else has it, threads borrow slabs from then on.
     void lock_among_threads() {
         if (!locks_.allocation.try_lock()) [[unlikely]]
@@ -212,7 +218,7 @@ private:
     spiller& spiller_;
     const engine_options& options_;
     std::optional<alloc::block_allocator> allocator_; // guarded by the allocation lock, and so are these:
-    std::unique_ptr<fronts> fronts_;                  // but for what it says
+    std::unique_ptr<fronts> fronts_;                  // but for what it says; null: a program without them
     declared_section declared_;
     bool aligned_blocks_ = false; // as the file says
     bool guarded_blocks_ = false; // likewise

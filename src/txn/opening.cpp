@@ -7,6 +7,7 @@
 #include "share/presence.hpp"
 #include "txn/heap_history.hpp"
 #include "txn/name_file.hpp"
+#include "txn/sharing.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -198,7 +199,7 @@ result<shared_access> attach(os::file_system& files, const std::string& path, co
         return mode.error();
     const share::deadline until = std::chrono::steady_clock::now() + options.open_timeout;
     auto attached = while_in_use(k_creator_has_lock, [&] {
-        return share::coordination::attach(files, **file, path, *mode, until, where_it_may_be(options));
+        return options.has.sharing->attach(files, **file, path, *mode, until, where_it_may_be(options));
     });
     if (!attached)
         return attached.error();
@@ -217,7 +218,7 @@ result<std::optional<shared_access>> attach_to_read(os::file_system& files, cons
     auto file = files.open(path, os::access::read_only);
     if (!file)
         return file.error();
-    auto attached = share::coordination::attach_to_read(files, **file, path, until, where_it_may_be(options));
+    auto attached = options.has.sharing->attach_to_read(files, **file, path, until, where_it_may_be(options));
     if (!attached)
         return attached.error();
     if (*attached == nullptr)
@@ -289,7 +290,7 @@ result<file_and_place> join(os::file_system& files, const std::string& path, con
 
 result<file_and_place> open_shared(os::file_system& files, const std::string& path, const engine_options& options,
                                    std::string_view abi) {
-    if (!share::is_linked())
+    if (options.has.sharing == nullptr)
         return lacks_sharing(path);
     auto shared = attach(files, path, options);
     if (!shared)
@@ -358,7 +359,7 @@ result<file_and_place> open_to_read(os::file_system& files, const std::string& p
                                     std::string_view abi) {
     if (!options.is_shared)
         return open_read_only(files, path, options, abi);
-    if (!share::is_linked())
+    if (options.has.sharing == nullptr)
         return lacks_sharing(path);
     const share::deadline until = std::chrono::steady_clock::now() + options.open_timeout;
     return while_in_use(k_creator_has_lock, [&]() -> result<file_and_place> {
@@ -382,8 +383,8 @@ result<file_and_place> open_existing(os::file_system& files, const std::string& 
     auto recovered = recover(files, *heap.store, options);
     if (!recovered)
         return recovered.error();
-    if (!was_closed && share::is_linked()) { // processes that shared it, and died, leave that
-        auto removed = share::coordination::remove_left_over(files, path);
+    if (!was_closed && options.has.sharing != nullptr) { // processes that shared it, and died, leave that
+        auto removed = options.has.sharing->remove_left_over(files, path);
         if (!removed && removed.why().code != errc::exists) // that is not theirs, and in nobody's way
             return removed.error();
     }

@@ -112,9 +112,7 @@ void heap_history::note_checkpoint(std::uint64_t version) noexcept { file_->forg
 
 result<void> engine::share_history() {
     REM_TRY(begin_history());
-    REM_TRY(history_->share(last_commit()));
-    follower_->tell(*history_);
-    return {};
+    return history_->share(last_commit());
 }
 
 result<void> engine::join_history() {
@@ -123,7 +121,6 @@ result<void> engine::join_history() {
     REM_TRY(history_->join(*files_, heap_.store->file(), names_, super.uuid, {super.checkpoint_version, super.chain},
                            heap_.store->image().bytes(), options_.history_rewritten_from));
     checkpoints_.move_history_by(*history_);
-    follower_->tell(*history_);
     return {};
 }
 

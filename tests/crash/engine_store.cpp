@@ -8,8 +8,8 @@
 #include "os/memory.hpp"
 #include "recover/steps_beside.hpp"
 #include "testing/seeded_scheduler.hpp"
-#include "txn/fronts.hpp"
 #include "txn/heap_history.hpp"
+#include "txn/thread_fronts.hpp"
 #include "txn/version_opening.hpp"
 
 #include <array>
@@ -345,7 +345,6 @@ private:
             step();
             return;
         }
-        txn::link_fronts();
         engine_->memory().expect_threads();
         helpers_.run(step);
     }
@@ -406,6 +405,7 @@ std::uint64_t& schedule_seed() {
 
 txn::engine_options small_heap_options() {
     txn::engine_options options;
+    options.has.fronts = txn::thread_fronts::make;
     options.reserve_bytes = 256 * MiB;
     options.chunk_bytes = 64 * KiB;
     options.base = k_base;
@@ -460,8 +460,8 @@ open_function engine_elsewhere(txn::engine_options options, sections kind, check
 result<void> look_at(os::file_system& files, const std::string& path,
                      const std::optional<std::variant<std::uint64_t, std::string>>& version,
                      const std::function<void(const std::byte* base, std::uint64_t version)>& see) {
-    txn::link_version_opening();
     txn::engine_options options = small_heap_options();
+    options.has.map_version = txn::map_version;
     options.read_only = true;
     if (version)
         std::visit([&](const auto& asked) { options.version = asked; }, *version);

@@ -94,7 +94,7 @@ public:
     result<void> close() override {
         end_reading();
         REM_TRY(writer().rollback());
-        writer().end_turn();
+        writer().shared()->end_turn();
         REM_TRY(other().close());
         return writer().close();
     }
@@ -127,14 +127,14 @@ private:
     txn::engine& other() { return *engines_[writing_ ^ 1]; }
 
     result<void> take_turn() {
-        auto taken = writer().take_turn({});
+        auto taken = writer().shared()->take_turn({});
         return taken ? result<void>() : taken.error();
     }
 
     /// After a commit. A group is one process's.
     result<void> give_turn() {
         const std::string left = steps();
-        writer().end_turn();
+        writer().shared()->end_turn();
         REM_TRY(let_other_read());
         if (!reading_ && !is_in_group_)
             writing_ ^= 1;
@@ -147,7 +147,7 @@ private:
     result<void> go(const std::function<result<std::uint64_t>()>& where) {
         ++commits_;
         if (reading_) // in the place of a thread, too: chunks that move may need a superblock first
-            REM_TRY(other().let_fold_pass());
+            REM_TRY(other().shared()->let_fold_pass());
         if (commits_ % k_period == k_dies)
             return commit_and_die(where);
         auto version = where();
@@ -187,8 +187,8 @@ private:
     result<void> let_other_read() {
         const std::uint64_t at = commits_ % k_period;
         if (at == k_begins_to_read && !reading_) {
-            REM_TRY(other().catch_up());
-            if (!other().begin_read(writer().version()))
+            REM_TRY(other().shared()->catch_up());
+            if (!other().shared()->begin_read(writer().version()))
                 throw violation("a section cannot begin at the version that was just followed");
             const std::byte* const memory = other().memory().base();
             reading_.emplace(memory, memory + other().stats().committed_bytes);
@@ -196,7 +196,7 @@ private:
         const bool lets_pass = at >= k_lets_pass;
         for (bool is_left = true; is_left;) { // in the place of threads
             if (reading_ && lets_pass)
-                REM_TRY(other().let_fold_pass());
+                REM_TRY(other().shared()->let_fold_pass());
             auto stepped = writer().step_checkpoint();
             if (!stepped)
                 return stepped.error();
@@ -211,7 +211,7 @@ private:
 
     void end_reading() {
         if (std::exchange(reading_, std::nullopt))
-            other().end_read();
+            other().shared()->end_read();
     }
 
     static constexpr std::uint64_t k_alignment = 16;
@@ -233,10 +233,10 @@ private:
 } // namespace
 
 open_function shared_engines(txn::engine_options options) {
-    txn::link_follower();
     if (options.history)
         txn::link_history();
     options.is_shared = true;
+    options.has.sharing = &txn::k_sharing_part;
     options.when_taken = txn::when_base_taken::elsewhere;
     return [options = std::move(options)](os::file_system& files, const std::string& path) {
         return shared_store::open([options, &files, path] {

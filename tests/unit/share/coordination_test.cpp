@@ -27,8 +27,6 @@
 namespace remanence::share {
 namespace {
 
-[[maybe_unused]] const bool k_is_linked = (link(), true);
-
 using namespace std::chrono_literals;
 using test::channel;
 using test::child_process;

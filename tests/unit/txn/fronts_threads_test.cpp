@@ -1,7 +1,7 @@
 // Threads that share an allocator by fronts: their blocks are disjoint and keep their contents, and once all is settled the allocator
 // is exact. Run under the thread sanitizer, too.
 
-#include "txn/fronts.hpp"
+#include "txn/thread_fronts.hpp"
 
 #include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
@@ -25,8 +25,6 @@
 namespace remanence::txn {
 namespace {
 
-[[maybe_unused]] const bool k_is_linked = (link_fronts(), true);
-
 /// Allocates and frees as heap_memory does once threads have waited for each other.
 class shared_allocator {
 public:
@@ -42,7 +40,7 @@ public:
             return;
         const std::scoped_lock lock(mutex_);
         fronts_.free_returned();
-        fronts_.free(block, bytes);
+        fronts_.free(block, bytes, alloc::k_granule_bytes);
     }
     std::optional<alloc::block> block_of(const void* address) {
         const std::scoped_lock lock(mutex_);
@@ -63,7 +61,7 @@ public:
 
     alloc::test_heap heap_;
     os::quick_mutex mutex_;
-    fronts fronts_{*heap_};
+    thread_fronts fronts_{*heap_};
 };
 
 struct filled_block {
@@ -189,6 +187,7 @@ protected:
         engine_options options;
         options.reserve_bytes = 256 * MiB;
         options.chunk_bytes = 64 * KiB;
+        options.has.fronts = thread_fronts::make;
         auto opened = engine::open(disk_, "dir/heap", open_mode::open_or_create, options, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         heap_ = std::move(*opened);

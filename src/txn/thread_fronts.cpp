@@ -1,6 +1,4 @@
-#include "txn/fronts.hpp"
-
-#include "txn/heap_memory.hpp"
+#include "txn/thread_fronts.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -21,7 +19,7 @@ struct request {
 
 } // namespace
 
-std::size_t fronts::number_of_thread() {
+std::size_t thread_fronts::number_of_thread() {
     static constinit std::atomic<std::size_t> threads = 0;
     static constinit thread_local std::size_t number = 0; // from 1 on
     if (number == 0) [[unlikely]]
@@ -30,12 +28,12 @@ std::size_t fronts::number_of_thread() {
 }
 
 // The fronts of who holds the allocator's lock do not change their slabs meanwhile (FN1).
-fronts::front* fronts::owner_of(const void* address) {
+thread_fronts::front* thread_fronts::owner_of(const void* address) {
     const auto found = std::ranges::find_if(all_, [&](const front& each) { return each.slab.contains(address); });
     return found == all_.end() ? nullptr : &*found;
 }
 
-void* fronts::allocate(std::size_t bytes, std::size_t alignment) {
+void* thread_fronts::allocate(std::size_t bytes, std::size_t alignment) {
     const request wanted(bytes, alignment);
     front& here = mine();
     const std::scoped_lock lock(here.mutex);
@@ -44,7 +42,7 @@ void* fronts::allocate(std::size_t bytes, std::size_t alignment) {
     return block;
 }
 
-bool fronts::deallocate(void* address, std::size_t bytes) {
+bool thread_fronts::deallocate(void* address, std::size_t bytes) {
     front& here = mine();
     const std::scoped_lock lock(here.mutex);
     const bool is_here = here.slab.contains(address);
@@ -52,15 +50,15 @@ bool fronts::deallocate(void* address, std::size_t bytes) {
         return false;
     if (!is_here) {
         // With the mutex held: settle() comes before, or empties this front.
-        is_used_.store(true, std::memory_order_relaxed);
+        note_use();
         (void)here.returned.put(address, static_cast<std::uint32_t>(bytes));
     }
     ++here.blocks;
     return true;
 }
 
-[[gnu::cold]] bool fronts::are_all_quiet() {
-    return std::ranges::all_of(all_, [](front& each) {
+[[gnu::cold]] bool thread_fronts::is_quiet() {
+    return !is_used() || std::ranges::all_of(all_, [](front& each) {
         const bool is_free = each.mutex.try_lock();
         if (is_free)
             each.mutex.unlock();
@@ -68,9 +66,16 @@ bool fronts::deallocate(void* address, std::size_t bytes) {
     });
 }
 
-[[gnu::cold]] void* fronts::refill(std::size_t bytes, std::size_t alignment) {
+void thread_fronts::note_wait() {
+    if (waits_until_on_ == 0)
+        turn_on();
+    else
+        --waits_until_on_;
+}
+
+[[gnu::cold]] void* thread_fronts::refill(std::size_t bytes, std::size_t alignment) {
     const request wanted(bytes, alignment);
-    is_used_.store(true, std::memory_order_relaxed);
+    note_use();
     front& here = mine();
     const std::scoped_lock lock(here.mutex);
     take_back(here);
@@ -83,26 +88,26 @@ bool fronts::deallocate(void* address, std::size_t bytes) {
     return here.slab.allocate(wanted.granules, wanted.alignment);
 }
 
-[[gnu::cold]] std::uint64_t fronts::take_block_count() {
+[[gnu::cold]] std::uint64_t thread_fronts::take_block_count() {
     front& here = mine();
     const std::scoped_lock lock(here.mutex);
     return std::exchange(here.blocks, 0);
 }
 
-void fronts::free_returned() { (void)free_returned(mine()); }
+void thread_fronts::free_returned() { (void)free_returned(mine()); }
 
 // They are copied: to free them may take another front's mutex (FN1).
-[[gnu::cold]] bool fronts::free_returned(front& of) {
+[[gnu::cold]] bool thread_fronts::free_returned(front& of) {
     alloc::returned_blocks freed;
     {
         const std::scoped_lock lock(of.mutex);
         std::swap(freed, of.returned);
     }
-    freed.for_each([this](void* address, std::uint32_t bytes) { free_in_use(address, bytes, alloc::k_granule_bytes); });
+    freed.for_each([this](void* address, std::uint32_t bytes) { free(address, bytes, alloc::k_granule_bytes); });
     return !freed.is_empty();
 }
 
-[[gnu::cold]] void fronts::free_in_use(void* address, std::size_t bytes, std::size_t alignment) {
+[[gnu::cold]] void thread_fronts::free(void* address, std::size_t bytes, std::size_t alignment) {
     front* const owner = owner_of(address);
     if (owner != nullptr) {
         const std::scoped_lock lock(owner->mutex);
@@ -115,7 +120,7 @@ void fronts::free_returned() { (void)free_returned(mine()); }
         of_.free_returned(); // which tells that it is no block
 }
 
-[[gnu::cold]] std::optional<alloc::block> fronts::block_in_use(const void* address) {
+[[gnu::cold]] std::optional<alloc::block> thread_fronts::block_of(const void* address) {
     std::optional<alloc::block> found;
     if (front* const owner = owner_of(address)) {
         const std::scoped_lock lock(owner->mutex);
@@ -130,7 +135,7 @@ void fronts::free_returned() { (void)free_returned(mine()); }
     return found && std::ranges::any_of(all_, was_returned) ? std::nullopt : found;
 }
 
-[[gnu::cold]] bool fronts::take_all_back() {
+[[gnu::cold]] bool thread_fronts::take_all_back() {
     bool had_any = false;
     for (front& each : all_) {
         const std::scoped_lock lock(each.mutex);
@@ -142,45 +147,12 @@ void fronts::free_returned() { (void)free_returned(mine()); }
     return had_any;
 }
 
-[[gnu::cold]] void fronts::forget_all() {
+[[gnu::cold]] void thread_fronts::forget_all() {
     for (front& each : all_) {
         const std::scoped_lock lock(each.mutex);
         each.slab = {};
         each.returned.forget();
     }
 }
-
-// --- what heap_memory does with them
-
-void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignment) {
-    if (!fronts::serves(bytes, alignment))
-        return nullptr;
-    if (void* const block = fronts_->allocate(bytes, alignment))
-        return block;
-    const std::lock_guard allocation(locks_.allocation);
-    // They may have been turned off meanwhile.
-    void* const block = fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr;
-    if (block == nullptr) {
-        fronts_->settle(); // while somebody has a slab, each free() would have to look for it
-        return nullptr;
-    }
-    spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
-                          fronts_->take_block_count());
-    return block;
-}
-
-bool heap_memory::deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment) {
-    if (!fronts::serves(bytes, alignment))
-        return false;
-    if (fronts_->deallocate(block, bytes))
-        return true;
-    const std::lock_guard allocation(locks_.allocation);
-    fronts_->free_returned();
-    spiller_.spill_if_due({}, fronts_->take_block_count());
-    deallocate_locked(block, bytes, alignment);
-    return true;
-}
-
-void link_fronts() noexcept {}
 
 } // namespace remanence::txn

@@ -1,0 +1,30 @@
+// Parts of the library that are in a program only if it names an option which needs one.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace remanence::detail {
+
+struct version_part; // src/api/version_opening.hpp
+extern const version_part k_version_part;
+
+/// The value of an option. Whoever gives it one refers to the part that it needs, so that the linker takes that; a default-made one does not.
+template <class T, class Part, const Part& The>
+class option_with_part : public T {
+public:
+    option_with_part() = default;
+    template <class U>
+        requires(std::constructible_from<T, U> && !std::derived_from<std::remove_cvref_t<U>, option_with_part>)
+    option_with_part(U&& value)
+        : T(std::forward<U>(value)), part_(&The) {} // NOLINT(google-explicit-constructor): as T's
+
+    /// Null: nobody gave it a value.
+    [[nodiscard]] const Part* part() const noexcept { return part_; }
+
+private:
+    const Part* part_ = nullptr;
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,40 @@
+// Parts of the engine that a program may lack: each is an object behind an interface, made by a factory. Whoever names the option that
+// needs one refers to its factory, so that the linker takes it; all others have a null pointer.
+#pragma once
+
+#include "base/result.hpp"
+#include "txn/fronts.hpp"
+
+#include <cstdint>
+
+namespace remanence::os {
+class file_system;
+}
+namespace remanence::store {
+class heap_file;
+}
+namespace remanence::view {
+class memory_view;
+}
+
+namespace remanence::txn {
+
+struct engine_options;
+struct sharing_part; // sharing.hpp
+
+/// Memory, of an engine that is being opened, becomes what engine_options::version asks for. Returns its number. errc::no_step: there is no
+/// such version. Throws std::bad_alloc.
+using version_mapper = result<std::uint64_t> (*)(os::file_system& files, store::heap_file& store,
+                                                 view::memory_view& view, const engine_options& options);
+
+struct parts {
+    front_maker fronts = nullptr; // threads borrow slabs
+    version_mapper map_version = nullptr;
+    const sharing_part* sharing = nullptr;
+};
+
+/// Of these, what the program has since some place in it names the option: for heaps that need a part though their own options do not name
+/// it. Complete once the program's statics are initialized.
+inline constinit parts known_parts{};
+
+} // namespace remanence::txn

@@ -1,0 +1,196 @@
+#include "txn/shared_heap.hpp"
+
+#include "txn/checkpointer.hpp"
+#include "txn/health.hpp"
+#include "txn/heap_locks.hpp"
+#include "txn/heap_memory.hpp"
+#include "txn/parts.hpp"
+#include "txn/reclaimer.hpp"
+
+#include <mutex>
+
+namespace remanence::txn {
+
+result<bool> shared_heap::take_turn(share::deadline until) {
+    if (auto usable = needs_.health.usable(); !usable) {
+        tell_of_poison();
+        return usable.error();
+    }
+    auto turn = protocol().take_writer(until);
+    if (!turn)
+        return turn.error();
+    if (*turn == share::coordination::turn::timeout)
+        return false;
+    auto followed = [&]() -> result<void> {
+        try {
+            return follow(*turn == share::coordination::turn::take_over);
+        } catch (...) { // a lack of memory
+            give_up_turn();
+            throw;
+        }
+    }();
+    if (followed)
+        return true;
+    give_up_turn();
+    return followed.error();
+}
+
+// What a dead one left behind stays for the next to take over.
+void shared_heap::give_up_turn() noexcept {
+    tell_of_poison();
+    protocol().release_writer();
+}
+
+// I5. Memory that could not be brought forward is this process's own trouble.
+void shared_heap::tell_of_poison() noexcept {
+    if (needs_.health.is_poisoned() && !is_of_no_version_)
+        protocol().poison();
+}
+
+void shared_heap::end_turn() noexcept {
+    tell_of_poison();
+    protocol().end_writing();
+    protocol().release_writer();
+}
+
+bool shared_heap::begin_read(std::uint64_t at_least) {
+    const std::lock_guard guard(reading_);
+    if (needs_.session.version() < at_least || is_of_no_version_ ||
+        (readers_ == 0 && !protocol().pin(needs_.session.version())))
+        return false;
+    ++readers_;
+    return true;
+}
+
+void shared_heap::end_read() noexcept {
+    const std::lock_guard guard(reading_);
+    if (--readers_ == 0)
+        protocol().unpin();
+}
+
+// The locks keep memory at its version, and whoever would bring it forward waits for them. The pin stays until the copies are made,
+// also when the sections end meanwhile: else the fold could begin among them.
+result<void> shared_heap::let_fold_pass() {
+    if (!is_reading())
+        return {}; // without waiting for who commits
+    const std::lock_guard alone(needs_.locks.at_store);
+    const std::lock_guard allocation(needs_.locks.allocation);
+    const std::optional<std::uint64_t> pinned = read_on();
+    if (!pinned)
+        return {};
+    const struct reading {
+        shared_heap& here;
+        ~reading() { here.end_read(); }
+    } meanwhile{*this};
+    const std::uint64_t target = protocol().fold_target();
+    if (*pinned >= target)
+        return {};
+    REM_TRY(follower_.make_private(*pinned, target));
+    protocol().raise_pin(target);
+    return {};
+}
+
+bool shared_heap::is_reading() {
+    const std::lock_guard guard(reading_);
+    return readers_ != 0;
+}
+
+// As one more of the threads that read.
+std::optional<std::uint64_t> shared_heap::read_on() {
+    const std::lock_guard guard(reading_);
+    if (readers_ == 0)
+        return {};
+    ++readers_;
+    return protocol().pinned();
+}
+
+result<void> shared_heap::catch_up() {
+    const std::lock_guard alone(needs_.locks.at_store); // first: let_fold_pass() needs the pin that there is
+    const std::lock_guard allocation(needs_.locks.allocation);
+    while (!protocol().pin(protocol().visible())) // a fold was announced in between
+        REM_TRY(protocol().check_session());
+    const struct pinned {
+        share::coordination& by;
+        ~pinned() { by.unpin(); }
+    } meanwhile{protocol()};
+    return follow_locked(false);
+}
+
+result<void> shared_heap::follow(bool takes_over) {
+    const std::lock_guard alone(needs_.locks.at_store);
+    const std::lock_guard allocation(needs_.locks.allocation);
+    return follow_locked(takes_over);
+}
+
+result<void> shared_heap::follow_locked(bool takes_over) {
+    REM_TRY(needs_.health.sound());
+    needs_.checkpoints.adopt_if_done();
+    REM_TRY(refuse_stray_changes());
+    if (!follower_.is_behind(needs_.checkpoints.sequence_under_way()) && !takes_over) {
+        needs_.session.log().release(protocol().released().log_begin);
+        return {};
+    }
+    is_of_no_version_ = true; // until it succeeds
+    needs_.view.allow_writes(true);
+    auto followed = needs_.health.poisoning_without_memory([&]() -> result<void> {
+        for (bool is_done = false; !is_done;) {
+            needs_.checkpoints.adopt_if_done();
+            auto caught = follower_.catch_up(needs_.checkpoints.sequence_under_way());
+            if (!caught)
+                return caught.error();
+            is_done = *caught;
+        }
+        if (takes_over) {
+            auto found = follower_.take_over();
+            if (!found)
+                return found.error();
+            protocol().publish(*found);
+            needs_.space.owe_discard(); // of what the dead one may have written to homes
+        }
+        return needs_.memory.restored();
+    });
+    needs_.view.allow_writes(false); // but in sections, which allow it themselves
+    is_of_no_version_ = !followed;
+    return needs_.health.poison_if_failed(std::move(followed));
+}
+
+// Nothing pinned the version of memory, and another process's fold may have passed it: then pages of the image are not those of the
+// superblock that this process knows.
+bool shared_heap::is_image_newer() const {
+    return protocol().fold_target() > needs_.session.version() ||
+           protocol().checkpoint_sequence() != needs_.store.super().sequence;
+}
+
+// Else they would be in another process's commit, or lost.
+result<void> shared_heap::refuse_stray_changes() {
+    needs_.memory.allocator().flush();
+    auto changed = needs_.view.collector().holds_changes(needs_.memory.unused_pages());
+    if (!changed && changed.why().code == errc::corrupt && is_image_newer())
+        return {}; // there is nothing to compare with; following brings the page forward, or maps it anew
+    if (!changed)
+        return changed.error();
+    if (!*changed)
+        return {};
+    REM_TRY(needs_.view.rollback(needs_.memory.unused_pages()));
+    REM_TRY(needs_.memory.restored());
+    return fail(
+        errc::outside_section,
+        "memory of " + needs_.store.path() +
+            ", which several processes share, was changed outside any write section. The changes are undone. Make "
+            "them in a write section.",
+        needs_.store.path());
+}
+
+// This process can do nothing more; the others go on.
+void shared_heap::fall_out() noexcept {
+    needs_.health.lack_memory();
+    is_of_no_version_ = true;
+}
+
+constinit const sharing_part k_sharing_part{share::coordination::attach, share::coordination::attach_to_read,
+                                            share::coordination::remove_left_over, shared_heap::make};
+
+// For heaps that this process opens for itself where others shared them, and died.
+[[maybe_unused]] static const bool k_is_known = (known_parts.sharing = &k_sharing_part, true);
+
+} // namespace remanence::txn

@@ -1,0 +1,53 @@
+// Sharing, done: the turn to write, readers beside it, and memory that follows.
+#pragma once
+
+#include "os/quick_mutex.hpp"
+#include "txn/follower.hpp"
+#include "txn/sharing.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace remanence::txn {
+
+class shared_heap final : public sharing {
+public:
+    shared_heap(share::coordination& protocol, const sharing_needs& needs)
+        : sharing(protocol), needs_(needs), follower_(protocol, needs.store, needs.view, needs.session) {}
+    static std::unique_ptr<sharing> make(share::coordination& protocol, const sharing_needs& needs) {
+        return std::make_unique<shared_heap>(protocol, needs);
+    }
+
+    result<bool> take_turn(share::deadline until) override;
+    void end_turn() noexcept override;
+    [[nodiscard]] bool begin_read(std::uint64_t at_least) override;
+    void end_read() noexcept override;
+    result<void> let_fold_pass() override;
+    result<void> catch_up() override;
+
+    void tell(history_follower& history) override { follower_.tell(history); }
+    result<void> begin(const share::ruling_checkpoint& ruling) override { return follower_.begin(ruling); }
+    [[nodiscard]] share::visible_commit state() const override { return follower_.state(); }
+    result<void> follow_superblock() override { return follower_.follow_superblock(); }
+    result<void> catch_up_alone() override { return follower_.catch_up_alone(); }
+    void fall_out() noexcept override;
+
+private:
+    void tell_of_poison() noexcept;
+    void give_up_turn() noexcept;
+    result<void> follow(bool takes_over);
+    result<void> follow_locked(bool takes_over);
+    result<void> refuse_stray_changes();
+    [[nodiscard]] bool is_image_newer() const;
+    [[nodiscard]] bool is_reading();
+    std::optional<std::uint64_t> read_on();
+
+    const sharing_needs needs_;
+    follower follower_;
+    bool is_of_no_version_ = false; // memory, since it could be brought forward in part only
+    os::quick_mutex reading_;       // guards readers_
+    std::uint64_t readers_ = 0;     // threads that read
+};
+
+} // namespace remanence::txn

@@ -1,0 +1,72 @@
+// Slabs and returned blocks of threads that share an allocator. Of this process only.
+//
+// A thread always uses the same front, which it may share with others: there are 16, each with a mutex of its own. So a thread that ends
+// leaves nothing that somebody would have to find.
+//
+//  FN1  The allocator's lock comes before a front's mutex, and a front's before no other. Which slab is lent to a front changes only with
+//       both locked.
+//  FN2  No block that the allocator keeps (magazines) or has yet to free (returned_blocks) lies in a lent slab: lend() frees them, and
+//       what lies in a lent slab is freed by its front.
+//  FN3  After settle() all is in the allocator, which is as if there were no fronts. It comes before whatever looks at the allocator as a
+//       whole, a commit first of all (M2).
+//  FN4  What is given back is freed, and so found to be a block, before anybody gets it (G1).
+//  FN5  Until turn_on(), nothing is in any front.
+#pragma once
+
+#include "alloc/lent_slab.hpp"
+#include "alloc/returned_blocks.hpp"
+#include "os/quick_mutex.hpp"
+#include "txn/fronts.hpp"
+
+#include <array>
+
+namespace remanence::txn {
+
+class thread_fronts final : public fronts {
+public:
+    static constexpr std::size_t k_count = 16;
+
+    explicit thread_fronts(alloc::block_allocator& of) : of_(of) {}
+    static std::unique_ptr<fronts> make(alloc::block_allocator& of) { return std::make_unique<thread_fronts>(of); }
+
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) override;
+    [[nodiscard]] bool deallocate(void* address, std::size_t bytes) override;
+    [[nodiscard]] bool is_quiet() override;
+    void note_wait() override;
+    [[nodiscard]] std::uint64_t lent_count() const override { return lent_count_; }
+    [[nodiscard]] void* refill(std::size_t bytes, std::size_t alignment) override;
+    [[nodiscard]] std::uint64_t take_block_count() override;
+    void free_returned() override;
+    void free(void* address, std::size_t bytes, std::size_t alignment) override;
+    [[nodiscard]] std::optional<alloc::block> block_of(const void* address) override;
+
+private:
+    static constexpr std::uint32_t k_waits_until_on = 1024; // so that what a look for a slab costs does not count
+
+    struct alignas(128) front { // two cache lines: processors fetch pairs
+        os::quick_mutex mutex;
+        alloc::lent_slab slab; // FN1
+        alloc::returned_blocks returned;
+        std::uint64_t blocks = 0;
+    };
+
+    /// The nth thread that comes here has the nth front, and so on in turn.
+    [[nodiscard]] static std::size_t number_of_thread();
+    [[nodiscard]] front& mine() { return all_[number_of_thread()]; }
+    [[nodiscard]] front* owner_of(const void* address);
+    /// Its mutex is locked.
+    void take_back(front& of) {
+        if (!of.slab.is_none())
+            of_.take_back(of.slab);
+    }
+    bool free_returned(front& of);
+    bool take_all_back() override;
+    void forget_all() override;
+
+    alloc::block_allocator& of_;
+    std::uint64_t lent_count_ = 0;
+    std::uint32_t waits_until_on_ = 0;
+    std::array<front, k_count> all_;
+};
+
+} // namespace remanence::txn
