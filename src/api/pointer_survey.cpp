@@ -3,20 +3,19 @@
 
 #include "api/heap_impl.hpp"
 #include "api/registry.hpp"
-#include "types/part_names.hpp"
 #include "types/pointer_check.hpp"
+#include "types/schema_reader.hpp"
 
 #include <utility>
 
 namespace remanence {
 
 pointer_report heap::check_pointers() const {
-    types::link_names_of_parts();
     detail::heap_impl* const impl = detail::checked(impl_);
     const detail::read_section section(impl);
     const detail::whole_call reading(impl->calls);
     types::pointer_survey found = impl->memory().with_allocator([&](const alloc::block_allocator& blocks) {
-        return types::survey_pointers(impl->memory(), blocks, detail::registry::path_at);
+        return types::survey_pointers(impl->memory(), blocks, detail::registry::path_at, types::k_schema_reader);
     });
     pointer_report report;
     report.blocks_checked = found.blocks;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "inspect/heap_schema.hpp"
-#include "types/described_words.hpp"
+#include "types/schema_reader.hpp"
 
 #include <span>
 #include <vector>

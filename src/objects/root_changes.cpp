@@ -1,5 +1,5 @@
 // All in which a root differs from the type that a program asks for, for the message that refuses it: part of programs that migrate roots
-// only (weak in schema_table.hpp).
+// only.
 #include "objects/conversion.hpp"
 #include "objects/migration.hpp"
 #include "types/root_directory.hpp"
@@ -26,9 +26,7 @@ std::string listed(const std::vector<objects::type_change>& changes, bool is_aut
     return text;
 }
 
-} // namespace
-
-std::string changes_of_root(txn::heap_memory& memory, std::string_view name, const detail::type_fingerprint& type) {
+std::string changes_of(txn::heap_memory& memory, std::string_view name, const detail::type_fingerprint& type) {
     memory_bytes bytes(memory);
     const auto root = root_directory(memory).look_up(name);
     const auto schemas = read_schemas(bytes, memory.path(), memory.header().type_table);
@@ -54,6 +52,10 @@ std::string changes_of_root(txn::heap_memory& memory, std::string_view name, con
     return text + " To convert the root, open the heap with " + how +
            (is_possible ? "." : ".migrate<Old, New>(function).");
 }
+
+[[maybe_unused]] const bool k_is_known = (changes_of_root = changes_of, true);
+
+} // namespace
 
 } // namespace remanence::types
 

@@ -1,8 +1,8 @@
 #include "types/change_place.hpp"
 
 #include "base/units.hpp"
-#include "types/part_names.hpp"
 #include "types/root_owner.hpp"
+#include "types/schema_reader.hpp"
 
 #include <cstdint>
 #include <optional>

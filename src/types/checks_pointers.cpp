@@ -1,16 +1,15 @@
 // What remanence::checked and remanence::remanence differ in: each of the two libraries has its own copy of this file, and all
 // others in common.
-#include "types/part_names.hpp"
 #include "types/pointer_check.hpp"
+#include "types/schema_reader.hpp"
 
 namespace remanence::types {
 
-bool checks_pointers() {
+const schema_reader* checks_pointers() {
 #if defined(REMANENCE_CHECKED) || !defined(NDEBUG)
-    link_names_of_parts();
-    return true;
+    return &k_schema_reader;
 #else
-    return false;
+    return nullptr;
 #endif
 }
 

@@ -3,8 +3,8 @@
 #include "alloc/sections.hpp"
 #include "base/range.hpp"
 #include "base/units.hpp"
-#include "types/part_names.hpp"
 #include "types/root_owner.hpp"
+#include "types/schema_reader.hpp"
 
 #include <optional>
 #include <string>

@@ -2,9 +2,8 @@
 
 #include "base/units.hpp"
 #include "os/memory.hpp"
-#include "types/described_words.hpp"
-#include "types/part_names.hpp"
 #include "types/root_owner.hpp"
+#include "types/schema_reader.hpp"
 
 #include <remanence/types/detail/outside_block.hpp>
 #include <remanence/types/detail/owner_note.hpp>
@@ -135,7 +134,8 @@ std::string advice_for(const std::string& target) {
 class finds {
 public:
     /// `kept_max`: how many of them are kept, by place, beside their number.
-    finds(txn::heap_memory& memory, std::size_t kept_max) : memory_(memory), kept_max_(kept_max) {}
+    finds(txn::heap_memory& memory, const schema_reader* reader, std::size_t kept_max)
+        : memory_(memory), reader_(reader), kept_max_(kept_max) {}
 
     void add(const find& found) {
         if (undecided_.size() == k_undecided_max)
@@ -147,8 +147,8 @@ public:
         std::vector<word_in_block> words;
         for (const find& each : undecided_)
             words.push_back({each.at, {memory_.offset_of(each.block.start), each.block.bytes}});
-        const std::vector<bool> leave_out = hold_no_pointer != nullptr && !words.empty()
-                                                ? hold_no_pointer(memory_, words)
+        const std::vector<bool> leave_out = reader_ != nullptr && !words.empty()
+                                                ? reader_->hold_no_pointer(memory_, words)
                                                 : std::vector<bool>(words.size());
         for (std::size_t i = 0; i != words.size(); ++i) {
             if (leave_out[i])
@@ -166,6 +166,7 @@ private:
     static constexpr std::size_t k_undecided_max = std::size_t{1} << 20;
 
     txn::heap_memory& memory_;
+    const schema_reader* reader_; // null: there is none to ask
     std::size_t kept_max_;
     std::vector<find> undecided_;
     std::vector<find> kept_;
@@ -175,7 +176,7 @@ private:
 class checker {
 public:
     checker(txn::heap_memory& memory, const alloc::block_allocator& blocks, const heap_finder& heap_at)
-        : memory_(memory), blocks_(blocks), outside_(memory, heap_at, false), found_(memory, 1) {}
+        : memory_(memory), blocks_(blocks), outside_(memory, heap_at, false), found_(memory, checks_pointers(), 1) {}
 
     result<void> run(const change::change_set& changes) {
         const std::uint64_t chunk_pages = memory_.chunk_bytes() / k_page_bytes;
@@ -324,10 +325,10 @@ result<void> check_pointers(txn::heap_memory& memory, const change::change_set& 
 }
 
 pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allocator& blocks,
-                               const heap_finder& heap_at) {
+                               const heap_finder& heap_at, const schema_reader& reader) {
     pointer_survey all;
     outside others(memory, heap_at, true);
-    finds found(memory, k_pointers_listed_max);
+    finds found(memory, &reader, k_pointers_listed_max);
     blocks.for_each_block([&](alloc::block block) {
         ++all.blocks;
         const auto* bytes = static_cast<const std::byte*>(block.start);
@@ -345,9 +346,7 @@ pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allo
     std::set<word> places;
     for (const find& each : found.kept())
         places.insert(each.at);
-    names_by_place parts;
-    if (names_of_parts != nullptr)
-        parts = names_of_parts(memory, places);
+    const names_by_place parts = reader.names_of_parts(memory, places);
     for (const find& each : found.kept()) {
         const std::optional<owner> root = owners.owner_of(each.block.start);
         const std::string target = others.describe(each.value);

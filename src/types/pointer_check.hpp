@@ -30,6 +30,7 @@
 #include "base/result.hpp"
 #include "change/change_set.hpp"
 #include "txn/heap_memory.hpp"
+#include "types/schema_reader.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,9 +39,6 @@
 #include <vector>
 
 namespace remanence::types {
-
-/// Whether this library checks commits.
-[[nodiscard]] bool checks_pointers();
 
 /// The path of the open heap that an address lies in; empty when it lies in none. O(1), any thread.
 using heap_finder = std::function<std::string(const void*)>;
@@ -74,9 +72,9 @@ struct pointer_survey {
 };
 inline constexpr std::size_t k_pointers_listed_max = 1000;
 
-/// Looks at every live block, in any build. To be called with the allocation lock held, while memory does not change.
+/// Looks at every live block, in any build; `reader` tells where no pointer can lie. To be called with the allocation lock held, while memory does not change.
 /// Complexity: O(heap); reads /proc/self/maps at most once.
 pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allocator& blocks,
-                               const heap_finder& heap_at);
+                               const heap_finder& heap_at, const schema_reader& reader);
 
 } // namespace remanence::types

@@ -1,5 +1,4 @@
-// How the members that a class states, and enumerators, differ from those that there were: part of programs with such types only (weak in
-// schema_table.hpp).
+// How the members that a class states, and enumerators, differ from those that there were: part of programs with such types only.
 #include "types/schema_entries.hpp"
 #include "types/schema_table.hpp"
 #include "types/type_difference.hpp"
@@ -33,7 +32,8 @@ void compare_enumerators(const type_description& stored, const type_description&
         const type_row& is = *found;
         for (std::size_t i = 0; i != was.labels.size(); ++i) {
             const auto same_name = std::find(is.labels.begin(), is.labels.end(), was.labels[i]) - is.labels.begin();
-            const auto same_value = std::find(is.numbers.begin(), is.numbers.end(), was.numbers[i]) - is.numbers.begin();
+            const auto same_value =
+                std::find(is.numbers.begin(), is.numbers.end(), was.numbers[i]) - is.numbers.begin();
             const auto number = [](std::uint64_t of) { return std::to_string(static_cast<std::int64_t>(of)); };
             const bool is_known = same_name != std::ssize(is.labels);
             into.knows_more_stored = into.knows_more_stored || !is_known;
@@ -51,9 +51,7 @@ void compare_enumerators(const type_description& stored, const type_description&
     }
 }
 
-} // namespace
-
-class_change change_of_classes(const format::schema_table& table, const detail::type_fingerprint& type) {
+class_change compare(const format::schema_table& table, const detail::type_fingerprint& type) {
     schema_texts texts(table);
     for (const format::schema_entry* each = entries_of(table); each != entries_of(table) + table.count; ++each) {
         const auto encoded = texts.next(*each);
@@ -77,10 +75,14 @@ class_change change_of_classes(const format::schema_table& table, const detail::
     return {};
 }
 
+} // namespace
+
+static void tell_changes() noexcept { change_of_classes.store(compare, std::memory_order_relaxed); }
+
 } // namespace remanence::types
 
 namespace remanence::detail {
 /// Declared in remanence/types/reflect.hpp, which is of a layer above.
 void tell_changes_of_classes() noexcept;
-void tell_changes_of_classes() noexcept {}
+void tell_changes_of_classes() noexcept { types::tell_changes(); }
 } // namespace remanence::detail

@@ -55,8 +55,9 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
     known.is_stored =
         found->shapes > type.shapes || (found->shapes == type.shapes && found->classes_hash == type.classes_hash);
     // Entries of older releases have no hash of enumerators.
-    if (type.classes_hash != 0 && found->classes_hash != type.classes_hash && change_of_classes != nullptr) {
-        class_change change = change_of_classes(*table, type);
+    const class_comparer compare = change_of_classes.load(std::memory_order_relaxed);
+    if (type.classes_hash != 0 && found->classes_hash != type.classes_hash && compare != nullptr) {
+        class_change change = compare(*table, type);
         known.has_changed = std::move(change.what);
         known.only_names = change.only_names;
         known.is_stored = known.is_stored || change.knows_more_stored;

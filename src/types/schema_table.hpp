@@ -11,6 +11,7 @@
 #include "types/heap_bytes.hpp"
 #include "types/type_description.hpp"
 
+#include <atomic>
 #include <remanence/types/detail/fingerprint.hpp>
 
 #include <cstdint>
@@ -64,13 +65,16 @@ struct class_change {
     bool only_names = false;         // they may have been renamed
     bool knows_more_stored = false;  // the schema has enumerators that the program does not know
 };
-/// Null in programs of which no class says its members, and that have no enumerations.
-[[gnu::weak]] class_change change_of_classes(const format::schema_table& table, const detail::type_fingerprint& type);
+/// Null until the program has written the structure of a type with an enumeration, or a class that says its members, and so
+/// called detail::tell_changes_of_classes().
+using class_comparer = class_change (*)(const format::schema_table& table, const detail::type_fingerprint& type);
+inline constinit std::atomic<class_comparer> change_of_classes = nullptr;
 
 /// All in which a root differs from this type, which are automatic, and how to convert it, as sentences for a message; empty where that
-/// cannot be told. Null in programs that migrate no roots (src/objects has it).
-[[gnu::weak]] std::string changes_of_root(txn::heap_memory& memory, std::string_view name,
-                                          const detail::type_fingerprint& type);
+/// cannot be told. Null in programs that migrate no roots, and before statics are initialized (src/objects has it).
+using root_comparer = std::string (*)(txn::heap_memory& memory, std::string_view name,
+                                      const detail::type_fingerprint& type);
+inline constinit root_comparer changes_of_root = nullptr;
 
 /// What the open heap knows of a type.
 struct known_schema {

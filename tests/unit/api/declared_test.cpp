@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t k_number_count = 100'000; // numbers; 196 pages
 
 /// Whether undeclared changes are refused.
-bool is_checked() { return types::checks_pointers(); }
+bool is_checked() { return types::checks_pointers() != nullptr; }
 
 class declared_sections : public testing::TestWithParam<tracking> {
 protected:

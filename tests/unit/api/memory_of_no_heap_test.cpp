@@ -228,7 +228,7 @@ TEST_F(memory_of_no_heap_no_sanitizer, is_not_looked_for_at_the_end_of_write_sec
     object.text = k_long;
     if (const auto got = error_of([&] { heap_.write([] {}); }))
         refused = got->what;
-    EXPECT_EQ(refused.has_value(), types::checks_pointers());
+    EXPECT_EQ(refused.has_value(), types::checks_pointers() != nullptr);
     object.text.reset();
 }
 
@@ -238,7 +238,7 @@ TEST_F(memory_of_no_heap_no_sanitizer, is_not_seen_in_bytes_that_no_object_owns)
     const string mine(k_long);
     std::memcpy(&object, &mine, sizeof mine); // an image of it, whole
     const auto refused = error_of([&] { heap_.commit(); });
-    EXPECT_EQ(refused.has_value(), types::checks_pointers()); // builds that check every commit guess
+    EXPECT_EQ(refused.has_value(), types::checks_pointers() != nullptr); // builds that check every commit guess
     object = {};
     EXPECT_EQ(refusal(), "");
 }

@@ -2,7 +2,7 @@
 
 #include "os/memory.hpp"
 #include "support/temp_dir.hpp"
-#include "types/part_names.hpp"
+#include "types/schema_reader.hpp"
 
 #include <remanence/remanence.hpp>
 

@@ -33,7 +33,7 @@ struct bases_in<void(Bases...)> {
     }
 };
 
-/// Does nothing; names the part of the library that tells how such classes, and enumerators, changed, so that their programs have it.
+/// Brings the part of the library that tells how such classes, and enumerators, changed into the program. Any thread.
 void tell_changes_of_classes() noexcept;
 
 /// What REM_REFLECT makes its friend.

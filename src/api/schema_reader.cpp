@@ -1,10 +1,9 @@
 // Names of places for messages of checks, and what can be a pointer there: src/inspect goes through the roots by their schemas.
-#include "types/part_names.hpp"
+#include "types/schema_reader.hpp"
 
 #include "inspect/described_words.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_parts.hpp"
-#include "types/described_words.hpp"
 #include "types/root_directory.hpp"
 
 #include <span>
@@ -19,7 +18,7 @@ static inspect::heap_to_read to_read(txn::heap_memory& memory, memory_bytes& byt
             0,     &memory.header()};
 }
 
-names_by_place names_of_parts(txn::heap_memory& memory, const std::set<std::uint64_t>& places) {
+static names_by_place names_of_parts(txn::heap_memory& memory, const std::set<std::uint64_t>& places) {
     memory_bytes bytes(memory);
     const inspect::heap_to_read heap = to_read(memory, bytes);
     auto found = inspect::names_of_places(heap, places);
@@ -29,11 +28,11 @@ names_by_place names_of_parts(txn::heap_memory& memory, const std::set<std::uint
     return std::move(*found); // the names of whole roots say no more than the message
 }
 
-std::vector<bool> hold_no_pointer(txn::heap_memory& memory, std::span<const word_in_block> words) {
+static std::vector<bool> hold_no_pointer(txn::heap_memory& memory, std::span<const word_in_block> words) {
     memory_bytes bytes(memory);
     return inspect::hold_no_pointer(to_read(memory, bytes), words);
 }
 
-void link_names_of_parts() noexcept {}
+constinit const schema_reader k_schema_reader{names_of_parts, hold_no_pointer};
 
 } // namespace remanence::types
