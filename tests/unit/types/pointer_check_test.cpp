@@ -346,8 +346,7 @@ protected:
     with_pointer& object_ = heap_.root<with_pointer>("object");
 };
 
-TEST_F(check_pointers, tell_the_member_and_the_key_where_the_names_of_parts_are_linked) {
-    rem::types::link_names_of_parts();
+TEST_F(check_pointers, tell_the_member_and_the_key) {
     auto& people = heap_.root<rem::map<rem::string, with_pointer>>("people");
     auto& lists = heap_.root<rem::vector<rem::list<with_pointer>>>("lists");
     heap_.write([&] {
