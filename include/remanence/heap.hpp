@@ -218,7 +218,7 @@ struct heap_options {
     /// goes on, whatever is set here or left out.
     /// A commit then copies what it overwrites, and gives chunks back only at close(); asynchronous ones look for changes before they return.
     /// The first commit of a new heap, that of its header, is made by open().
-    history_options history = {};
+    history_options history = no_history;
     /// What heap::call() can call, and what undo() needs to pass a step that is such a call.
     procedure_set procedures = {};
     /// Roots that an older release of the program has stored are converted before open() returns, in one atomic commit:
@@ -338,13 +338,6 @@ namespace detail {
 /// that hold position-independent objects and nothing else.
 enum class opening { open_or_create, create, open_existing, open_anywhere };
 
-/// Brings into the program what heap_options::history needs, and does nothing. Where compilers see that there is none, they leave the call
-/// out, and the linker the rest.
-void link_history() noexcept;
-inline void link_if_history(const heap_options& options) noexcept {
-    if (options.history.is_on())
-        link_history();
-}
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
           opening mode); // for tests: src/api/heap_impl.hpp
 
@@ -475,7 +468,6 @@ public:
         return heap(path, {}, detail::opening::open_or_create, detail::k_abi);
     }
     static heap open(const std::filesystem::path& path, const heap_options& options) {
-        detail::link_if_history(options);
         return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
     /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
@@ -483,7 +475,6 @@ public:
         return heap(path, {}, detail::opening::create, detail::k_abi);
     }
     static heap create(const std::filesystem::path& path, const heap_options& options) {
-        detail::link_if_history(options);
         return heap(path, options, detail::opening::create, detail::k_abi);
     }
     /// Opens the heap; errc::not_found when there is none.
@@ -491,7 +482,6 @@ public:
         return heap(path, {}, detail::opening::open_existing, detail::k_abi);
     }
     static heap open_existing(const std::filesystem::path& path, const heap_options& options) {
-        detail::link_if_history(options);
         return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 

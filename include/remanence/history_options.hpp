@@ -5,6 +5,11 @@
 
 namespace remanence {
 
+namespace detail {
+struct history_part; // src/api/history_part.hpp
+extern const history_part k_history_part;
+} // namespace detail
+
 /// What undo() needs of commits, kept in memory as long as the heap is open, and, if kept_over_sessions says so, in its files. Nothing is
 /// kept when neither that nor a limit is set.
 struct history_options {
@@ -27,7 +32,14 @@ struct history_options {
     /// which takes about as many bytes as the steps; copy, rename and remove it with the heap. When that file is lost, damaged, or
     /// another heap's, the history begins anew: see heap::why_history_is_new(). An unfit one is set aside as NAME-history-unfit.
     bool kept_over_sessions = false;
-    [[nodiscard]] constexpr bool is_on() const noexcept { return bytes_max != 0 || steps_max != 0 || kept_over_sessions; }
+    /// Brings this part of the library into the program, where options are written with braces. Leave it as it is.
+    const detail::history_part* part = &detail::k_history_part;
+    [[nodiscard]] constexpr bool is_on() const noexcept {
+        return bytes_max != 0 || steps_max != 0 || kept_over_sessions;
+    }
 };
+
+/// That of heap_options where nobody names one.
+inline constexpr history_options no_history{0, 0, history_options::when_full::oldest_go, false, nullptr};
 
 } // namespace remanence

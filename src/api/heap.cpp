@@ -2,6 +2,7 @@
 
 #include "api/heap_impl.hpp"
 #include "api/history_limits.hpp"
+#include "api/history_part.hpp"
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "api/stray_write.hpp"
@@ -92,6 +93,9 @@ std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const hea
 std::optional<history::limits> checked_history(const std::filesystem::path& path, const heap_options& options) {
     if (!options.history.is_on())
         return {};
+    if (detail::part_for(options.history) == nullptr)
+        refuse(path, errc::not_supported,
+               "the program lacks the part for histories. Name it with braces: options.history = {…}.");
     if (is_shared(options) && !options.history.kept_over_sessions)
         refuse(path, errc::invalid_argument,
                "the history of a heap that processes share lies in its files, since all of them undo and redo the same "
@@ -231,6 +235,8 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     const os::no_cancellation whole;
     txn::engine_options internal = engine_options_of(path, options);
     internal.has.fronts = has.fronts;
+    if (const detail::history_part* const part = detail::part_for(options.history))
+        internal.has.history = &part->of_engine;
     internal.has.sharing = options.access.part() != nullptr ? options.access.part() : txn::known_parts.sharing;
     internal.when_taken =
         mode == opening::open_anywhere ? txn::when_base_taken::elsewhere : txn::when_base_taken::look_elsewhere;

@@ -21,6 +21,10 @@
 #include <mutex>
 #include <optional>
 
+namespace remanence::txn {
+class undo_manager;
+} // namespace remanence::txn
+
 namespace remanence::detail {
 
 class heap_commits {
@@ -54,7 +58,7 @@ public:
     /// that failed, and what engine::make_commit() says.
     [[nodiscard]] in_flight make(txn::commit_scope scope, durability how);
     /// Makes a commit in another way, for heap_impl::go().
-    using step = std::function<result<std::uint64_t>(txn::engine&, log::durability)>;
+    using step = std::function<result<std::uint64_t>(txn::undo_manager&, log::durability)>;
     [[nodiscard]] in_flight make_by(const step& where, durability how);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);

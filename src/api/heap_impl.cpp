@@ -1,6 +1,7 @@
 // What concerns several parts of a heap: how they come to be, and how a section ends.
 
 #include "api/heap_impl.hpp"
+#include "api/history_part.hpp"
 
 #include "api/raise.hpp"
 
@@ -30,8 +31,8 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
     if (const auto& table = options.procedures.table())
         table->serve(*this);
     if (engine_->has_history()) {
-        held = make_held_roots(*this);
-        engine_->let_roots_be_kept(*held);
+        held = part_for(options.history)->hold(*this);
+        engine_->history()->let_roots_be_kept(*held);
     }
 }
 

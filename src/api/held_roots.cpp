@@ -13,10 +13,6 @@
 
 namespace remanence::detail {
 
-void link_held_roots() noexcept {}
-
-std::unique_ptr<held_roots> make_held_roots(heap_impl& of) { return std::make_unique<held_roots>(of); }
-
 held_roots::~held_roots() = default;
 
 void held_roots::know(std::string_view name, const type_fingerprint& type, root_maker maker) {

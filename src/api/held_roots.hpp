@@ -20,15 +20,16 @@ namespace remanence::detail {
 
 class heap_impl;
 
-class held_roots final : public txn::root_keeper {
+/// Virtual, so that a program without a history does not take the code.
+class held_roots : public txn::root_keeper {
 public:
     explicit held_roots(heap_impl& of) : of_(of) {}
     held_roots(const held_roots&) = delete;
     held_roots& operator=(const held_roots&) = delete;
-    [[gnu::weak]] ~held_roots() override;
+    ~held_roots() override;
 
     /// Any thread. `type` must live as long as the process. std::bad_alloc.
-    [[gnu::weak]] void know(std::string_view name, const type_fingerprint& type, root_maker maker);
+    virtual void know(std::string_view name, const type_fingerprint& type, root_maker maker);
 
     /// Those that are known to this program.
     struct known {
@@ -60,10 +61,5 @@ private:
     std::vector<root> noted_;
     std::vector<const root*> missing_;
 };
-
-/// In programs that call link_held_roots() alone.
-[[gnu::weak]] std::unique_ptr<held_roots> make_held_roots(heap_impl& of);
-/// Does nothing else.
-void link_held_roots() noexcept;
 
 } // namespace remanence::detail

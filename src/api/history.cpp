@@ -2,8 +2,8 @@
 
 #include "api/heap_impl.hpp"
 #include "api/history_calls.hpp"
+#include "api/history_part.hpp"
 #include "api/raise.hpp"
-#include "txn/heap_history.hpp"
 
 #include <optional>
 #include <utility>
@@ -12,10 +12,32 @@ namespace remanence {
 
 namespace detail {
 
-void link_history() noexcept {
-    txn::link_history();
-    link_held_roots();
+constinit const history_part k_history_part{txn::k_history_part,
+                                            [](heap_impl& of) { return std::make_unique<held_roots>(of); }};
+
+// Whoever calls what is in here has it, too.
+[[maybe_unused]] static const bool k_is_known = (known_history_part = &k_history_part, true);
+
+namespace history_calls {
+
+heap_impl* with_history(heap_impl* impl, use_of_history how) {
+    if (impl->options.read_only)
+        raise(how == use_of_history::changes ? errc::read_only : errc::invalid_argument,
+              impl->origin.path.string() +
+                  " is open read-only, where no history goes on. Open it for writing, with a history, to change it. "
+                  "Versions can be compared and branched off without opening the heap: by rem diff and rem branch, or "
+                  "by remanence/look_back.hpp.",
+              impl->origin.path.string());
+    if (!impl->engine().has_history())
+        raise(errc::invalid_argument,
+              impl->origin.path.string() +
+                  " was opened without a history. Open it with one: by heap_options::history, or by "
+                  "rem_open_with_history() of C.",
+              impl->origin.path.string());
+    return impl;
 }
+
+} // namespace history_calls
 
 heap_commits::in_flight heap_impl::go(const heap_commits::step& where) {
     const whole_call going(calls);
@@ -40,7 +62,7 @@ heap_commits::in_flight heap_commits::make_by(const step& where, durability how)
         how = durability::durable; // then it waits for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
-    const auto version = where(of_.engine, internal(how));
+    const auto version = where(txn::undo_manager::of(*of_.engine.history()), internal(how));
     if (!version)
         raise(version.why());
     if (of_.engine.is_shared())
@@ -58,11 +80,11 @@ using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
 void heap_impl::begin_group(std::string_view name) {
     refuse_in_sections(*this);
     if (engine_->has_history())
-        engine_->with_steps([&](history::step_tree& steps) { steps.begin_group(name); });
+        undo_of(*this).with_steps([&](history::step_tree& steps) { steps.begin_group(name); });
 }
 
 bool heap_impl::end_group() noexcept {
-    return engine_->has_history() && engine_->with_steps([](history::step_tree& steps) {
+    return engine_->has_history() && undo_of(*this).with_steps([](history::step_tree& steps) {
         const bool is_open = steps.is_in_group();
         if (is_open)
             steps.end_group();
@@ -71,15 +93,15 @@ bool heap_impl::end_group() noexcept {
 }
 
 void heap::undo(std::uint64_t steps) {
-    go(checked(impl_), [=](txn::engine& of, log::durability how) { return of.undo(steps, how); });
+    go(checked(impl_), [=](txn::undo_manager& of, log::durability how) { return of.undo(steps, how); });
 }
 
 void heap::redo(std::uint64_t steps) {
-    go(checked(impl_), [=](txn::engine& of, log::durability how) { return of.redo(steps, how); });
+    go(checked(impl_), [=](txn::undo_manager& of, log::durability how) { return of.redo(steps, how); });
 }
 
 void heap::go_to(std::uint64_t version) {
-    go(checked(impl_), [=](txn::engine& of, log::durability how) { return of.go_to(version, how); });
+    go(checked(impl_), [=](txn::undo_manager& of, log::durability how) { return of.go_to(version, how); });
 }
 
 std::uint64_t heap::undo_depth() const {
@@ -105,7 +127,7 @@ std::vector<history_step> heap::history() const {
 void heap::forget_history() {
     heap_impl* const impl = with_history(checked(impl_));
     alone(impl, [&] {
-        if (auto forgotten = impl->engine().forget_history(); !forgotten)
+        if (auto forgotten = undo_of(*impl).forget_history(); !forgotten)
             detail::raise(forgotten.why());
     });
 }
@@ -115,8 +137,8 @@ std::string heap::why_history_is_new() const {
     const detail::read_section section(impl);
     if (!impl->engine().has_history())
         return {};
-    detail::check(impl->engine().read_history());
-    return impl->engine().why_history_is_new();
+    detail::check(undo_of(*impl).read_history());
+    return undo_of(*impl).why_history_is_new();
 }
 
 group heap::group(std::string_view name) {

@@ -4,8 +4,16 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "os/cancellation.hpp"
+#include "txn/undo_manager.hpp"
 
 #include <optional>
+
+namespace remanence::detail {
+
+/// Precondition: its heap has a history.
+inline txn::undo_manager& undo_of(heap_impl& of) { return txn::undo_manager::of(*of.engine().history()); }
+
+} // namespace remanence::detail
 
 namespace remanence::detail::history_calls {
 
@@ -21,23 +29,8 @@ inline void refuse_in_sections(const heap_impl& impl) {
 /// What a call does to the history. In a heap that is open read-only neither can be done: there is none.
 enum class use_of_history { changes, looks };
 
-inline heap_impl* with_history(heap_impl* impl, use_of_history how = use_of_history::changes) {
-    link_history();
-    if (impl->options.read_only)
-        raise(how == use_of_history::changes ? errc::read_only : errc::invalid_argument,
-              impl->origin.path.string() +
-                  " is open read-only, where no history goes on. Open it for writing, with a history, to change it. "
-                  "Versions can be compared and branched off without opening the heap: by rem diff and rem branch, or "
-                  "by remanence/look_back.hpp.",
-              impl->origin.path.string());
-    if (!impl->engine().has_history())
-        raise(errc::invalid_argument,
-              impl->origin.path.string() +
-                  " was opened without a history. Open it with one: by heap_options::history, or by "
-                  "rem_open_with_history() of C.",
-              impl->origin.path.string());
-    return impl;
-}
+/// errc::read_only, errc::invalid_argument: it has none.
+heap_impl* with_history(heap_impl* impl, use_of_history how = use_of_history::changes);
 
 /// Runs `f` with the write lock held.
 template <class F>
@@ -70,15 +63,15 @@ Result looked_at(heap_impl* impl, const F& f) {
     const read_section section(impl);
     if (!impl->engine().has_history())
         return {};
-    check(impl->engine().read_history());
-    return impl->engine().with_steps(f);
+    check(undo_of(*impl).read_history());
+    return undo_of(*impl).with_steps(f);
 }
 
 /// The same, if the end of the steps is enough.
 template <class Result, class F>
 Result known(heap_impl* impl, const F& f) {
     const read_section section(impl);
-    return impl->engine().has_history() ? impl->engine().with_steps(f) : Result();
+    return impl->engine().has_history() ? undo_of(*impl).with_steps(f) : Result();
 }
 
 } // namespace remanence::detail::history_calls

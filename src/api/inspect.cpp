@@ -106,7 +106,7 @@ std::optional<history_options> history_recorded_in(inspection& heap) {
     if (!recorded || !*recorded)
         return {};
     const auto most = history::read_limits(**recorded).value_or(history::limits{});
-    return history_options{most.bytes_max, most.steps_max, detail::as_public(most.then), true};
+    return history_options{most.bytes_max, most.steps_max, detail::as_public(most.then), true, nullptr};
 }
 
 void add_heap(report& found, inspection& heap) {

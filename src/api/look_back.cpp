@@ -15,6 +15,7 @@
 #include "share/presence.hpp"
 #include "txn/engine.hpp"
 #include "txn/heap_history.hpp"
+#include "txn/undo_manager.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -141,12 +142,12 @@ std::uint64_t changed(const std::string& path, const F& change) {
         abi = now.store().abi();
         return {};
     });
-    txn::link_history();
     txn::engine_options options;
     options.reserve_bytes = 64 * MiB; // or what the heap has
     options.when_taken = txn::when_base_taken::elsewhere;
     options.history = history::limits{.steps_max = k_no_limit};
     options.history_kept = true;
+    options.has.history = &txn::k_history_part;
     auto engine = txn::engine::open(files, real, txn::open_mode::open_existing, options, abi);
     if (!engine && engine.why().code == errc::in_use && value_or_raise(is_shared(files, real))) {
         options.has.sharing = &txn::k_sharing_part;
@@ -241,18 +242,21 @@ void branch(const std::string& path, const version_or_name& version, const std::
 }
 
 std::uint64_t undo(const std::string& path, std::uint64_t steps) {
-    return changed(path, [&](txn::engine& of) { return gone(of, of.undo(steps, log::durability::durable)); });
+    return changed(path, [&](txn::engine& of) {
+        return gone(of, txn::undo_manager::of(*of.history()).undo(steps, log::durability::durable));
+    });
 }
 
 std::uint64_t restore(const std::string& path, const version_or_name& version) {
     return changed(path, [&](txn::engine& of) {
         const auto find = [&](const txn::heap_history& all) { return state_of(all.steps(), version, of.path()); };
-        return gone(of, of.restore(find, log::durability::durable));
+        return gone(of, txn::undo_manager::of(*of.history()).restore(find, log::durability::durable));
     });
 }
 
 std::uint64_t keep(const std::string& path, std::string_view name) {
-    return changed(path, [&](txn::engine& of) { return value_or_raise(of.keep(name)); });
+    return changed(path,
+                   [&](txn::engine& of) { return value_or_raise(txn::undo_manager::of(*of.history()).keep(name)); });
 }
 
 void drop(const std::string& path, const version_or_name& version) {
@@ -261,7 +265,7 @@ void drop(const std::string& path, const version_or_name& version) {
             auto state = state_of(all.steps(), version, of.path());
             return state ? all.kept_state(*state) : state.error();
         };
-        detail::check(of.drop_kept(find));
+        detail::check(txn::undo_manager::of(*of.history()).drop_kept(find));
         return of.version();
     });
 }

@@ -132,7 +132,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         migration_report done = run(false);
         check_alone(impl, of);
         if (impl.engine().has_history()) // an undo would bring back objects of the old types
-            check(impl.engine().let_next_commit_migrate());
+            check(impl.engine().history()->let_next_commit_migrate());
         return done;
     });
 }

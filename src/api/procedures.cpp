@@ -2,6 +2,7 @@
 // add some, and in no others.
 
 #include "api/heap_impl.hpp"
+#include "api/history_calls.hpp"
 #include "api/procedure_table.hpp"
 #include "api/raise.hpp"
 #include "history/delta.hpp"
@@ -95,9 +96,11 @@ private:
 
 void named_procedures::serve(heap_impl& heap) const {
     auto service = std::make_unique<procedures_on_way>(heap);
-    heap.engine().let_procedures_be_run([runs = service.get()](const history::procedure_call& call, bool leads_back) {
-        return runs->run(call, leads_back);
-    });
+    if (heap.engine().has_history())
+        undo_of(heap).let_procedures_be_run(
+            [runs = service.get()](const history::procedure_call& call, bool leads_back) {
+                return runs->run(call, leads_back);
+            });
     heap.procedures = std::move(service);
 }
 
@@ -107,8 +110,11 @@ void named_procedures::serve(heap_impl& heap) const {
 
 /// Until the section that calls has ended: what was noted of the call is no other commit's.
 struct noted_call {
-    txn::engine& of;
-    ~noted_call() { of.forget_call(); }
+    heap_impl& of;
+    ~noted_call() {
+        if (of.engine().has_history())
+            undo_of(of).forget_call();
+    }
 };
 
 } // namespace
@@ -149,11 +155,15 @@ void heap::call(std::string_view name, std::span<const std::byte> parameters) {
     std::optional<history::procedure_call> call;
     if (found->inverse)
         call = {std::string(name), {parameters.begin(), parameters.end()}};
-    const detail::noted_call meanwhile{impl->engine()};
+    const detail::noted_call meanwhile{*impl};
     write([&] {
-        detail::check(impl->engine().begin_call());
+        if (!impl->engine().has_history()) {
+            found->call(*this, parameters);
+            return;
+        }
+        detail::check(detail::undo_of(*impl).begin_call());
         found->call(*this, parameters);
-        impl->engine().end_call(std::move(call));
+        detail::undo_of(*impl).end_call(std::move(call));
     });
 }
 

@@ -30,35 +30,35 @@ T value_of(result<T> found) {
     return std::move(*found);
 }
 
-txn::engine::find_state kept_as(std::uint64_t version) {
+txn::undo_manager::find_state kept_as(std::uint64_t version) {
     return [=](const txn::heap_history& of) { return of.kept_state(version); };
 }
 
-txn::engine::find_state kept_as(std::string_view name) {
+txn::undo_manager::find_state kept_as(std::string_view name) {
     return [=](const txn::heap_history& of) { return of.kept_state(name); };
 }
 
 template <class By>
 void restore(heap_impl* impl, By version) {
-    go(impl, [=](txn::engine& of, log::durability how) { return of.restore(kept_as(version), how); });
+    go(impl, [=](txn::undo_manager& of, log::durability how) { return of.restore(kept_as(version), how); });
 }
 
 template <class By>
 void drop(heap_impl* impl, By version) {
-    alone(with_history(impl), [&] { check(impl->engine().drop_kept(kept_as(version))); });
+    alone(with_history(impl), [&] { check(undo_of(*impl).drop_kept(kept_as(version))); });
 }
 
 } // namespace
 
 void heap::squash(std::uint64_t steps) {
     heap_impl* const impl = with_history(checked(impl_));
-    alone(impl, [&] { check(impl->engine().squash(steps)); });
+    alone(impl, [&] { check(undo_of(*impl).squash(steps)); });
 }
 
 std::uint64_t heap::keep(std::string_view name) {
     heap_impl* const impl = with_history(checked(impl_));
     std::uint64_t version = 0;
-    alone(impl, [&] { version = value_of(impl->engine().keep(name)); });
+    alone(impl, [&] { version = value_of(undo_of(*impl).keep(name)); });
     return version;
 }
 
@@ -85,7 +85,7 @@ void heap::branch(std::uint64_t version, const std::filesystem::path& path) {
     {
         const os::no_cancellation whole;
         alone(impl, [&] {
-            const history::delta way = value_of(impl->engine().way_to(version));
+            const history::delta way = value_of(undo_of(*impl).way_to(version));
             check(impl->engine().sync());
             check(
                 detail::make_branch(*impl->origin.files, impl->engine().path(), way, detail::real_path(path).string()));
@@ -99,8 +99,8 @@ version_difference heap::diff(std::uint64_t before, std::uint64_t after) const {
     heap_impl* const impl = with_history(checked(impl_), use_of_history::looks);
     version_difference found;
     alone(impl, [&] {
-        const history::delta to_before = value_of(impl->engine().way_to(before));
-        const history::delta to_after = value_of(impl->engine().way_to(after));
+        const history::delta to_before = value_of(undo_of(*impl).way_to(before));
+        const history::delta to_after = value_of(undo_of(*impl).way_to(after));
         check(impl->engine().sync());
         os::file_system& files = *impl->origin.files;
         const std::string& path = impl->engine().path();

@@ -69,7 +69,7 @@ extern std::atomic<volatile_finder> find_volatile_around; // NOLINT: process-wid
 
 /// What the caller does not say in rem_options.
 struct opening_details {
-    history_options history{};
+    history_options history = no_history;
     procedure_set procedures{};
     decltype(heap_options::version) version{};           // read-only then
     decltype(heap_options::kept_version) kept_version{}; // likewise

@@ -1,5 +1,6 @@
 // Undo and redo. Apart from all else, so that the code of the history is in programs that open a heap with one, and in no others.
 
+#include "api/history_calls.hpp"
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -55,7 +56,6 @@ rem_status rem_open_with_history(const char* path, const rem_options* options, c
     if (heap != nullptr)
         *heap = nullptr;
     return capi::guard([&] {
-        detail::link_history();
         return capi::open_by(detail::opening::open_or_create, sharing::exclusive, path, options, heap,
                              {.history = capi::history_of(history)});
     });
@@ -129,12 +129,12 @@ const char* rem_why_history_is_new(const rem_heap* heap) {
     const capi::open_heap* const of = capi::find_opened(heap);
     if (of == nullptr || !of->impl().engine().has_history())
         return "";
-    txn::engine& engine = of->impl().engine();
+    txn::undo_manager& steps = detail::undo_of(of->impl());
     const rem_status read = capi::guard([&] {
-        detail::check(engine.read_history());
+        detail::check(steps.read_history());
         return REM_OK;
     });
-    return read == REM_OK ? engine.why_history_is_new().c_str() : "";
+    return read == REM_OK ? steps.why_history_is_new().c_str() : "";
 }
 
 rem_status rem_history_forget(rem_heap* heap) {

@@ -57,7 +57,6 @@ rem_status rem_open_with_procedures(const char* path, const rem_options* options
     if (heap != nullptr)
         *heap = nullptr;
     return capi::guard([&] {
-        detail::link_history();
         return capi::open_by(
             detail::opening::open_or_create, sharing::exclusive, path, options, heap,
             {.history = capi::history_of(history), .procedures = capi::procedures_of(procedures, count)});

@@ -11,7 +11,6 @@ rem_status rem_open_shared_with_history(const char* path, const rem_options* opt
     if (heap != nullptr)
         *heap = nullptr;
     return capi::guard([&] {
-        detail::link_history();
         return capi::open_by(detail::opening::open_or_create, sharing::processes, path, options, heap,
                              {.history = capi::history_of(history)});
     });

@@ -8,7 +8,6 @@ namespace remanence::recover {
 
 result<void> change_history(os::file_system& files, const std::string& path,
                             const std::optional<history::limits>& most) {
-    link_history();
     auto store = store::heap_file::open(files, path, os::access::read_write);
     if (!store)
         return store.error();
@@ -25,7 +24,7 @@ result<void> change_history(os::file_system& files, const std::string& path,
                     path + " has no history that is kept over sessions. A program begins one by "
                            "heap_options{.history = {.kept_over_sessions = true}}.",
                     path);
-    auto recovered = recover::recover(files, **store, {});
+    auto recovered = recover::recover(files, **store, {}, keep_history);
     if (!recovered)
         return recovered.error();
     if (most)

@@ -9,8 +9,6 @@
 
 namespace remanence::recover {
 
-void link_history() noexcept {}
-
 // H6: before a superblock says that the log is not needed.
 result<void> keep_history(os::file_system& files, const store::heap_file& store,
                           const std::vector<scanned_record>& records) {

@@ -46,10 +46,10 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
 
 result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& log, store::heap_file& store,
                                               const std::vector<scanned_record>& records,
-                                              const progress_callback& progress) {
+                                              const progress_callback& progress, history_keeper keep) {
     REM_TRY(confirm(log, records)); // I1
-    if (keep_history != nullptr)
-        REM_TRY(keep_history(files, store, records));
+    if (keep != nullptr)
+        REM_TRY(keep(files, store, records));
     REM_TRY(replay_all(store, log.path(), records, progress));
     REM_TRY(store.unused().discard_unstored());
     REM_TRY(store.room().reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back
@@ -90,7 +90,8 @@ result<void> confirm(os::file& log, const std::vector<scanned_record>& records) 
     return log.sync("log: sync confirmed records");
 }
 
-result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress) {
+result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress,
+                                 history_keeper keep) {
     auto log = open_log(files, store, os::access::read_write);
     if (!log)
         return log.error();
@@ -107,7 +108,7 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
     if (store.is_clean()) {
         REM_TRY(restore_other_superblock(store));
     } else {
-        auto brought = bring_to_last_commit(files, **log, store, *records, progress);
+        auto brought = bring_to_last_commit(files, **log, store, *records, progress, keep);
         if (!brought)
             return brought.error();
         outcome = *brought;

@@ -32,15 +32,15 @@ struct recovery_outcome {
 
 /// Precondition: the store was opened for reading and writing. Afterwards it is clean and there is no log.
 /// Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file); in_use, when the log is another
-/// open heap's.
-result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress);
+/// open heap's. `keep`: keep_history(), or null in a program that lacks the part; then a history ends.
+using history_keeper = result<void> (*)(os::file_system& files, const store::heap_file& store,
+                                        const std::vector<scanned_record>& records);
+result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress,
+                                 history_keeper keep);
 
 /// Brings what the records have of a history that is kept over sessions to its file, before a superblock says that they are not needed.
-/// Weak: a program has it if it calls link_history(). Without it the history ends.
-[[gnu::weak]] result<void> keep_history(os::file_system& files, const store::heap_file& store,
-                                        const std::vector<scanned_record>& records);
-/// Brings that into the program, and does nothing.
-void link_history() noexcept;
+result<void> keep_history(os::file_system& files, const store::heap_file& store,
+                          const std::vector<scanned_record>& records);
 
 /// Makes the records durable, which follow each other: the last ones may be in the page cache only, since their writer died or
 /// their sync failed.

@@ -1,6 +1,7 @@
 #include "txn/engine.hpp"
 
 #include "base/range_list.hpp"
+#include "txn/undo_manager.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -54,7 +55,7 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     if (opened->heap_.shared && !joins)
         REM_TRY(opened->begin_to_share());
     if (settled.history && !opened->is_shared())
-        REM_TRY(opened->begin_history());
+        REM_TRY(opened->begin_history(history_begins::alone));
     opened->open_time_ = std::chrono::steady_clock::now() - started;
     return opened;
 }
@@ -82,8 +83,8 @@ result<void> engine::commit(log::durability how, commit_scope scope) {
 // On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
 result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fresh, log::durability awaited) {
     const std::lock_guard alone(locks_.at_store);
-    if (is_passing_call_)
-        return refuse_to_commit_way();
+    if (history_ != nullptr)
+        REM_TRY(history_->may_commit());
     return commit_locked(scope, fresh, awaited);
 }
 
@@ -121,29 +122,20 @@ result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents f
         savepoints_.end_all();
         if (commit->scope == commit_scope::everything)
             point_.forget_failed();
-        if (is_going_)
-            REM_TRY(arrive_without_changes());
+        if (history_ != nullptr)
+            REM_TRY(history_->accept_nothing());
         return session_.version();
     }
-    if (is_recording())
-        REM_TRY(history_->stage(commit->changes, savepoints_.step()));
-    else if (is_going_)
-        REM_TRY(history_->hold_bytes_of_way(commit->changes));
-    const bool is_kept = has_history() && history_->is_kept();
-    if (is_kept)
-        REM_TRY(keep_events(*commit));
+    if (history_ != nullptr)
+        REM_TRY(history_->prepare(*commit));
     // Up to here a lack of memory changed nothing.
     try {
         if (is_shared())
             sharing_->protocol().begin_writing();
         REM_TRY(committer_.reserve(*commit));
         REM_TRY(committer_.write(*commit));
-        if (is_kept)
-            history_->add_events(last_commit());
-        if (is_going_)
-            history_->arrive(session_.version());
-        else if (is_recording())
-            history_->accept(session_.version());
+        if (history_ != nullptr)
+            history_->accept();
         savepoints_.end_all();
         if (commit->scope == commit_scope::everything)
             point_.forget_failed();
@@ -268,7 +260,8 @@ result<void> engine::rollback(const change_listener& lost) {
 
 result<void> engine::roll_back_locked(const change_listener& lost) {
     REM_TRY(health_.usable());
-    ++rollbacks_;
+    if (history_ != nullptr)
+        history_->note_rollback();
     savepoints_.end_all();
     checkpoints_.adopt_if_done();
     REM_TRY(point_.finish());
@@ -459,6 +452,46 @@ engine_stats engine::stats() const {
     return stats;
 }
 
+// An empty heap's first commit is that of its header, which no undo may take away.
+result<void> engine::begin_history(history_begins how) {
+    if (how != history_begins::joining && heap_.store->image().bytes() == 0)
+        REM_TRY(commit());
+    auto begun =
+        options_.has.history->begin({options_, *files_, locks_, health_, names_, session_, *heap_.store, *heap_.view,
+                                     checkpoints_, spiller_, memory_, savepoints_, committer_, *this},
+                                    how);
+    if (!begun)
+        return begun.error();
+    history_ = std::move(*begun);
+    return {};
+}
+
+result<void> engine::become(const history::delta& way) {
+    const std::lock_guard alone(locks_.at_store);
+    REM_TRY(health_.usable());
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        for (const heap_range& pages : way.pages()) {
+            if (pages.end() > memory_.accessible_bytes())
+                REM_TRY(heap_.view->memory().make_accessible(pages.end()));
+            REM_TRY(heap_.view->announce(pages.offset, pages.bytes));
+        }
+        way.apply(heap_.view->base());
+    }
+    memory_.keep_unused(true); // what is there is what was there
+    auto made = [&]() -> result<std::uint64_t> {
+        {
+            const std::lock_guard allocation(locks_.allocation);
+            REM_TRY(memory_.changed_under_allocator());
+        }
+        return commit_all_locked(log::durability::durable);
+    }();
+    memory_.keep_unused(false);
+    if (!made)
+        return made.error();
+    return session_.has_begun() ? session_.await(*made, log::durability::durable) : result<void>();
+}
+
 // The first one of a shared heap begins its session at once, so that whoever joins finds a log; and an empty heap's first commit is
 // that of its header.
 result<void> engine::begin_to_share() {
@@ -475,8 +508,8 @@ result<void> engine::begin_to_share() {
     }
     std::unique_ptr<sharing> shared = make_sharing();
     if (options_.history) {
-        REM_TRY(share_history());
-        shared->tell(*history_);
+        REM_TRY(begin_history(history_begins::to_be_shared));
+        shared->tell(history_->follower());
     }
     const format::superblock& super = heap_.store->super();
     REM_TRY(heap_.shared->others->become_ready(identity_of(*heap_.store), shared->state(),
@@ -499,8 +532,8 @@ result<void> engine::join() {
     REM_TRY(session_.join(options_.read_only ? os::access::read_only : os::access::read_write));
     begin_sharing(make_sharing());
     if (options_.history) {
-        REM_TRY(join_history());
-        sharing_->tell(*history_);
+        REM_TRY(begin_history(history_begins::joining));
+        sharing_->tell(history_->follower());
     }
     auto followed = sharing_->begin(*heap_.shared->ruling);
     sharing_->protocol().let_go();

@@ -7,7 +7,7 @@
 //   snapshot_point a commit whose record comes later
 //   spiller        what is written early              reclaimer      what goes back to the file system
 //   heap_memory    allocations and announcements      memory_budget  how much memory may be kept
-//   heap_history   what undoes commits            sharing        other processes that have the heap
+//   commit_history what undoes commits            sharing        other processes that have the heap
 //
 // Each part knows only those that engine's constructor makes before it. What has to happen across them is said here: a checkpoint
 // that is due comes after a commit, not within one.
@@ -23,17 +23,16 @@
 #include "os/counting_files.hpp"
 #include "os/file.hpp"
 #include "txn/checkpointer.hpp"
+#include "txn/commit_history.hpp"
 #include "txn/committer.hpp"
 #include "txn/engine_options.hpp"
 #include "txn/health.hpp"
-#include "txn/heap_history.hpp"
 #include "txn/heap_locks.hpp"
 #include "txn/heap_memory.hpp"
 #include "txn/heap_names.hpp"
 #include "txn/memory_budget.hpp"
 #include "txn/opening.hpp"
 #include "txn/reclaimer.hpp"
-#include "txn/root_keeper.hpp"
 #include "txn/savepoints.hpp"
 #include "txn/session.hpp"
 #include "txn/sharing.hpp"
@@ -77,7 +76,7 @@ struct engine_stats {
     const char* tracker = "";
 };
 
-class engine {
+class engine final : private commit_taker {
 public:
     /// Opens or creates; recovers when the heap was not closed cleanly. `abi` is the caller's ABI fingerprint.
     static result<std::unique_ptr<engine>> open(os::file_system& files, const std::string& path, open_mode mode,
@@ -141,66 +140,12 @@ public:
     result<void> rollback(const change_listener& lost = {});
     /// To go back to within a write section. A commit and rollback() end them all.
     [[nodiscard]] savepoints& points() { return savepoints_; }
-    // The history, if engine_options::history asked for one. Nobody is in a section but the caller.
 
-    [[nodiscard]] bool has_history() const { return history_ != nullptr; }
-    /// Reads the steps of earlier sessions, unless they are in memory. When they are damaged the history begins anew. From any thread.
-    /// Precondition of this, and of what follows: has_history().
-    [[gnu::weak]] result<void> read_history();
-    [[nodiscard]] bool has_read_history() const { return history_->has_all(); }
-    /// Calls f with the steps, or with their end, before read_history(). From any thread.
-    template <class F>
-    auto with_steps(const F& f) const {
-        const std::lock_guard alone(locks_.at_store);
-        return f(history_->steps());
-    }
-    /// Makes a commit after which memory is what it was before the last steps, after the next ones, or at that version. Returns its
-    /// version, as make_commit() does. errc::no_step, errc::section_open, errc::uncommitted: nothing was done; otherwise as
-    /// make_commit(), and memory stays as it was. O(bytes of these steps), and what make_commit() says. Precondition: has_history().
-    [[gnu::weak]] result<std::uint64_t> undo(std::uint64_t steps, log::durability awaited);
-    [[gnu::weak]] result<std::uint64_t> redo(std::uint64_t steps, log::durability awaited);
-    [[gnu::weak]] result<std::uint64_t> go_to(std::uint64_t version, log::durability awaited);
-    // Steps that are held as calls of procedures (procedures.cpp), in heaps that nobody shares. The thread has the lock of the sections to write.
-
-    /// Makes a call, or, if it leads back, undoes it by the inverse. It must not throw.
-    using procedure_runner = std::function<result<void>(const history::procedure_call& call, bool leads_back)>;
-    /// From now on undo() and its like can pass such steps. They let go of all locks of the engine meanwhile.
-    void let_procedures_be_run(procedure_runner by);
-    /// The thread, in a write section, calls a procedure. errc::corrupt and errc::io as a commit; throws std::bad_alloc.
-    result<void> begin_call();
-    /// It has returned: the commit that must follow at once is held as this call, if it changed all that the commit takes, neither allocated nor
-    /// freed, and the bytes would be more. None: it has no inverse, so the bytes are held.
-    void end_call(std::optional<history::procedure_call> call);
-    /// It has thrown, or the commit is made, or not to be made.
-    void forget_call() noexcept;
-
-    /// From now on asks `by`, which must outlive this, whenever memory becomes another state of the history.
-    void let_roots_be_kept(root_keeper& by) { keeper_ = &by; }
     /// The section, which began without changes, makes an empty root and nothing else: its commit is none of the user's steps.
     void let_next_commit_be_hidden();
     /// Whether memory differs from what is committed. As change_collector::holds_changes().
     result<bool> holds_changes();
 
-    /// Lets all steps go. If the history is kept, that is durable once this returns, and fails as a commit does. Precondition:
-    /// has_history().
-    [[gnu::weak]] result<void> forget_history();
-    /// The section has changed types, so the next commit lets all steps go, its own included, and no step ever leads across it. Going back to
-    /// before this call ends that: a rollback(), or one to a savepoint. Precondition: has_history().
-    [[gnu::weak]] result<void> let_next_commit_migrate();
-    /// Why no steps of earlier sessions are there; empty: they are, or nobody asked. After read_history().
-    [[nodiscard]] const std::string& why_history_is_new() const { return history_->why_new(); }
-
-    // Versions that are kept, likewise. What fails changes nothing.
-
-    using find_state = std::function<result<std::uint64_t>(const heap_history&)>;
-    /// step_tree::keep(), drop() and squash(). Of a history that is kept over sessions each is a durable commit, and fails as one does.
-    result<std::uint64_t> keep(std::string_view name);
-    result<void> drop_kept(const find_state& find);
-    result<void> squash(std::uint64_t steps);
-    /// As go_to(), though the history has ended.
-    result<std::uint64_t> restore(const find_state& find, log::durability awaited);
-    /// What leads from the last commit to the state of this version. errc::no_step. Throws std::bad_alloc.
-    result<history::delta> way_to(std::uint64_t version);
     /// Of a copy of a heap, without a history: this leads from its last commit to what it is to be. Commits that. Throws std::bad_alloc.
     result<void> become(const history::delta& way);
     /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
@@ -246,11 +191,15 @@ public:
     /// nothing, but with the fallback tracker, which knows too little: O(memory in use), in the kernel.
     result<std::vector<heap_range>> written_pages();
 
+    [[nodiscard]] bool has_history() const { return history_ != nullptr; }
+    /// Null: engine_options::history asked for none.
+    [[nodiscard]] commit_history* history() const { return history_.get(); }
+
     // A heap that several processes share.
 
     [[nodiscard]] bool is_shared() const { return sharing_ != nullptr; }
     /// Null: the heap is this process's alone.
-    [[nodiscard]] sharing* shared() const { return sharing_.get(); }
+    [[nodiscard]] sharing* shared() const override { return sharing_.get(); }
     /// The last commit that any process has made known; once poisoned, that of memory, which follows nobody any more. From any
     /// thread.
     [[nodiscard]] std::uint64_t newest_version() const {
@@ -282,54 +231,21 @@ public:
 private:
     engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap);
     result<std::uint64_t> commit_locked(commit_scope scope, fresh_contents fresh, log::durability awaited);
-    /// Whether a commit is a step of the history.
-    [[nodiscard]] bool is_recording() const { return history_ && !is_going_; }
     result<std::uint64_t> try_to_commit(commit_scope scope, fresh_contents fresh, log::durability awaited);
     result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
     [[nodiscard]] result<void> tell_of_failed_point() const;
     /// With both locks held. What a new heap is made of before anything is in it is no loss.
     void tell(const change_listener& listener, const change::change_set& changes);
-    [[gnu::weak]] result<void> begin_history();
-    [[gnu::weak]] result<void> share_history();
-    [[gnu::weak]] result<void> join_history();
-    // Of a history that is kept: the record of a commit gets what the commit is to it.
-    [[nodiscard]] history::commit_name last_commit() const { return {session_.version(), session_.chain()}; }
-    [[gnu::weak]] result<void> keep_events(pending_commit& commit);
-    [[gnu::weak]] result<void> add_described(pending_commit& commit);
-    [[gnu::weak]] result<void> commit_described();
-    [[gnu::weak]] result<void> arrive_without_changes();
-    /// `describe` appends the event for what `change` does, which cannot fail.
-    result<void> change_steps(const std::function<void(history::event_bytes&)>& describe,
-                              const std::function<void()>& change);
-    /// `find` says to which state.
-    [[gnu::weak]] result<std::uint64_t> go(const std::function<result<std::uint64_t>()>& find, log::durability awaited);
-    using store_lock = std::unique_lock<decltype(heap_locks::at_store)>;
-    [[gnu::weak]] result<void> begin_way(const std::function<result<std::uint64_t>()>& find);
-    [[gnu::weak]] result<std::uint64_t> go_by_bytes(store_lock& alone, log::durability awaited);
-    [[gnu::weak]] result<void> keep_roots(store_lock& alone);
-    [[gnu::weak]] result<void> commit_nothing();
-    [[gnu::weak]] result<std::uint64_t> go_by_calls(store_lock& alone, log::durability awaited);
-    [[gnu::weak]] result<std::uint64_t> arrive(log::durability awaited);
-    [[gnu::weak]] result<std::uint64_t> commit_state(log::durability awaited);
-    [[gnu::weak]] result<void> stay();
-    /// What a call must not do.
-    struct call_watch {
-        std::uint64_t version;
-        std::uint64_t rollbacks;
-        bool is_alone; // nothing was uncommitted before
-    };
-    [[nodiscard]] call_watch watch_call();
-    /// Why a call that was watched cannot be held, or its result cannot be taken; empty: it can.
-    [[nodiscard]] std::string_view why_not(const call_watch& watched);
-    result<void> pass_calls(store_lock& alone);
-    result<void> pass_call(store_lock& alone);
-    [[gnu::weak]] unexpected refuse_to_commit_way() const;
+    result<void> begin_history(history_begins how);
+    result<std::uint64_t> commit_all_locked(log::durability awaited) override {
+        return commit_locked(commit_scope::everything, fresh_contents::at_home, awaited);
+    }
+    result<void> roll_back_locked() override { return roll_back_locked({}); }
     result<void> roll_back_locked(const change_listener& lost);
     result<void> begin_to_share();
     std::unique_ptr<sharing> make_sharing();
     void begin_sharing(std::unique_ptr<sharing> shared);
-    /// With both locks held, and the last commit as durable as that.
-    result<void> publish_locked(log::durability how);
+    result<void> publish_locked(log::durability how) override;
     result<void> join();
     result<void> close_shared();
     result<void> close_alone();
@@ -352,14 +268,7 @@ private:
     savepoints savepoints_;
     committer committer_;
     snapshot_point point_;
-    std::unique_ptr<heap_history> history_;
-    bool is_going_ = false;         // to another state of the history
-    root_keeper* keeper_ = nullptr; // null: nobody has roots
-    bool has_made_roots_ = false;   // on the way
-    procedure_runner run_procedure_;
-    std::optional<call_watch> call_; // that is being made
-    bool is_passing_call_ = false;   // on the way to another state of the history
-    std::uint64_t rollbacks_ = 0;
+    std::unique_ptr<commit_history> history_;   // null: there is none
     std::optional<std::uint64_t> seen_version_; // that memory is of, if that is not the last commit
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:

@@ -77,7 +77,7 @@ struct engine_options {
     bool guarded_blocks = false;              // likewise
     std::optional<std::string> log_directory; // likewise
     bool aligned_blocks = false;
-    /// Keeps what undoes commits. Whoever sets it calls link_history(). Not of heaps opened read-only. What the heap records counts instead.
+    /// Keeps what undoes commits. Needs parts::history. Not of heaps opened read-only. What the heap records counts instead.
     std::optional<history::limits> history;
     /// It goes on where the last session left it, and is kept for the next one, which the heap records. Shared heaps have no other history.
     bool history_kept = false;

@@ -28,34 +28,31 @@
 
 namespace remanence::txn {
 
-/// Its functions are weak, as those of share::coordination: a program has them if it calls link_history(). Callers hold both locks of
-/// the heap.
+/// Callers hold both locks of the heap.
 class heap_history final : public history_mover, public history_follower {
 public:
     /// The history begins with the present state, of this version. `view` must outlive it.
-    [[gnu::weak]] static std::unique_ptr<heap_history> make(const history::limits& most, std::uint64_t version,
-                                                            view::memory_view& view, const std::string& path);
-    [[gnu::weak]] ~heap_history() override;
+    heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
     heap_history(const heap_history&) = delete;
     heap_history& operator=(const heap_history&) = delete;
 
     /// Takes what a commit of these changes is undone by, and the memory to keep it. errc::history_full when it may not be kept, and
     /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. Precondition:
     /// the collector has just found the changes.
-    [[gnu::weak]] result<void> stage(const change::change_set& changes, history::step_kind kind);
+    result<void> stage(const change::change_set& changes, history::step_kind kind);
     /// The changes of the next commit are those of this call alone, so it is enough to keep that, where it is smaller. Not so while versions
     /// are kept: a state that is reached by an inverse need not have the same bytes.
     void note_call(std::optional<history::procedure_call> call) noexcept { call_ = std::move(call); }
     /// The commit was not made.
-    [[gnu::weak]] void discard_staged() noexcept;
+    void discard_staged() noexcept;
     /// It is made, and has this version.
-    [[gnu::weak]] void accept(std::uint64_t version) noexcept;
+    void accept(std::uint64_t version) noexcept;
 
     // Where undo(), redo() and go_to() lead. errc::no_step: nowhere; errc::section_open: a group is open.
 
-    [[gnu::weak]] result<std::uint64_t> after_undo(std::uint64_t steps) const;
-    [[gnu::weak]] result<std::uint64_t> after_redo(std::uint64_t steps) const;
-    [[gnu::weak]] result<std::uint64_t> state_of(std::uint64_t version) const;
+    result<std::uint64_t> after_undo(std::uint64_t steps) const;
+    result<std::uint64_t> after_redo(std::uint64_t steps) const;
+    result<std::uint64_t> state_of(std::uint64_t version) const;
 
     // Kept versions (heap_versions.cpp).
 
@@ -74,7 +71,7 @@ public:
 
     /// Memory is about to become what it was in this state: apply_next() must follow, while has_next(), then arrive(), take_back() or
     /// give_up(). Throws std::bad_alloc, and then nothing has begun. Precondition: memory is what is committed.
-    [[gnu::weak]] void begin_way(std::uint64_t state);
+    void begin_way(std::uint64_t state);
     [[nodiscard]] bool has_next() const { return way_back_.size() != way_.size(); }
     /// The call that is to be made next, or undone, by somebody else, before apply_next(); null: there are bytes.
     [[nodiscard]] const history::procedure_call* next_call() const { return way_[way_back_.size()].call(); }
@@ -83,19 +80,19 @@ public:
     /// errc::no_procedure, errc::no_step: there is a call on the way, which must not be made, or cannot be.
     [[nodiscard]] result<void> check_calls(bool can_be_made) const;
     /// A failure, or std::bad_alloc, leaves memory as it is.
-    [[gnu::weak]] result<void> apply_next();
+    result<void> apply_next();
     /// If versions are kept, and the way is one call: it leads back by the bytes that the commit, which is of these changes, overwrites.
     /// errc::corrupt and errc::io as of stage(). Throws std::bad_alloc.
-    [[gnu::weak]] result<void> hold_bytes_of_way(const change::change_set& changes);
+    result<void> hold_bytes_of_way(const change::change_set& changes);
     [[nodiscard]] bool is_way_one_call() const { return way_.size() == 1 && way_.front().call() != nullptr; }
     /// Memory has come there, and has changed since it was as `kept` says: that is to be a hidden step behind it. errc::corrupt and errc::io
     /// as of stage(). Throws std::bad_alloc.
-    [[gnu::weak]] result<void> stage_since(const view::kept_pages& kept);
+    result<void> stage_since(const view::kept_pages& kept);
     [[nodiscard]] bool has_staged() const { return steps_.has_staged(); }
     /// That is committed, by this version.
-    [[gnu::weak]] void arrive(std::uint64_t version) noexcept;
+    void arrive(std::uint64_t version) noexcept;
     /// It could not be: memory becomes what it was before. Precondition: no call was on the way.
-    [[gnu::weak]] void take_back() noexcept;
+    void take_back() noexcept;
     /// It could not be, and somebody else brings memory to where it was.
     void give_up() noexcept;
 
@@ -104,10 +101,9 @@ public:
 
     /// It goes on where the last session ended: `last` is the heap's last commit. Otherwise why_new() says why it does not. Fails when
     /// the file cannot be read. Throws std::bad_alloc.
-    [[gnu::weak]] result<void> keep(os::file_system& files, os::file& heap, const store::image& image,
-                                    const heap_names& names, const history::heap_uuid& uuid,
-                                    const history::commit_name& last, std::uint64_t rewritten_from,
-                                    bool is_to_be_shared);
+    result<void> keep(os::file_system& files, os::file& heap, const store::image& image, const heap_names& names,
+                      const history::heap_uuid& uuid, const history::commit_name& last, std::uint64_t rewritten_from,
+                      bool is_to_be_shared);
     /// The steps of earlier sessions are in memory, too, once this returns: they are not read before something asks for them. If they turn
     /// out to be damaged, the history begins anew with the present state, and why_new() says so. Fails when the file cannot be read, and
     /// changes nothing then. Throws std::bad_alloc, likewise. O(1), or O(history).
@@ -123,23 +119,22 @@ public:
     // Precondition of all that follows: is_kept().
 
     /// What is going to be committed. All throw std::bad_alloc.
-    [[gnu::weak]] void describe_commit();
-    [[gnu::weak]] void describe_arrival();
-    [[gnu::weak]] void describe_forgetting();
+    void describe_commit();
+    void describe_arrival();
+    void describe_forgetting();
     /// `change` appends the event.
     void describe(const std::function<void(history::event_bytes&)>& change);
     /// Of what was described.
     [[nodiscard]] std::span<const std::byte> events() const { return events_; }
     /// Makes room for it in the file. `last`: the last commit, as durable as `make_durable` makes it. errc::no_space leaves all as it
     /// was. Throws std::bad_alloc.
-    [[gnu::weak]] result<void> reserve_events(const history::commit_name& last,
-                                              const std::function<result<void>()>& make_durable);
+    result<void> reserve_events(const history::commit_name& last, const std::function<result<void>()>& make_durable);
     /// It is committed.
-    [[gnu::weak]] void add_events(const history::commit_name& commit) noexcept;
+    void add_events(const history::commit_name& commit) noexcept;
     /// For a checkpoint. Throw std::bad_alloc.
-    [[gnu::weak]] result<void> prepare_to_move() override;
-    [[gnu::weak]] result<bool> move(bool is_clean) override;
-    [[gnu::weak]] result<void> sync() override;
+    result<void> prepare_to_move() override;
+    result<bool> move(bool is_clean) override;
+    result<void> sync() override;
 
     // In a heap that several processes share (shared_history.cpp). Each has all steps, and does to them what the others' records say.
 
@@ -164,22 +159,21 @@ public:
     [[nodiscard]] const history::step_tree& steps() const { return steps_; }
 
 private:
-    heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
-    [[gnu::weak]] result<void> read_rest();
+    result<void> read_rest();
     result<void> check_may_go() const;
     [[nodiscard]] history::steps_lie where_steps_lie() const {
         return file_ ? history::steps_lie::in_file : history::steps_lie::in_memory;
     }
     result<void> follow(const history::commit_name& commit, std::span<const std::byte> events,
                         std::uint64_t heap_bytes);
-    [[gnu::weak]] void begin_description();
+    void begin_description();
     [[nodiscard]] bool is_too_large(const history::delta& before) const;
     [[nodiscard]] bool is_call_enough(const change::change_set& changes) const;
-    [[gnu::weak]] result<history::delta> bytes_before(const change::change_set& changes) const;
-    [[gnu::weak]] void add_pages(const change::change_set& changes, history::delta& before) const;
-    [[gnu::weak]] void add_fresh(const change::change_set& changes, history::delta& before) const;
-    [[gnu::weak]] result<void> add_moved(const change::change_set& changes, history::delta& before) const;
-    [[nodiscard, gnu::weak]] unexpected full(const history::delta& before) const;
+    result<history::delta> bytes_before(const change::change_set& changes) const;
+    void add_pages(const change::change_set& changes, history::delta& before) const;
+    void add_fresh(const change::change_set& changes, history::delta& before) const;
+    result<void> add_moved(const change::change_set& changes, history::delta& before) const;
+    [[nodiscard]] unexpected full(const history::delta& before) const;
 
     history::step_tree steps_;
     view::memory_view& view_;
@@ -198,8 +192,5 @@ private:
     std::string why_new_;
     bool is_shared_ = false;
 };
-
-/// Brings the functions above into the program, and does nothing.
-void link_history() noexcept;
 
 } // namespace remanence::txn

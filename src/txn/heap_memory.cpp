@@ -404,4 +404,16 @@ result<void> heap_memory::touch(const void* first, std::uint64_t bytes) {
     return announce(first, bytes);
 }
 
+void heap_memory::watch_allocator() {
+    allocator().flush();
+    has_allocator_changed_ = false;
+    allocator_->set_listener([this](std::uint64_t, std::uint64_t) { has_allocator_changed_ = true; });
+}
+
+bool heap_memory::stop_watching_allocator() {
+    allocator().flush();
+    allocator_->set_listener({});
+    return has_allocator_changed_;
+}
+
 } // namespace remanence::txn

@@ -1,7 +1,6 @@
 // Versions that are kept, and steps that become one. Apart from heap_history.cpp, so that a program which only undoes does not take
 // the code.
 
-#include "txn/engine.hpp"
 #include "txn/heap_history.hpp"
 
 #include <list>
@@ -89,102 +88,6 @@ result<std::uint64_t> heap_history::any_state_of(std::uint64_t version) const {
     if (found && (!steps_.has_ended() || *found == steps_.present() || !steps_.name_of_kept(*found).empty()))
         return *found;
     return history::no_version(steps_, where_steps_lie(), version, path_);
-}
-
-result<void> engine::change_steps(const std::function<void(history::event_bytes&)>& describe,
-                                  const std::function<void()>& change) {
-    if (!history_->is_kept()) {
-        change();
-        return {};
-    }
-    checkpoints_.adopt_if_done();
-    {
-        const std::lock_guard allocation(locks_.allocation);
-        history_->describe(describe);
-        REM_TRY(commit_described());
-    }
-    change(); // the commit is in the log, durable or not
-    history_->steps().arrive(history_->steps().present(), session_.version());
-    REM_TRY(session_.await(session_.version(), log::durability::durable));
-    if (!is_shared())
-        return {};
-    const std::lock_guard allocation(locks_.allocation);
-    return publish_locked(log::durability::durable);
-}
-
-result<std::uint64_t> engine::keep(std::string_view name) {
-    const std::lock_guard alone(locks_.at_store);
-    REM_TRY(health_.usable());
-    REM_TRY(history_->have_all());
-    auto state = history_->may_keep(name);
-    if (!state)
-        return state;
-    std::string owned(name);
-    REM_TRY(change_steps([&](history::event_bytes& into) { history::step_tree::append_keeping(into, name); },
-                         [&] { history_->steps().keep(std::move(owned)); }));
-    return state;
-}
-
-result<void> engine::drop_kept(const find_state& find) {
-    const std::lock_guard alone(locks_.at_store);
-    REM_TRY(health_.usable());
-    REM_TRY(history_->have_all());
-    REM_TRY(history_->refuse_in_group());
-    auto state = find(*history_);
-    if (!state)
-        return state.error();
-    return change_steps([&](history::event_bytes& into) { history::step_tree::append_dropping(into, *state); },
-                        [&] { history_->steps().drop(*state); });
-}
-
-result<void> engine::squash(std::uint64_t steps) {
-    const std::lock_guard alone(locks_.at_store);
-    REM_TRY(health_.usable());
-    REM_TRY(history_->have_all());
-    REM_TRY(history_->may_squash(steps));
-    if (steps <= 1)
-        return {};
-    std::list<history::delta> as_one = history_->steps().squashed(steps);
-    return change_steps([&](history::event_bytes& into) { history::step_tree::append_squashing(into, steps); },
-                        [&] { history_->steps().squash(steps, std::move(as_one)); });
-}
-
-result<std::uint64_t> engine::restore(const find_state& find, log::durability awaited) {
-    return go(
-        [&, this]() -> result<std::uint64_t> {
-            REM_TRY(history_->refuse_in_group());
-            return find(*history_);
-        },
-        awaited);
-}
-
-result<history::delta> engine::way_to(std::uint64_t version) {
-    const std::lock_guard alone(locks_.at_store);
-    REM_TRY(history_->have_all());
-    auto state = history_->any_state_of(version);
-    if (!state)
-        return state.error();
-    return history_->steps().whole_way_to(*state, path());
-}
-
-result<void> engine::become(const history::delta& way) {
-    const std::lock_guard alone(locks_.at_store);
-    REM_TRY(health_.usable());
-    {
-        const std::lock_guard allocation(locks_.allocation);
-        for (const heap_range& pages : way.pages()) {
-            if (pages.end() > memory_.accessible_bytes())
-                REM_TRY(heap_.view->memory().make_accessible(pages.end()));
-            REM_TRY(heap_.view->announce(pages.offset, pages.bytes));
-        }
-        way.apply(heap_.view->base());
-    }
-    memory_.keep_unused(true); // what is there is what was there
-    auto made = commit_state(log::durability::durable);
-    memory_.keep_unused(false);
-    if (!made)
-        return made.error();
-    return session_.has_begun() ? session_.await(*made, log::durability::durable) : result<void>();
 }
 
 } // namespace remanence::txn

@@ -5,9 +5,9 @@
 #include "recover/history_of_heap.hpp"
 #include "recover/recovery.hpp"
 #include "share/presence.hpp"
-#include "txn/heap_history.hpp"
 #include "txn/name_file.hpp"
 #include "txn/sharing.hpp"
+#include "txn/undo_manager.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -67,8 +67,6 @@ result<void> place_log(os::file_system& files, store::heap_file& store, const en
                 directory);
 }
 
-bool has_history_part() { return &heap_history::make != nullptr; }
-
 /// Of a history that is not kept over sessions nothing is recorded.
 result<void> settle_history(os::file_system& files, file_and_place& heap, const engine_options& options) {
     auto settled = recover::settle_history(files, *heap.store,
@@ -117,10 +115,12 @@ result<void> check_is_ours(const store::heap_file& store, const engine_options& 
 /// Brings into the image what the log has.
 result<recover::recovery_outcome> recover(os::file_system& files, store::heap_file& store,
                                           const engine_options& options) {
-    return recover::recover(files, store, [&](std::uint64_t done, std::uint64_t total) {
+    const auto progress = [&](std::uint64_t done, std::uint64_t total) {
         if (options.on_progress)
             options.on_progress(engine_options::work::recovery, done, total);
-    });
+    };
+    return recover::recover(files, store, progress,
+                            options.has.history != nullptr ? options.has.history->keep_records : nullptr);
 }
 
 result<void> reserve(file_and_place& heap, const engine_options& options) {
@@ -246,7 +246,7 @@ unexpected lacks_sharing(const std::string& path) {
 
 /// The history is that of those who have the heap open, or none.
 result<void> follow_history(file_and_place& heap, const engine_options& options) {
-    REM_TRY(recover::check_history_part(*heap.store, has_history_part()));
+    REM_TRY(recover::check_history_part(*heap.store, options.has.history != nullptr));
     auto recorded = heap.store->history();
     if (!recorded)
         return recorded.error();
@@ -303,7 +303,7 @@ result<file_and_place> open_shared(os::file_system& files, const std::string& pa
     REM_TRY(check_is_still_at(*shared->file, path));
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
-    REM_TRY(recover::check_history_part(*heap.store, has_history_part()));
+    REM_TRY(recover::check_history_part(*heap.store, options.has.history != nullptr));
     auto recovered = recover(files, *heap.store, options);
     if (!recovered)
         return recovered.error();
@@ -378,7 +378,7 @@ result<file_and_place> open_existing(os::file_system& files, const std::string& 
         return opened.error();
     file_and_place heap{.store = std::move(*opened)};
     REM_TRY(check_is_ours(*heap.store, options, abi));
-    REM_TRY(recover::check_history_part(*heap.store, has_history_part()));
+    REM_TRY(recover::check_history_part(*heap.store, options.has.history != nullptr));
     const bool was_closed = heap.store->is_clean();
     auto recovered = recover(files, *heap.store, options);
     if (!recovered)

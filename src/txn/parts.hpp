@@ -20,6 +20,7 @@ class memory_view;
 namespace remanence::txn {
 
 struct engine_options;
+struct history_part; // undo_manager.hpp
 struct sharing_part; // sharing.hpp
 
 /// Memory, of an engine that is being opened, becomes what engine_options::version asks for. Returns its number. errc::no_step: there is no
@@ -31,6 +32,7 @@ struct parts {
     front_maker fronts = nullptr; // threads borrow slabs
     version_mapper map_version = nullptr;
     const sharing_part* sharing = nullptr;
+    const history_part* history = nullptr;
 };
 
 /// Of these, what the program has since some place in it names the option: for heaps that need a part though their own options do not name

@@ -8,7 +8,6 @@
 #include "history/step_loader.hpp"
 #include "log/record.hpp"
 #include "store/heap_creation.hpp"
-#include "txn/engine.hpp"
 #include "txn/heap_history.hpp"
 
 #include <new>
@@ -109,19 +108,5 @@ result<void> heap_history::follow_passed(const history::commit_name& checkpoint,
 }
 
 void heap_history::note_checkpoint(std::uint64_t version) noexcept { file_->forget_pending(version); }
-
-result<void> engine::share_history() {
-    REM_TRY(begin_history());
-    return history_->share(last_commit());
-}
-
-result<void> engine::join_history() {
-    const format::superblock& super = heap_.store->super();
-    history_ = heap_history::make(*options_.history, super.checkpoint_version, *heap_.view, path());
-    REM_TRY(history_->join(*files_, heap_.store->file(), names_, super.uuid, {super.checkpoint_version, super.chain},
-                           heap_.store->image().bytes(), options_.history_rewritten_from));
-    checkpoints_.move_history_by(*history_);
-    return {};
-}
 
 } // namespace remanence::txn

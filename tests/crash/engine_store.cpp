@@ -170,7 +170,7 @@ public:
         if (beside_)
             beside_->begin(*engine_);
         if (engine_->has_history())
-            engine_->let_procedures_be_run(
+            past_of(*engine_).let_procedures_be_run(
                 [this](const ::remanence::history::procedure_call& call, bool) -> result<void> {
                     std::array<std::uint64_t, 2> where{};
                     REM_CHECK(call.name == "flip" && call.parameters.size() == sizeof where);
@@ -188,7 +188,8 @@ public:
 
     result<void> commit(log::durability how) override {
         auto done = end(engine_->commit(how, txn::commit_scope::declared));
-        engine_->forget_call();
+        if (engine_->has_history())
+            past_of(*engine_).forget_call();
         if (beside_ && how == log::durability::lazy)
             beside_->want_sync();
         if (beside_ && how == log::durability::none)
@@ -218,61 +219,65 @@ public:
     result<void> sync() override { return acknowledged(engine_->sync()); }
     result<void> rollback() override { return stepping(end(engine_->rollback())); }
     result<void> undo(std::uint64_t steps) override {
-        return acknowledged(gone(engine_->undo(steps, log::durability::durable)));
+        return acknowledged(gone(past_of(*engine_).undo(steps, log::durability::durable)));
     }
     result<void> redo(std::uint64_t steps) override {
-        return acknowledged(gone(engine_->redo(steps, log::durability::durable)));
+        return acknowledged(gone(past_of(*engine_).redo(steps, log::durability::durable)));
     }
     result<void> keep(const std::string& name) override {
-        auto kept = engine_->keep(name);
+        auto kept = past_of(*engine_).keep(name);
         return kept ? result<void>() : kept.error();
     }
     result<void> restore_kept(const std::string& name) override {
-        return acknowledged(gone(engine_->restore(kept_as(name), log::durability::durable)));
+        return acknowledged(gone(past_of(*engine_).restore(kept_as(name), log::durability::durable)));
     }
-    result<void> drop(const std::string& name) override { return engine_->drop_kept(kept_as(name)); }
-    result<void> squash(std::uint64_t steps) override { return engine_->squash(steps); }
-    result<void> note_migration() override { return engine_->let_next_commit_migrate(); }
+    result<void> drop(const std::string& name) override { return past_of(*engine_).drop_kept(kept_as(name)); }
+    result<void> squash(std::uint64_t steps) override { return past_of(*engine_).squash(steps); }
+    result<void> note_migration() override { return engine_->history()->let_next_commit_migrate(); }
     result<void> branch(const std::string& name, const std::string& path) override {
-        REM_TRY(engine_->read_history());
-        const auto version = engine_->with_steps([&](auto& steps) { return steps.find_kept(name); });
+        REM_TRY(past_of(*engine_).read_history());
+        const auto version = past_of(*engine_).with_steps([&](auto& steps) { return steps.find_kept(name); });
         if (!version)
             return fail(errc::no_step, "nothing is kept by this name");
-        auto way = engine_->way_to(*version);
+        auto way = past_of(*engine_).way_to(*version);
         if (!way)
             return way.error();
         REM_TRY(engine_->sync());
         return acknowledged(detail::make_branch(files_, engine_->path(), *way, path));
     }
-    result<void> begin_flip() override { return engine_->begin_call(); }
+    result<void> begin_flip() override {
+        return engine_->has_history() ? past_of(*engine_).begin_call() : result<void>();
+    }
     void end_flip(std::uint64_t offset, std::uint64_t bytes) override {
         const std::array where{offset, bytes};
         const auto* const first = reinterpret_cast<const std::byte*>(where.data());
-        engine_->end_call(::remanence::history::procedure_call{"flip", {first, first + sizeof where}});
+        if (engine_->has_history())
+            past_of(*engine_).end_call(::remanence::history::procedure_call{"flip", {first, first + sizeof where}});
     }
     void begin_group() override {
-        engine_->with_steps([](auto& steps) { steps.begin_group("group"); });
+        past_of(*engine_).with_steps([](auto& steps) { steps.begin_group("group"); });
     }
     void end_group() override {
-        engine_->with_steps([](auto& steps) { steps.end_group(); });
+        past_of(*engine_).with_steps([](auto& steps) { steps.end_group(); });
     }
     std::string steps() override {
         if (!keeps_history_)
             return {};
         if (reads_late_)
             return steps_in_files(files_, engine_->path());
-        if (auto read = engine_->read_history(); !read)
+        if (auto read = past_of(*engine_).read_history(); !read)
             return read.why().message;
         return steps_in_words(*engine_);
     }
     std::vector<std::uint64_t> way() override {
-        return engine_->has_history() && engine_->read_history() ? way_through(*engine_) : std::vector<std::uint64_t>();
+        return engine_->has_history() && past_of(*engine_).read_history() ? way_through(*engine_)
+                                                                          : std::vector<std::uint64_t>();
     }
     std::uint64_t undo_depth() override {
-        return engine_->with_steps([](const auto& steps) { return steps.undo_depth(); });
+        return past_of(*engine_).with_steps([](const auto& steps) { return steps.undo_depth(); });
     }
     std::uint64_t redo_depth() override {
-        return engine_->with_steps([](const auto& steps) { return steps.redo_depth(); });
+        return past_of(*engine_).with_steps([](const auto& steps) { return steps.redo_depth(); });
     }
     void announce(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::watched && beside_)
@@ -363,7 +368,7 @@ private:
         return done;
     }
 
-    static txn::engine::find_state kept_as(const std::string& name) {
+    static txn::undo_manager::find_state kept_as(const std::string& name) {
         return [name](const txn::heap_history& of) { return of.kept_state(std::string_view(name)); };
     }
 
@@ -381,10 +386,10 @@ private:
 
 } // namespace
 
-std::string steps_in_words(const txn::engine& of) { return of.with_steps(in_words); }
+std::string steps_in_words(const txn::engine& of) { return past_of(of).with_steps(in_words); }
 
 std::vector<std::uint64_t> way_through(const txn::engine& of) {
-    return of.with_steps([](const auto& steps) {
+    return past_of(of).with_steps([](const auto& steps) {
         std::map<std::uint64_t, std::uint64_t> parents;
         for (const auto& each : steps.list())
             parents[each.version] = each.parent.value_or(0);
@@ -417,13 +422,13 @@ txn::engine_options small_heap_options() {
 }
 
 static open_function engine_of(txn::engine_options options, sections kind, checkpointing how, bool reads_late) {
+    if (options.history)
+        options.has.history = &txn::k_history_part;
     return [options = std::move(options), kind, how,
             reads_late](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
         auto beside = how == checkpointing::in_background
                           ? std::make_unique<background>(files, kind == sections::watched)
                           : nullptr;
-        if (options.history)
-            txn::link_history();
         auto opened = txn::engine::open(beside ? beside->files() : files, path, txn::open_mode::open_or_create, options,
                                         "crash tests");
         if (!opened)

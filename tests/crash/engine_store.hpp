@@ -3,6 +3,7 @@
 
 #include "store.hpp"
 #include "txn/engine.hpp"
+#include "txn/undo_manager.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,8 @@ enum class sections { ordinary, announced, declared, watched, among_threads };
 /// one go, dragged out, or not until somebody has to wait for it. One makes durable what was committed lazily or
 /// asynchronously. With `watched` one spills, and nobody else looks at memory.
 enum class checkpointing { at_one_go, in_background };
+/// What undoes its commits. Precondition: it has a history.
+inline txn::undo_manager& past_of(const txn::engine& of) { return txn::undo_manager::of(*of.history()); }
 /// All steps of its history.
 std::string steps_in_words(const txn::engine& of);
 /// As store::way() has it.

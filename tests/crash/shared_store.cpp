@@ -40,44 +40,44 @@ public:
         return give_turn();
     }
     result<void> undo(std::uint64_t steps) override {
-        return go([=, this] { return writer().undo(steps, log::durability::durable); });
+        return go([=, this] { return past_of(writer()).undo(steps, log::durability::durable); });
     }
     result<void> redo(std::uint64_t steps) override {
-        return go([=, this] { return writer().redo(steps, log::durability::durable); });
+        return go([=, this] { return past_of(writer()).redo(steps, log::durability::durable); });
     }
     result<void> keep(const std::string& name) override {
-        auto kept = writer().keep(name);
+        auto kept = past_of(writer()).keep(name);
         return kept ? give_turn() : kept.error();
     }
     result<void> restore_kept(const std::string& name) override {
-        return go([&, this] { return writer().restore(kept_as(name), log::durability::durable); });
+        return go([&, this] { return past_of(writer()).restore(kept_as(name), log::durability::durable); });
     }
     result<void> drop(const std::string& name) override {
-        REM_TRY(writer().drop_kept(kept_as(name)));
+        REM_TRY(past_of(writer()).drop_kept(kept_as(name)));
         return give_turn();
     }
     result<void> squash(std::uint64_t steps) override {
-        REM_TRY(writer().squash(steps));
+        REM_TRY(past_of(writer()).squash(steps));
         return give_turn();
     }
-    result<void> note_migration() override { return writer().let_next_commit_migrate(); }
+    result<void> note_migration() override { return writer().history()->let_next_commit_migrate(); }
     void begin_group() override {
         is_in_group_ = true;
-        writer().with_steps([](auto& steps) { steps.begin_group("group"); });
+        past_of(writer()).with_steps([](auto& steps) { steps.begin_group("group"); });
     }
     void end_group() override {
         is_in_group_ = false;
-        writer().with_steps([](auto& steps) { steps.end_group(); });
+        past_of(writer()).with_steps([](auto& steps) { steps.end_group(); });
     }
     std::string steps() override { return writer().has_history() ? steps_in_words(writer()) : std::string(); }
     std::vector<std::uint64_t> way() override {
         return writer().has_history() ? way_through(writer()) : std::vector<std::uint64_t>();
     }
     std::uint64_t undo_depth() override {
-        return writer().with_steps([](const auto& steps) { return steps.undo_depth(); });
+        return past_of(writer()).with_steps([](const auto& steps) { return steps.undo_depth(); });
     }
     std::uint64_t redo_depth() override {
-        return writer().with_steps([](const auto& steps) { return steps.redo_depth(); });
+        return past_of(writer()).with_steps([](const auto& steps) { return steps.redo_depth(); });
     }
     result<std::uint64_t> commit_async() override {
         REM_TRY(commit(log::durability::durable));
@@ -157,7 +157,7 @@ private:
         return give_turn();
     }
 
-    static txn::engine::find_state kept_as(const std::string& name) {
+    static txn::undo_manager::find_state kept_as(const std::string& name) {
         return [name](const txn::heap_history& of) { return of.kept_state(std::string_view(name)); };
     }
 
@@ -234,7 +234,7 @@ private:
 
 open_function shared_engines(txn::engine_options options) {
     if (options.history)
-        txn::link_history();
+        options.has.history = &txn::k_history_part;
     options.is_shared = true;
     options.has.sharing = &txn::k_sharing_part;
     options.when_taken = txn::when_base_taken::elsewhere;

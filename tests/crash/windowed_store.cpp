@@ -49,7 +49,7 @@ public:
         if (!opened)
             return opened.error();
         store_ = std::move(*opened);
-        if (auto recovered = recover::recover(files_, *store_, {}); !recovered)
+        if (auto recovered = recover::recover(files_, *store_, {}, nullptr); !recovered)
             return recovered.error();
         version_ = store_->super().checkpoint_version;
         chain_ = store_->super().chain;

@@ -1,6 +1,7 @@
 // Every allocation of a program that opens an old version fails, also while another process has the heap open, and of one that reads the steps of a history late: nothing changes on
 // the disk, or in memory, and it may be done again.
 #include "api/heap_impl.hpp"
+#include "api/history_calls.hpp"
 #include "failing_new.hpp"
 #include "program.hpp"
 #include "support/temp_dir.hpp"
@@ -168,7 +169,7 @@ TEST(failing_allocations_of_a_history_that_is_read_late, leave_memory_and_histor
     for (std::uint64_t n = 0;; n += stride_of_faults(1)) {
         SCOPED_TRACE("allocation " + std::to_string(n));
         heap h = heap::open(path, with_steps_kept());
-        EXPECT_FALSE(detail::impl_of(h).engine().has_read_history());
+        EXPECT_FALSE(detail::undo_of(detail::impl_of(h)).has_read_history());
         const std::uint64_t steps = h.undo_depth();
         allocations() = {.armed = true, .from_then_on = false, .left = n};
         try {

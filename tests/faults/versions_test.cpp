@@ -1,6 +1,7 @@
 // Every allocation of a program that keeps, compares, branches off and restores versions fails, one after the other, and of one that calls a procedure: what fails leaves
 // memory and versions as they were, so that it may be done again.
 #include "api/heap_impl.hpp"
+#include "api/history_calls.hpp"
 #include "failing_new.hpp"
 #include "program.hpp"
 #include "support/temp_dir.hpp"
@@ -40,8 +41,9 @@ public:
         if (!does([&] { (void)h_->root<kept_numbers>("numbers", 10, 0U); }))
             return {};
         work();
-        has_lacked_ =
-            detail::impl_of(*h_).engine().with_steps([](const auto& steps) { return steps.has_lacked_memory(); });
+        has_lacked_ = detail::undo_of(detail::impl_of(*h_)).with_steps([](const auto& steps) {
+            return steps.has_lacked_memory();
+        });
         (void)does([&] { opened->close(); });
         return wrong_;
     }

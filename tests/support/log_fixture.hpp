@@ -146,7 +146,9 @@ protected:
         EXPECT_TRUE(file->read(0, bytes));
         return bytes;
     }
-    result<remanence::recover::recovery_outcome> recover() { return remanence::recover::recover(disk_, *store_, {}); }
+    result<remanence::recover::recovery_outcome> recover() {
+        return remanence::recover::recover(disk_, *store_, {}, nullptr);
+    }
     /// A heap whose file ends within the chunk that its last record placed, behind the only page of it that was written:
     /// no checksum tells. Nor does the superblock, which knows the chunk before it only.
     void cut_off_behind(std::uint64_t bytes_of_the_chunk) {

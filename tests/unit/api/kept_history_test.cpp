@@ -1,6 +1,7 @@
 // A history that is kept over sessions: what its file may be found to be.
 
 #include "api/heap_impl.hpp"
+#include "api/history_calls.hpp"
 #include "format/history_event.hpp"
 #include "inspect/last_commit.hpp"
 #include "unit/api/fixture.hpp"
@@ -18,7 +19,7 @@ namespace remanence::test {
 
 namespace {
 
-bool is_read(heap& h) { return detail::impl_of(h).engine().has_read_history(); }
+bool is_read(heap& h) { return detail::undo_of(detail::impl_of(h)).has_read_history(); }
 
 fs::path history_of(const fs::path& heap) { return heap.string() + "-history"; }
 
@@ -229,8 +230,8 @@ TEST_F(kept_histories, have_the_limits_that_the_heap_records) {
         heap h = heap::open(path_, fewer);
         add(h, 20);
         EXPECT_EQ(h.undo_depth(), 20U);
-        EXPECT_TRUE(is_error(error_of([&] { inspect::set_history_limits(path_.string(), fewer.history); }), errc::in_use,
-                             path_, ""));
+        EXPECT_TRUE(is_error(error_of([&] { inspect::set_history_limits(path_.string(), fewer.history); }),
+                             errc::in_use, path_, ""));
         h.close();
     }
     EXPECT_EQ(inspect::look(path_.string()).recorded_history->steps_max, 100U);
@@ -259,7 +260,8 @@ TEST_F(kept_histories, have_limits_that_are_refused_with_reasons) {
         h.root<numbers>("numbers");
     }
     EXPECT_TRUE(is_error(told({.steps_max = 1}), errc::no_step, path_, "has no history"));
-    EXPECT_TRUE(is_error(error_of([&] { inspect::end_history(path_.string()); }), errc::no_step, path_, "has no history"));
+    EXPECT_TRUE(
+        is_error(error_of([&] { inspect::end_history(path_.string()); }), errc::no_step, path_, "has no history"));
     EXPECT_TRUE(is_error(told({}), errc::invalid_argument, path_, "needs a limit"));
 }
 
@@ -320,8 +322,8 @@ TEST_F(kept_histories, that_the_heap_does_not_record_are_not_ended_by_who_names_
         s.features_ro_compat &= ~format::k_feature_history;
         s.history = {};
     });
-    EXPECT_TRUE(is_error(error_of([&] { heap::open(path_, small_heap()); }), errc::not_supported, path_,
-                         "rem history --end"));
+    EXPECT_TRUE(
+        is_error(error_of([&] { heap::open(path_, small_heap()); }), errc::not_supported, path_, "rem history --end"));
     heap_options looks = small_heap();
     looks.read_only = true;
     EXPECT_TRUE(heap::open(path_, looks).find_root<numbers>("numbers") != nullptr);

@@ -140,7 +140,7 @@ protected:
                 auto opened = store::heap_file::open(files, store::k_path, os::access::read_write);
                 if (!opened)
                     return opened.error();
-                return recover::recover(files, **opened, {});
+                return recover::recover(files, **opened, {}, nullptr);
             }();
             files.work_again();
             if (files.failed().empty()) {
