@@ -7,7 +7,7 @@ include_guard()
 # SMALL names sources (patterns) that no commit, allocation or trap runs: they are compiled for size. Most of what the library
 # would take in a program were their error texts.
 # PER_LIBRARY names sources in which remanence and remanence_checked differ: each compiles them for itself.
-# PARTS names sources that are in a program only if it calls what they have (weak symbols): none is compiled together with others, as all
+# PARTS names sources that are in a program only if it names what they have (txn/parts.hpp): none is compiled together with others, as all
 # else is with REMANENCE_UNITY.
 function(remanence_add_layer name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;SMALL;PER_LIBRARY;PARTS")

@@ -84,8 +84,9 @@ std::vector<T> borders() {
     } else {
         for (const T each :
              {limits::min(), limits::max(), T(0), T(1), T(2), T(limits::max() / 2), T(limits::min() / 2)})
-            for (const T near : {each, static_cast<T>(each + 1), static_cast<T>(each - 1)})
-                all.push_back(near);
+            for (const std::uint64_t step :
+                 {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) // beyond a limit lies the other one
+                all.push_back(static_cast<T>(static_cast<std::uint64_t>(each) + step));
     }
     return all;
 }
