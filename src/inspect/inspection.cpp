@@ -257,12 +257,27 @@ result<const format::heap_header*> inspection::header() {
     const auto* h = reinterpret_cast<const format::heap_header*>(*bytes);
     const bool may_have_schema = (super_.features_ro_compat & format::k_feature_schema) != 0;
     if (h->magic == format::k_header_magic && format::is_known_header_version(h->version) &&
-        format::has_sound_schema(*h, may_have_schema, store_->image().bytes()))
+        format::has_sound_schema(*h, may_have_schema, store_->image().bytes())) {
+        reach_used(0, h->allocator);
+        (void)for_each_arena([&](std::uint64_t page, const format::arena_header& head) -> result<void> {
+            reach_used(page, head.allocator);
+            return {};
+        }); // what cannot be read is told by who needs it
         return h;
+    }
     return fail(errc::corrupt,
                 "the heap header in " + path() + " at byte " + std::to_string(file_offset(0)) +
                     " is damaged. Restore the heap from a copy.",
                 path(), 0, file_offset(0));
+}
+
+void inspection::reach_used(std::uint64_t first_page, const format::alloc_state& state) {
+    std::uint64_t end = 0;
+    for (const alloc::section& each : alloc::k_sections) {
+        if (const std::uint32_t used = state.used_pages[each.index]; used != 0)
+            end = std::min(std::uint64_t{each.first_data_page} + used, each.end_page());
+    }
+    (void)make_memory(std::min((first_page + end) * k_page_bytes, k_heap_bytes_max));
 }
 
 std::uint64_t inspection::file_offset(std::uint64_t heap_offset) const {
@@ -379,33 +394,35 @@ result<std::optional<alloc::occupancy>> inspection::survey_allocator() {
     return found;
 }
 
-/// The header page, and the planes of all sections that begin in the heap.
-result<void> inspection::read_metadata() {
-    REM_TRY(at(0, k_page_bytes));
-    for (const alloc::section& section : alloc::k_sections) {
-        if (section.first_page < read_.size())
-            REM_TRY(
-                at(section.first_page * k_page_bytes, (section.first_data_page - section.first_page) * k_page_bytes));
-    }
-    return read_metadata_of_arenas();
-}
-
-/// Their header pages and planes. What is no arena, the allocator will say.
-result<void> inspection::read_metadata_of_arenas() {
+// What is no arena, the allocator will say.
+template <class F>
+result<void> inspection::for_each_arena(const F& f) {
     std::uint64_t page = reinterpret_cast<const format::heap_header*>(place_->base())->allocator.first_arena;
     for (std::uint64_t left = k_heap_bytes_max / GiB; page != 0 && page < read_.size() && left != 0; --left) {
         auto bytes = at(page * k_page_bytes, k_page_bytes);
         if (!bytes)
             return bytes.error();
         const auto& head = *reinterpret_cast<const format::arena_header*>(*bytes);
-        for (std::uint32_t i = 0; i < std::min(head.sections_ready, alloc::k_section_count); ++i) {
-            const alloc::section& each = alloc::section_at(i);
-            REM_TRY(
-                at((page + each.first_page) * k_page_bytes, (each.first_data_page - each.first_page) * k_page_bytes));
-        }
+        REM_TRY(f(page, head));
         page = head.next;
     }
     return {};
+}
+
+/// The header page, and the planes of all sections that begin in the heap; of arenas, too.
+result<void> inspection::read_metadata() {
+    const auto read_planes = [this](std::uint64_t first_page, std::size_t sections) -> result<void> {
+        for (const alloc::section& each : std::span(alloc::k_sections).first(sections)) {
+            if (const std::uint64_t page = first_page + each.first_page; page < read_.size())
+                REM_TRY(at(page * k_page_bytes, (each.first_data_page - each.first_page) * k_page_bytes));
+        }
+        return {};
+    };
+    REM_TRY(at(0, k_page_bytes));
+    REM_TRY(read_planes(0, alloc::k_sections.size()));
+    return for_each_arena([&](std::uint64_t page, const format::arena_header& head) {
+        return read_planes(page, std::min(head.sections_ready, alloc::k_section_count));
+    });
 }
 
 result<void> inspection::check_allocator(inspected_parts& parts) {

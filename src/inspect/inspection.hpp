@@ -154,8 +154,12 @@ private:
     result<void> try_to_check_allocator(inspected_parts& parts);
     /// The page at `page`, in memory.
     result<void> fetch(std::uint64_t page);
+    /// Makes memory of what an allocator has given out: what nobody ever wrote to is not in the image, and zeros. What is wrong with the
+    /// allocator, or is too much, others tell.
+    void reach_used(std::uint64_t first_page, const format::alloc_state& state);
     result<void> read_metadata();
-    result<void> read_metadata_of_arenas();
+    template <class F>
+    result<void> for_each_arena(const F& f);
 
     std::shared_ptr<os::overlay_files> files_;
     std::shared_ptr<store::heap_file> store_; // which refers to files_

@@ -1,5 +1,6 @@
 #include "support/temp_dir.hpp"
 
+#include <remanence/arena.hpp>
 #include <remanence/look_inside.hpp>
 #include <remanence/migrate.hpp>
 #include <remanence/remanence.hpp>
@@ -244,6 +245,32 @@ TEST_F(dump_load, carries_every_number) {
     into_.close();
     into_ = heap::open_existing(directory_ / "into");
     EXPECT_EQ(into_.root<numbers>("numbers").precise, was.precise);
+}
+
+// Nobody ever wrote to their chunks, which are behind the end of what the file has.
+TEST_F(dump_load, carries_zeros_that_were_allocated_last) {
+    constexpr std::size_t k_count = 200'000;
+    std::string dump;
+    {
+        rem::heap made = rem::heap::create(directory_ / "zeros", {.chunk_bytes = 64 << 10});
+        made.root<rem::vector<std::uint64_t>>("numbers", k_count);
+        made.commit();
+        made.close();
+        rem::inspect::dump(directory_ / "zeros", {}, [&](std::string_view piece) { dump += piece; });
+        EXPECT_EQ(rem::inspect::get(directory_ / "zeros", "numbers[199999]"), "0");
+    }
+    {
+        rem::heap again = rem::heap::open(directory_ / "zeros");
+        auto in = rem::arena::open(again, "arena", {.room_bytes = 4 << 20});
+        in.root<rem::vector<std::uint64_t>>("in an arena", k_count);
+        again.commit();
+        again.close();
+        EXPECT_EQ(rem::inspect::get(directory_ / "zeros", "\"in an arena\"[199999]"), "0");
+    }
+    rem::heap loaded = rem::heap::create(directory_ / "loaded");
+    std::istringstream text(dump);
+    EXPECT_EQ(rem::load(loaded, text), 1U);
+    EXPECT_EQ(loaded.find_root<rem::vector<std::uint64_t>>("numbers")->size(), k_count);
 }
 
 TEST_F(dump_load, containers_can_be_changed_and_destroyed_as_if_the_program_had_made_them) {
