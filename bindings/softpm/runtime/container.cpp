@@ -6,14 +6,12 @@
 #include "restorer.hpp"
 #include "world.hpp"
 
-#include "api/heap_impl.hpp"
-#include "api/raise.hpp"
-
 #include <remanence/error.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -357,15 +355,12 @@ void container::refresh_modules() {
 void container::look_at_written_pages() {
     look_->begin();
     look_->stores_names = attributes.symbol_names != 0;
-    auto pages = detail::impl_of(*heap_).engine().written_pages();
-    if (!pages)
-        detail::raise(pages.why());
-    const std::uint64_t begin = listed_->arena;
-    const std::uint64_t end = begin + listed_->pages_used * k_page_bytes;
-    for (const heap_range& each : *pages)
-        for (std::uint64_t at = std::max(each.offset, begin); at < std::min(each.offset + each.bytes, end);
+    const std::byte* const begin = static_cast<const std::byte*>(heap_->base()) + listed_->arena;
+    const std::byte* const end = begin + listed_->pages_used * k_page_bytes;
+    for (const std::span<const std::byte> each : heap_->changed_ranges())
+        for (const std::byte* at = std::max(each.data(), begin); at < std::min(each.data() + each.size(), end);
              at += k_page_bytes) {
-            const std::uint64_t page = (at - begin) / k_page_bytes;
+            const auto page = static_cast<std::uint64_t>(at - begin) / k_page_bytes;
             // So that what came and went between two points, as a journal in memory, is not logged.
             blocks_->clear_free(static_cast<std::uint32_t>(page));
             look_->on_written_page(page);
