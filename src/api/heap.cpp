@@ -95,7 +95,7 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
         return {};
     if (detail::part_for(options.history) == nullptr)
         refuse(path, errc::not_supported,
-               "the program lacks the part for histories. Name it with braces: options.history = {…}.");
+               "the program lacks the part for histories. Name it with braces: options.history = {.steps_max = 100}.");
     if (is_shared(options) && !options.history.kept_over_sessions)
         refuse(path, errc::invalid_argument,
                "the history of a heap that processes share lies in its files, since all of them undo and redo the same "

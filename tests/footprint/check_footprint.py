@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Bytes. Beyond these, see docs/decisions/footprint.md: which file has grown, and should it be compiled for size?
 STATIC_MAX = 300_000
 TEXT_MAX = {"README.md": 575_000, "program.c": 512_000}
+PARTS = ["txn::undo_manager::", "txn::shared_heap::", "process_coordination::", "txn::map_version", "detail::held_roots::"]
 SECTIONS = {"text": {".text"}, "static memory": {".data", ".bss", ".tdata", ".tbss"}}
 
 
@@ -52,7 +53,21 @@ def main():
             print(f"{name}: {what}: {size:,} bytes of {limit:,} that it may take")
         read_only = int(run("size", program).splitlines()[1].split()[0])
         print(f"{name}: with constants and tables of exceptions, which `size` counts as text: {read_only:,} bytes")
-    return 1 if too_large or not is_refused_a_history(c_compiler, compiler, library, include, out) else 0
+    is_refused = is_refused_a_history(c_compiler, compiler, library, include, out)
+    return 0 if not too_large and is_refused and has_no_part(compiler, library, include, out) else 1
+
+
+def has_no_part(compiler, library, include, out):
+    """A program that names no part has none, and is told so when it asks for what needs one."""
+    for each in out.glob("unnamed.rem*"):
+        each.unlink()
+    program = out / "unnamed"
+    run(compiler, "-std=c++20", "-O0", "-I", include, HERE / "unnamed.cpp", library, "-pthread", "-Wl,--gc-sections", "-o", program)
+    symbols = run("nm", "-C", program)
+    found = [part for part in PARTS if part in symbols]
+    told = subprocess.run([program], cwd=out, capture_output=True, text=True)
+    print(f"a program that names no part has {found or 'none'}, and is told: {told.stdout + told.stderr}")
+    return "txn::engine::" in symbols and not found and told.returncode == 0 and "options.history = {.steps_max" in told.stdout
 
 
 def is_refused_a_history(c_compiler, compiler, library, include, out):
