@@ -115,7 +115,8 @@ TEST_P(failing_allocations_of_sharing, are_heard_of_and_keep_nobody_waiting) {
                 EXPECT_TRUE(is_heard || allocations().was_optional);
             }
             // In the midst of a commit it poisons the heap in all processes; those that open it again go on.
-            const bool is_poisoned = what == section::undoing && detail::impl_of(h).engine().shared()->protocol().is_poisoned();
+            const bool is_poisoned =
+                what == section::undoing && detail::impl_of(h).engine().shared()->protocol().is_poisoned();
             if (is_poisoned) {
                 ++poisoned;
                 EXPECT_TRUE(is_heard);
