@@ -283,7 +283,7 @@ set(REMANENCE_LONG_TESTS "/conformance/boost_[a-z]+_test\\.cpp$")
 # Every .cpp under tests/ must belong to a target; else it would look like a test and never run.
 function(remanence_require_all_tests_registered)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
-    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(debug_modes|gdb|package|fuzz|persistable|softpm)/")
+    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(debug_modes|footprint|gdb|package|fuzz|persistable|softpm)/")
     # What tests/CMakeLists.txt leaves out.
     if(NOT REMANENCE_BOOST_INCLUDE)
         list(FILTER found EXCLUDE REGEX "/boost_[a-z]+_test\\.cpp$")
