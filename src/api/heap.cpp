@@ -116,6 +116,10 @@ decltype(txn::engine_options::version) checked_version(const std::filesystem::pa
         return {};
     if (options.version && !options.kept_version.empty())
         refuse(path, errc::invalid_argument, "name either options.version or options.kept_version, not both.");
+    if (part_for_version(options) == nullptr) // changed by a member of std::optional or std::string
+        refuse(path, errc::invalid_argument,
+               "options.version and options.kept_version must be assigned: options.version = 5, or "
+               "options.kept_version = \"name\".");
     if (!options.read_only)
         refuse(path, errc::invalid_argument,
                "an old version can only be read. Set options.read_only; or make the version the newest one with "

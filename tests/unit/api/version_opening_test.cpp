@@ -217,6 +217,10 @@ TEST_F(opened_versions, are_not_for_writing) {
     options = reading(made_[0]);
     options.kept_version = "x";
     EXPECT_TRUE(is_error(refused(path_, options), errc::invalid_argument, path_, "not both"));
+    heap_options changed;
+    changed.read_only = true;
+    changed.version.emplace(made_[0]); // which does not name that part of the library
+    EXPECT_TRUE(is_error(refused(path_, changed), errc::invalid_argument, path_, "must be assigned"));
 }
 
 TEST_F(opened_versions, that_are_unknown_are_errors_that_list_what_there_is) {
