@@ -262,10 +262,10 @@ TEST_F(dump_load, carries_zeros_that_were_allocated_last) {
     {
         rem::heap again = rem::heap::open(directory_ / "zeros");
         auto in = rem::arena::open(again, "arena", {.room_bytes = 4 << 20});
-        in.root<rem::vector<std::uint64_t>>("in an arena", k_count);
+        in.root<rem::vector<std::uint64_t>>("in_an_arena", k_count);
         again.commit();
         again.close();
-        EXPECT_EQ(rem::inspect::get(directory_ / "zeros", "\"in an arena\"[199999]"), "0");
+        EXPECT_EQ(rem::inspect::get(directory_ / "zeros", "in_an_arena[199999]"), "0");
     }
     rem::heap loaded = rem::heap::create(directory_ / "loaded");
     std::istringstream text(dump);
