@@ -180,7 +180,7 @@ result<bool> checkpointer::take_from_others() {
         if (!newest)
             return newest.error();
         if (newest->super.sequence != others_->checkpoint_sequence()) { // whoever wrote it died before he could say so
-            REM_TRY(writer_.confirm(newest->super));
+            REM_TRY(poison_unless_refused(writer_.confirm(newest->super)));
             others_->publish_checkpoint(
                 {newest->super.sequence, newest->super.checkpoint_version, newest->super.log_begin});
         }
@@ -279,8 +279,15 @@ unexpected checkpointer::readers_behind() const {
                 path);
 }
 
+// I5: a sync that has failed may not be repeated, so no other checkpoint can be made. What was refused may be tried again.
+result<void> checkpointer::poison_unless_refused(result<void> done) {
+    return done || is_refusal(done.why().code) ? std::move(done) : health_.poison_if_failed(std::move(done));
+}
+
+result<void> checkpointer::begin() { return poison_unless_refused(prepare_and_begin()); }
+
 // What refuses to be prepared, for a limit perhaps, is tried again when the next commit finds a checkpoint due.
-result<void> checkpointer::begin() {
+result<void> checkpointer::prepare_and_begin() {
     if (auto prepared = prepare_history(); !prepared) {
         if (others_ != nullptr)
             others_->release_checkpoint();

@@ -137,7 +137,9 @@ private:
     /// Whether the one that is under way must end before more is committed.
     [[nodiscard]] bool must_wait() const;
     result<void> make_or_begin(change::commit_scope committed);
+    result<void> poison_unless_refused(result<void> done);
     result<void> begin();
+    result<void> prepare_and_begin();
     result<bool> take_from_others();
     /// Carries out what is left, unless readers in other processes have been in the way for that long: false.
     result<bool> carry_out_within(std::chrono::nanoseconds patience);
