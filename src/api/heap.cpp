@@ -106,17 +106,12 @@ std::optional<history::limits> checked_history(const std::filesystem::path& path
     return detail::limits_of(options.history);
 }
 
-/// What opens old versions; null: the options name none.
-const detail::version_part* part_for_version(const heap_options& options) {
-    return options.version.part() != nullptr ? options.version.part() : options.kept_version.part();
-}
-
 decltype(txn::engine_options::version) checked_version(const std::filesystem::path& path, const heap_options& options) {
     if (!options.version && options.kept_version.empty())
         return {};
     if (options.version && !options.kept_version.empty())
         refuse(path, errc::invalid_argument, "name either options.version or options.kept_version, not both.");
-    if (part_for_version(options) == nullptr) // changed by a member of std::optional or std::string
+    if (detail::part_for_version(options) == nullptr) // changed by a member of std::optional or std::string
         refuse(path, errc::invalid_argument,
                "options.version and options.kept_version must be assigned: options.version = 5, or "
                "options.kept_version = \"name\".");
@@ -166,7 +161,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.read_only = options.read_only;
     internal.version = checked_version(path, options);
     if (internal.version)
-        internal.has.map_version = part_for_version(options)->map;
+        internal.has.map_version = detail::part_for_version(options)->map;
     internal.is_shared = is_shared(options) && !internal.version;
     internal.share_on_network = options.share_on_network;
     internal.open_timeout = options.open_timeout;
@@ -241,7 +236,7 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     internal.has.fronts = has.fronts;
     if (const detail::history_part* const part = detail::part_for(options.history))
         internal.has.history = &part->of_engine;
-    internal.has.sharing = options.access.part() != nullptr ? options.access.part() : txn::known_parts.sharing;
+    internal.has.sharing = options.access.part() != nullptr ? options.access.part() : txn::known_sharing_part;
     internal.when_taken =
         mode == opening::open_anywhere ? txn::when_base_taken::elsewhere : txn::when_base_taken::look_elsewhere;
     auto engine_mode = mode == opening::create          ? txn::open_mode::create
@@ -254,7 +249,7 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     const std::filesystem::path place = detail::real_path(path);
     auto engine = txn::engine::open(files, place.string(), engine_mode, internal, abi);
     if (!engine && engine.why().code == errc::in_use && internal.version)
-        engine = part_for_version(options)->open_detached(files, place.string(), internal, abi);
+        engine = detail::part_for_version(options)->open_detached(files, place.string(), internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
     if (is_place_taken && detail::registry::holds(place)) // two readers share its lock
         refuse(path, errc::in_use,

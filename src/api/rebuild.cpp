@@ -32,9 +32,9 @@ void heap::rebuild(std::string_view abi) {
             path + " cannot be rebuilt: another file has its name, or none. Give the heap's file its name again.",
             path);
     const heap_options options = impl->options;
-    const auto* const versions = options.version ? options.version.part() : options.kept_version.part();
-    if (versions != nullptr) // somebody may have dropped that one meanwhile
-        detail::check(versions->find(*origin.files, detail::real_path(origin.path).string(), options));
+    if (options.version || !options.kept_version.empty()) // which somebody may have dropped meanwhile
+        detail::check(
+            detail::part_for_version(options)->find(*origin.files, detail::real_path(origin.path).string(), options));
     const auto known = impl->held ? impl->held->all_known() : detail::held_roots::known_roots(); // references stay
     const txn::parts has = impl->engine().has();
     detail::heap_impl::drop(impl_);

@@ -30,4 +30,9 @@ struct version_part {
     result<void> (*find)(os::file_system& files, const std::string& path, const heap_options& options);
 };
 
+/// Null: the options name no old version.
+inline const version_part* part_for_version(const heap_options& options) {
+    return options.version.part() != nullptr ? options.version.part() : options.kept_version.part();
+}
+
 } // namespace remanence::detail

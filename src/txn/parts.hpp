@@ -35,8 +35,8 @@ struct parts {
     const history_part* history = nullptr;
 };
 
-/// Of these, what the program has since some place in it names the option: for heaps that need a part though their own options do not name
-/// it. Complete once the program's statics are initialized.
-inline constinit parts known_parts{};
+/// That of a program in which some place names sharing::processes, for heaps that others shared and that it opens for itself. Null before
+/// the program's statics are initialized.
+inline constinit const sharing_part* known_sharing_part = nullptr;
 
 } // namespace remanence::txn

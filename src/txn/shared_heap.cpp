@@ -190,7 +190,6 @@ void shared_heap::fall_out() noexcept {
 constinit const sharing_part k_sharing_part{share::coordination::attach, share::coordination::attach_to_read,
                                             share::coordination::remove_left_over, shared_heap::make};
 
-// For heaps that this process opens for itself where others shared them, and died.
-[[maybe_unused]] static const bool k_is_known = (known_parts.sharing = &k_sharing_part, true);
+[[maybe_unused]] static const bool k_is_known = (known_sharing_part = &k_sharing_part, true);
 
 } // namespace remanence::txn

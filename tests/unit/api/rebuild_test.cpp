@@ -34,6 +34,17 @@ TEST_F(rebuilding, brings_back_what_was_committed_where_it_was) {
     EXPECT_EQ(again.find_root<numbers>("numbers")->size(), 1001U);
 }
 
+TEST_F(rebuilding, takes_an_empty_name_of_a_version_for_none) {
+    heap_options options = small_heap();
+    options.history = {.steps_max = 5, .kept_over_sessions = true};
+    options.version = std::nullopt;
+    options.kept_version = std::string();
+    heap h = open(options);
+    put_contents(h);
+    h.rebuild();
+    EXPECT_TRUE(has_contents(h));
+}
+
 TEST_F(rebuilding, keeps_commits_that_were_not_durable) {
     heap h = open();
     auto& value = h.root<std::uint64_t>("value");
