@@ -94,18 +94,18 @@ result<types::pointer_survey> survey_pointers(inspection& heap, const std::vecto
     std::vector<suspect> suspects;
     std::vector<suspect> undecided;
     const std::uint64_t end = heap.heap_bytes_end();
-    for (std::uint64_t page = 0; page < end; page += k_page_bytes) {
-        auto done = heap.read(
-            {page, std::min(k_page_bytes, end - page)}, [&](std::uint64_t at, std::span<const std::byte> bytes) {
-                for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
-                    std::uint64_t value = 0;
-                    std::memcpy(&value, bytes.data() + i, sizeof value);
-                    const char* where = elsewhere(value, heap.super().base, end);
-                    const auto block = where != nullptr ? heap.block_of(at + i) : std::nullopt;
-                    if (block)
-                        undecided.push_back({at + i, value, where, *block});
-                }
-            });
+    const std::uint64_t image_end = heap.store().image().bytes(); // behind it are zeros
+    for (std::uint64_t page = 0; page < image_end; page += k_page_bytes) {
+        auto done = heap.read({page, k_page_bytes}, [&](std::uint64_t at, std::span<const std::byte> bytes) {
+            for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
+                std::uint64_t value = 0;
+                std::memcpy(&value, bytes.data() + i, sizeof value);
+                const char* where = elsewhere(value, heap.super().base, end);
+                const auto block = where != nullptr ? heap.block_of(at + i) : std::nullopt;
+                if (block)
+                    undecided.push_back({at + i, value, where, *block});
+            }
+        });
         if (!done && !is_damage(done.why().code))
             return done.error();
         if (undecided.size() >= k_undecided_max || page + k_page_bytes >= end)
