@@ -131,7 +131,7 @@ private:
     txn::engine& of_;
 };
 
-/// Calls `change` with the heap, opened for writing by whatever standard library its programs have. Beside those that share it, this process
+/// Calls `change` with the heap and its history, opened for writing by whatever standard library its programs have. Beside those that share it, this process
 /// is one of them.
 template <class F>
 std::uint64_t changed(const std::string& path, const F& change) {
@@ -158,7 +158,7 @@ std::uint64_t changed(const std::string& path, const F& change) {
         detail::raise(engine.why());
     const std::uint64_t result = [&] {
         const turn_to_write meanwhile(**engine);
-        return change(**engine);
+        return change(**engine, txn::undo_manager::of(*(*engine)->history()));
     }();
     if (auto closed = (*engine)->close(); !closed)
         detail::raise(closed.why());
@@ -242,30 +242,29 @@ void branch(const std::string& path, const version_or_name& version, const std::
 }
 
 std::uint64_t undo(const std::string& path, std::uint64_t steps) {
-    return changed(path, [&](txn::engine& of) {
-        return gone(of, txn::undo_manager::of(*of.history()).undo(steps, log::durability::durable));
+    return changed(path, [&](txn::engine& of, txn::undo_manager& past) {
+        return gone(of, past.undo(steps, log::durability::durable));
     });
 }
 
 std::uint64_t restore(const std::string& path, const version_or_name& version) {
-    return changed(path, [&](txn::engine& of) {
+    return changed(path, [&](txn::engine& of, txn::undo_manager& past) {
         const auto find = [&](const txn::heap_history& all) { return state_of(all.steps(), version, of.path()); };
-        return gone(of, txn::undo_manager::of(*of.history()).restore(find, log::durability::durable));
+        return gone(of, past.restore(find, log::durability::durable));
     });
 }
 
 std::uint64_t keep(const std::string& path, std::string_view name) {
-    return changed(path,
-                   [&](txn::engine& of) { return value_or_raise(txn::undo_manager::of(*of.history()).keep(name)); });
+    return changed(path, [&](txn::engine&, txn::undo_manager& past) { return value_or_raise(past.keep(name)); });
 }
 
 void drop(const std::string& path, const version_or_name& version) {
-    (void)changed(path, [&](txn::engine& of) {
+    (void)changed(path, [&](txn::engine& of, txn::undo_manager& past) {
         const auto find = [&](const txn::heap_history& all) -> result<std::uint64_t> {
             auto state = state_of(all.steps(), version, of.path());
             return state ? all.kept_state(*state) : state.error();
         };
-        detail::check(txn::undo_manager::of(*of.history()).drop_kept(find));
+        detail::check(past.drop_kept(find));
         return of.version();
     });
 }

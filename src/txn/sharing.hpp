@@ -103,7 +103,7 @@ struct sharing_needs {
     checkpointer& checkpoints;
 };
 
-/// What sharing::processes brings into a program: the functions of share::coordination, and
+/// What sharing::processes brings into a program.
 struct sharing_part {
     decltype(&share::coordination::attach) attach;
     decltype(&share::coordination::attach_to_read) attach_to_read;
