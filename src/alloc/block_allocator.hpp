@@ -155,7 +155,8 @@ public:
     void flush() {
         free_returned();
         (void)slabs_.flush();
-        flush_arenas();
+        if (!arenas_.empty())
+            flush_arenas();
     }
     /// Gives back the slab that serves small requests, if it is empty.
     void release_empty_slab() {

@@ -49,7 +49,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
     of_.outdated.renew(of_.engine.memory());
-    auto version = of_.engine.make_commit(scope, fresh, awaited);
+    auto version = of_.engine.make_commit({.scope = scope, .fresh = fresh, .awaited = awaited});
     if (!version)
         raise(version.why());
     if (of_.engine.is_shared()) // else another process may have the turn before it is in the file
@@ -60,6 +60,20 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     ++in_flight_;
     const bool has_record = *version != before;
     return {has_record ? *version : progress_->last_committed(*version), how, started, has_record};
+}
+
+heap_commits::in_flight heap_commits::make_by(const step& where, durability how) {
+    if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
+        how = durability::durable; // then it waits for the disk itself
+    const auto started = std::chrono::steady_clock::now();
+    const std::uint64_t before = of_.engine.version();
+    const auto version = where(internal(how));
+    if (!version)
+        raise(version.why());
+    if (of_.engine.is_shared())
+        check(of_.engine.publish(internal(how)));
+    ++in_flight_;
+    return {*version, how, started, *version != before};
 }
 
 void heap_commits::await(const in_flight& commit) {

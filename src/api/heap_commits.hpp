@@ -21,9 +21,7 @@
 #include <mutex>
 #include <optional>
 
-namespace remanence::txn {
-class undo_manager;
-} // namespace remanence::txn
+namespace remanence::txn {} // namespace remanence::txn
 
 namespace remanence::detail {
 
@@ -57,8 +55,8 @@ public:
     /// With the write lock held. await() must follow. Throws when nothing is committed: errc::rolled_back after a nested section
     /// that failed, and what engine::make_commit() says.
     [[nodiscard]] in_flight make(txn::commit_scope scope, durability how);
-    /// Makes a commit in another way, for heap_impl::go().
-    using step = std::function<result<std::uint64_t>(txn::undo_manager&, log::durability)>;
+    /// Likewise, of one that `where` makes, as durable as it is told, in place of the engine.
+    using step = std::function<result<std::uint64_t>(log::durability)>;
     [[nodiscard]] in_flight make_by(const step& where, durability how);
     /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
     void await(const in_flight& commit);

@@ -98,13 +98,6 @@ public:
     [[nodiscard]] std::uint64_t make_savepoint();
     /// As roll_back(), to a savepoint.
     void roll_back_to(std::uint64_t savepoint);
-    /// heap::undo() and its like, with the write lock held, and outside of sections. heap_commits::await() must follow. Throws, and
-    /// memory is as before.
-    [[nodiscard]] heap_commits::in_flight go(const heap_commits::step& where);
-    /// A group of steps begins; nothing happens without a history. Throws errc::section_open in a section of the thread.
-    void begin_group(std::string_view name);
-    /// False: none is open. From any thread.
-    bool end_group() noexcept;
     /// Before memory becomes another: what lies outside of the heap no longer means what is in it.
     void forget_outside() noexcept;
     /// Holds this address as long as the heap has its engine.

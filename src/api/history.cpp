@@ -37,60 +37,57 @@ heap_impl* with_history(heap_impl* impl, use_of_history how) {
     return impl;
 }
 
-} // namespace history_calls
-
-heap_commits::in_flight heap_impl::go(const heap_commits::step& where) {
-    const whole_call going(calls);
-    if (procedures)
-        procedures->begin();
+static heap_commits::in_flight commit_there(heap_impl& of, const step& where) {
+    const whole_call going(of.calls);
+    if (of.procedures)
+        of.procedures->begin();
     const heap_commits::in_flight commit = [&] {
         try {
-            return commits.make_by(where, options.commits);
+            return of.commits.make_by([&](log::durability how) { return where(undo_of(of), how); }, of.options.commits);
         } catch (...) {
-            if (procedures)
-                procedures->recover();
+            if (of.procedures)
+                of.procedures->recover();
             throw;
         }
     }();
-    forget_outside();
-    strangers.forget();
+    of.forget_outside();
+    of.strangers.forget();
     return commit;
 }
 
-heap_commits::in_flight heap_commits::make_by(const step& where, durability how) {
-    if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
-        how = durability::durable; // then it waits for the disk itself
-    const auto started = std::chrono::steady_clock::now();
-    const std::uint64_t before = of_.engine.version();
-    const auto version = where(txn::undo_manager::of(*of_.engine.history()), internal(how));
-    if (!version)
-        raise(version.why());
-    if (of_.engine.is_shared())
-        check(of_.engine.publish(internal(how)));
-    ++in_flight_;
-    return {*version, how, started, *version != before};
+void go(heap_impl* impl, const step& where) {
+    with_history(impl);
+    {
+        const os::no_cancellation whole;
+        std::optional<heap_commits::in_flight> commit;
+        alone(impl, [&] { commit = commit_there(*impl, where); });
+        impl->commits.await(*commit);
+    }
+    os::end_if_cancelled();
 }
 
-} // namespace detail
-
-using detail::checked;
-using detail::heap_impl;
-using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
-
-void heap_impl::begin_group(std::string_view name) {
-    refuse_in_sections(*this);
-    if (engine_->has_history())
-        undo_of(*this).with_steps([&](history::step_tree& steps) { steps.begin_group(name); });
+void begin_group(heap_impl& of, std::string_view name) {
+    refuse_in_sections(of);
+    if (of.engine().has_history())
+        undo_of(of).with_steps([&](history::step_tree& steps) { steps.begin_group(name); });
 }
 
-bool heap_impl::end_group() noexcept {
-    return engine_->has_history() && undo_of(*this).with_steps([](history::step_tree& steps) {
+bool end_group(heap_impl& of) noexcept {
+    return of.engine().has_history() && undo_of(of).with_steps([](history::step_tree& steps) {
         const bool is_open = steps.is_in_group();
         if (is_open)
             steps.end_group();
         return is_open;
     });
 }
+
+} // namespace history_calls
+
+} // namespace detail
+
+using detail::checked;
+using detail::heap_impl;
+using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
 
 void heap::undo(std::uint64_t steps) {
     go(checked(impl_), [=](txn::undo_manager& of, log::durability how) { return of.undo(steps, how); });
@@ -153,7 +150,7 @@ group heap::group_unless_in_section(std::string_view name) {
         return {};
     std::weak_ptr<heap_impl*> watched;
     alone(impl, [&] { watched = impl->watch(); });
-    impl->begin_group(name);
+    detail::history_calls::begin_group(*impl, name);
     return remanence::group(std::move(watched));
 }
 
@@ -174,7 +171,7 @@ group::~group() { end(); }
 void group::end() noexcept {
     const std::shared_ptr<heap_impl*> watched = std::exchange(impl_, {}).lock();
     if (watched && (*watched)->origin.same_process())
-        (void)(*watched)->end_group();
+        (void)detail::history_calls::end_group(**watched);
 }
 
 } // namespace remanence

@@ -6,7 +6,10 @@
 #include "os/cancellation.hpp"
 #include "txn/undo_manager.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <string_view>
 
 namespace remanence::detail {
 
@@ -45,17 +48,15 @@ void alone(heap_impl* impl, const F& f) {
     f();
 }
 
-template <class F>
-void go(heap_impl* impl, const F& where) {
-    with_history(impl);
-    {
-        const os::no_cancellation whole;
-        std::optional<heap_commits::in_flight> commit;
-        alone(impl, [&] { commit = impl->go(where); });
-        impl->commits.await(*commit);
-    }
-    os::end_if_cancelled();
-}
+/// Makes a commit of the heap's thread, and says how durable.
+using step = std::function<result<std::uint64_t>(txn::undo_manager& by, log::durability how)>;
+/// Undo, redo, and their like: commits by `where`, and waits for that. errc::section_open, and what with_history() and `where` say.
+void go(heap_impl* impl, const step& where);
+
+/// errc::section_open; std::bad_alloc. Nothing without a history.
+void begin_group(heap_impl& of, std::string_view name);
+/// False: none is open.
+bool end_group(heap_impl& of) noexcept;
 
 /// Calls `f` with the steps in a read section.
 template <class Result, class F>

@@ -262,7 +262,7 @@ void drop(const std::string& path, const version_or_name& version) {
     (void)changed(path, [&](txn::engine& of, txn::undo_manager& past) {
         const auto find = [&](const txn::heap_history& all) -> result<std::uint64_t> {
             auto state = state_of(all.steps(), version, of.path());
-            return state ? all.kept_state(*state) : state.error();
+            return state ? all.leads().kept_state(*state) : state.error();
         };
         detail::check(past.drop_kept(find));
         return of.version();

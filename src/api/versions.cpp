@@ -31,11 +31,11 @@ T value_of(result<T> found) {
 }
 
 txn::undo_manager::find_state kept_as(std::uint64_t version) {
-    return [=](const txn::heap_history& of) { return of.kept_state(version); };
+    return [=](const txn::heap_history& of) { return of.leads().kept_state(version); };
 }
 
 txn::undo_manager::find_state kept_as(std::string_view name) {
-    return [=](const txn::heap_history& of) { return of.kept_state(name); };
+    return [=](const txn::heap_history& of) { return of.leads().kept_state(name); };
 }
 
 template <class By>

@@ -92,7 +92,8 @@ rem_status rem_redo_depth(const rem_heap* heap, uint64_t* steps) {
 
 rem_status rem_group_begin(rem_heap* heap, const char* name) {
     return capi::guard([&] {
-        capi::opened(heap).impl().begin_group(name != nullptr ? std::string_view(name) : std::string_view());
+        detail::history_calls::begin_group(capi::opened(heap).impl(),
+                                           name != nullptr ? std::string_view(name) : std::string_view());
         return REM_OK;
     });
 }
@@ -100,7 +101,7 @@ rem_status rem_group_begin(rem_heap* heap, const char* name) {
 rem_status rem_group_end(rem_heap* heap) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::opened(heap).impl();
-        if (!impl.end_group())
+        if (!detail::history_calls::end_group(impl))
             return capi::note(REM_NO_SECTION, "no group of the heap is open: none was begun, or all have ended.",
                               impl.origin.path.string());
         return REM_OK;

@@ -60,7 +60,8 @@ struct change_set {
     std::vector<format::change_range> ranges; // of all pages, in their order
     std::uint64_t held_back_bytes = 0;        // of chunks that would move, but for a checkpoint that must come first
 
-    [[nodiscard]] bool empty() const { return fresh.empty() && moved.empty() && pages.empty(); }
+    [[nodiscard]] bool empty() const { return !has_whole_chunks() && pages.empty(); }
+    [[nodiscard]] bool has_whole_chunks() const { return !fresh.empty() || !moved.empty(); }
     /// Returns the bytes of all ranges, and of the pages that whole chunks have contents for.
     [[nodiscard]] std::uint64_t changed_bytes() const;
     [[nodiscard]] std::span<const format::change_range> ranges_of(const changed_page& page) const {

@@ -57,11 +57,13 @@ bool checkpointer::is_ahead() const {
 // Twice as many pages as are changed, so that nothing is left when the next checkpoint begins; all, where memory is short.
 result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uint64_t pages_changed,
                                         log::durability awaited) {
-    const std::uint64_t pages =
-        budget_.is_memory_short() ? budget_.memory_limit() / k_page_bytes : k_pages_settled_min + 2 * pages_changed;
-    if (auto settled = view_.settler().settle_some(committed, pages); !settled) {
-        (void)health_.poison(settled.error()); // this commit is in the log; the next one will hear
-        return {};
+    if (view_.settler().has_rest()) {
+        const std::uint64_t pages =
+            budget_.is_memory_short() ? budget_.memory_limit() / k_page_bytes : k_pages_settled_min + 2 * pages_changed;
+        if (auto settled = view_.settler().settle_some(committed, pages); !settled) {
+            (void)health_.poison(settled.error()); // this commit is in the log; the next one will hear
+            return {};
+        }
     }
     if (budget_.holds_too_many_unmapped() && committed == change::commit_scope::everything) {
         if (auto mapped = view_.settler().map_unmapped(); !mapped) {
@@ -69,7 +71,7 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
             return {};
         }
     }
-    if (!view_.settler().has_chunks_to_map())
+    if (space_.owes_former_homes() && !view_.settler().has_chunks_to_map())
         space_.discard_former_homes();
     const double reached = limits_reached().most();
     due_again_ = reached - 1;

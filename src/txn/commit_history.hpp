@@ -26,8 +26,8 @@ class history_follower;
 class root_keeper;
 class savepoints;
 class session;
-class sharing;
 class spiller;
+class transactions;
 struct engine_options;
 struct heap_locks;
 struct pending_commit;
@@ -49,8 +49,6 @@ public:
     virtual result<void> prepare(pending_commit& commit) = 0;
     /// It is in the log.
     virtual void accept() noexcept = 0;
-    /// There was nothing to commit.
-    virtual result<void> accept_nothing() = 0;
     virtual void note_rollback() noexcept = 0;
 
     /// Whether it goes on in the next session.
@@ -68,25 +66,6 @@ public:
     virtual result<void> let_next_commit_migrate() = 0;
 };
 
-/// What it calls of the engine, with at_store locked.
-class commit_taker {
-public:
-    commit_taker() = default;
-    commit_taker(const commit_taker&) = delete;
-    commit_taker& operator=(const commit_taker&) = delete;
-    /// engine::make_commit() of everything.
-    virtual result<std::uint64_t> commit_all_locked(log::durability awaited) = 0;
-    /// engine::rollback()
-    virtual result<void> roll_back_locked() = 0;
-    /// engine::publish(), of a commit that is so durable, with both locks held.
-    virtual result<void> publish_locked(log::durability how) = 0;
-    /// Null: the heap is this process's alone.
-    [[nodiscard]] virtual sharing* shared() const = 0;
-
-protected:
-    ~commit_taker() = default;
-};
-
 /// What it needs of an engine, and must not outlive.
 struct history_needs {
     const engine_options& options;
@@ -102,7 +81,7 @@ struct history_needs {
     heap_memory& memory;
     class savepoints& savepoints;
     class committer& committer;
-    commit_taker& engine;
+    class transactions& transactions;
 };
 
 /// How a history begins: in a heap of this process, in one that others are going to share, or in one that they have open.

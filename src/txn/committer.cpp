@@ -121,15 +121,24 @@ result<void> committer::heard(result<void> reserved) {
 
 result<void> committer::reserve_all(const change::change_set& changes, std::uint64_t record_bytes, room when) {
     REM_TRY(store_.room().reserve_places());
+    // Room in the log is made by the end of the checkpoint; and a superblock of another kind would come between.
+    if (when == room::now && session_.has_begun() && !session_.log().has_room(record_bytes))
+        REM_TRY(checkpoints_.make_room_in_log(record_bytes));
+    if (changes.has_whole_chunks())
+        REM_TRY(reserve_whole_chunks(changes));
+    REM_TRY(reserve_for_fold(changes));
+    if (!session_.has_begun())
+        REM_TRY(session_.begin());
+    return when == room::now ? session_.log().reserve(record_bytes) : session_.log().reserve_early(record_bytes);
+}
+
+result<void> committer::reserve_whole_chunks(const change::change_set& changes) {
     REM_TRY(space_.discard_before_fresh());
     const std::uint64_t heap_bytes =
         changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_.image().chunk_bytes();
     std::vector<std::uint64_t> moved;
     for (const change::whole_chunk& each : changes.moved)
         moved.push_back(each.chunk);
-    // Room in the log is made by the end of the checkpoint; and a superblock of another kind would come between.
-    if (when == room::now && session_.has_begun() && !session_.log().has_room(record_bytes))
-        REM_TRY(checkpoints_.make_room_in_log(record_bytes));
     if (store_.room().needs_regions(heap_bytes) || store_.room().needs_second_homes(moved)) {
         REM_TRY(checkpoints_.write_superblock([&]() -> result<void> {
             REM_TRY(store_.room().add_regions(heap_bytes));
@@ -141,60 +150,67 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
     REM_TRY(store_.room().reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
     for (const chunk_range& run : moves)
         REM_TRY(store_.room().reserve_move(run.first, run.count));
-    REM_TRY(reserve_pages(changes));
+    const page_runs fresh = fresh_page_runs(store_.homes(), changes);
+    for (const page_range& pages : fresh.all())
+        REM_TRY(store_.room().reserve_pages(pages.first, pages.count));
     for (const change::whole_chunk& each : changes.fresh)
         REM_TRY(store_.room().extend_to_fresh(each.chunk));
-    if (!session_.has_begun())
-        REM_TRY(session_.begin());
-    return when == room::now ? session_.log().reserve(record_bytes) : session_.log().reserve_early(record_bytes);
+    return {};
 }
 
-// Of fresh chunks for the commit, of changed pages for the fold.
-result<void> committer::reserve_pages(const change::change_set& changes) {
-    page_runs places = fresh_page_runs(store_.homes(), changes);
+// Changed pages are in the log until a checkpoint writes them home.
+result<void> committer::reserve_for_fold(const change::change_set& changes) {
+    page_runs holes(store_.homes());
     for (const change::changed_page& page : changes.pages) {
         auto checksum = store_.image().checksum_of(page.page);
         if (!checksum)
             return checksum.error();
-        if (*checksum == 0) {
-            if (!view_.committed().was_committed_in_log(page.page))
-                places.add(page.page); // a hole so far; the fold will fill it
-        } else {
+        if (*checksum != 0)
             REM_TRY(store_.checksums().reserve(page.page)); // in a copy of a heap the other place is a hole
-        }
+        else if (!view_.committed().was_committed_in_log(page.page))
+            holes.add(page.page);
     }
-    for (const page_range& place : places.all())
-        REM_TRY(store_.room().reserve_pages(place.first, place.count));
+    for (const page_range& pages : holes.all())
+        REM_TRY(store_.room().reserve_pages(pages.first, pages.count));
     return {};
 }
 
 // From here on a failure poisons: what reached the disk is unknown (I5).
 result<void> committer::write(pending_commit& commit) {
     change::change_set& changes = commit.changes;
-    REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
+    log::redo_log::prerequisite first;
+    if (changes.has_whole_chunks()) {
+        REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
+        const bool has_new_holes =
+            !changes.fresh.empty() && store_.unused().take_new_holes(); // of these chunks, perhaps
+        if (has_new_holes || !changes.moved.empty() ||
+            std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
+            first = [store = &store_] { return store->whole_chunks().sync(); }; // I2
+    }
     if (commit.scope == commit_scope::declared)
         view_.renew_announced(changes);
     fill(commit);
-    std::uint64_t image_bytes = store_.image().bytes();
-    if (!changes.fresh.empty())
-        image_bytes = std::max(image_bytes, (changes.fresh.back().chunk + 1) * store_.image().chunk_bytes());
-    log::redo_log::prerequisite first;
-    const bool has_new_holes = !changes.fresh.empty() && store_.unused().take_new_holes(); // of these chunks, perhaps
-    if (has_new_holes || !changes.moved.empty() ||
-        std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
-        first = [store = &store_] { return store->whole_chunks().sync(); }; // I2
-    totals_.logged_bytes += session_.append(*commit.record, image_bytes, std::move(first));
+    totals_.logged_bytes += session_.append(*commit.record, image_bytes_with(changes), std::move(first));
     totals_.changed_bytes += changes.changed_bytes();
     ++totals_.commits;
+    if (changes.has_whole_chunks())
+        accept_whole_chunks(changes);
+    accept(commit);
+    return options_.is_shared ? health_.poison_if_failed(map_moved(changes)) : result<void>();
+}
 
+std::uint64_t committer::image_bytes_with(const change::change_set& changes) const {
+    const std::uint64_t behind_fresh = changes.fresh.empty() ? 0 : changes.fresh.back().chunk + 1;
+    return std::max(store_.image().bytes(), behind_fresh * store_.image().chunk_bytes());
+}
+
+void committer::accept_whole_chunks(change::change_set& changes) {
     const std::uint64_t version = session_.version();
     for (change::whole_chunk& moved : changes.moved) // first: fresh ones take room in the chunk map, too
         store_.whole_chunks().accept_moved(moved.chunk, std::move(moved.checksums), version,
                                            view_.memory().maps_home(moved.chunk));
     for (change::whole_chunk& fresh : changes.fresh)
         store_.whole_chunks().accept_fresh(fresh.chunk, std::move(fresh.checksums), version);
-    accept(commit);
-    return options_.is_shared ? health_.poison_if_failed(map_moved(changes)) : result<void>();
 }
 
 result<void> committer::write_nothing(log::record_builder& record) {

@@ -101,9 +101,12 @@ private:
     result<change::change_set> collect_announced(fresh_contents fresh);
     result<void> reserve_all(const change::change_set& changes, std::uint64_t record_bytes, room when);
     result<void> heard(result<void> reserved);
-    result<void> reserve_pages(const change::change_set& changes);
+    result<void> reserve_whole_chunks(const change::change_set& changes);
+    result<void> reserve_for_fold(const change::change_set& changes);
     /// And makes their checksums.
     result<void> write_whole_chunks(change::change_set& changes);
+    [[nodiscard]] std::uint64_t image_bytes_with(const change::change_set& changes) const;
+    void accept_whole_chunks(change::change_set& changes);
     /// Takes no memory: there is room.
     void fill(pending_commit& commit) const;
     result<void> map_moved(const change::change_set& changes);

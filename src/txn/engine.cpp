@@ -27,13 +27,15 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       savepoints_(locks_, *heap_.view, memory_, spiller_, health_),
       committer_(*heap_.store, *heap_.view, session_, names_, budget_, checkpoints_, space_, spiller_, memory_, health_,
                  options_),
-      point_(*heap_.view, session_, names_, budget_, checkpoints_, space_, memory_, committer_, health_, options_) {}
+      point_(*heap_.view, session_, names_, budget_, checkpoints_, space_, memory_, committer_, health_, options_),
+      transactions_(locks_, *heap_.store, *heap_.view, session_, checkpoints_, space_, memory_, savepoints_, committer_,
+                    point_, health_) {}
 
 result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::string& path, open_mode mode,
                                              const engine_options& options, std::string_view abi) {
     const auto started = std::chrono::steady_clock::now();
     auto counting = std::make_unique<os::counting_files>(files);
-    auto heap = open_heap(*counting, path, mode, options, abi);
+    auto heap = open_heap({*counting, path, mode, options, abi});
     if (!heap)
         return heap.error();
     engine_options settled = options;
@@ -42,22 +44,23 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
         settled.history_kept = true;
     }
     std::unique_ptr<engine> opened(new engine(settled, std::move(counting), std::move(*heap)));
-    const bool joins = opened->heap_.shared && opened->heap_.shared->role == share::coordination::role::joined;
-    if (joins)
-        REM_TRY(opened->join());
-    if (options.version) {
-        auto mapped = options.has.map_version(*opened->files_, *opened->heap_.store, *opened->heap_.view, options);
-        if (!mapped)
-            return mapped.error();
-        opened->seen_version_ = *mapped;
-    }
-    REM_TRY(opened->memory_.begin());
-    if (opened->heap_.shared && !joins)
-        REM_TRY(opened->begin_to_share());
-    if (settled.history && !opened->is_shared())
-        REM_TRY(opened->begin_history(history_begins::alone));
+    const std::optional<shared_access>& shared = opened->heap_.shared;
+    REM_TRY(!shared                                             ? opened->begin_alone()
+            : shared->role == share::coordination::role::joined ? opened->join()
+                                                                : opened->begin_to_share());
     opened->open_time_ = std::chrono::steady_clock::now() - started;
     return opened;
+}
+
+result<void> engine::begin_alone() {
+    if (options_.version) {
+        auto mapped = options_.has.map_version(*files_, *heap_.store, *heap_.view, options_);
+        if (!mapped)
+            return mapped.error();
+        seen_version_ = *mapped;
+    }
+    REM_TRY(memory_.begin());
+    return options_.history ? begin_history(history_begins::alone) : result<void>();
 }
 
 result<bool> engine::holds_changes() {
@@ -73,99 +76,42 @@ void engine::let_next_commit_be_hidden() {
     savepoints_.note_step(history::step_kind::hidden);
 }
 
-result<void> engine::commit(log::durability how, commit_scope scope) {
-    auto version = make_commit(scope, fresh_contents::at_home, how);
+result<void> engine::commit(const commit_order& order) {
+    auto version = make_commit(order);
     if (!version)
         return version.error();
-    return sharing_ != nullptr ? publish(how) : await(*version, how);
+    return is_shared() ? publish(order.awaited) : await(*version, order.awaited);
 }
 
-// On a full disk the checkpoint under way may give back what the commit lacks: parts of the log, and homes that chunks left.
-result<std::uint64_t> engine::make_commit(commit_scope scope, fresh_contents fresh, log::durability awaited) {
+result<std::uint64_t> engine::make_commit(const commit_order& order) {
     const std::lock_guard alone(locks_.at_store);
     if (history_ != nullptr)
         REM_TRY(history_->may_commit());
-    return commit_locked(scope, fresh, awaited);
+    return transactions_.repeat_with_room([&] { return try_to_commit(order); });
 }
 
-result<std::uint64_t> engine::commit_locked(commit_scope scope, fresh_contents fresh, log::durability awaited) {
-    auto made = try_to_commit(scope, fresh, awaited);
-    if (made || made.why().code != errc::no_space || !checkpoints_.is_under_way())
-        return made;
-    REM_TRY(checkpoints_.finish());
-    REM_TRY(checkpoints_.make_one());
-    space_.discard_former_homes();
-    return try_to_commit(scope, fresh, awaited);
-}
-
-result<std::uint64_t> engine::try_to_commit(commit_scope scope, fresh_contents fresh, log::durability awaited) {
-    REM_TRY(health_.usable());
-    checkpoints_.adopt_if_done();
-    REM_TRY(point_.finish());
+result<std::uint64_t> engine::try_to_commit(const commit_order& order) {
+    REM_TRY(transactions_.begin());
     const std::lock_guard allocation(locks_.allocation);
-    REM_TRY(checkpoints_.make_room_for_twins());
-    if (awaited == log::durability::none) {
-        auto copied = try_to_copy(scope);
+    REM_TRY(transactions_.make_room_in_memory());
+    if (order.awaited == log::durability::none) {
+        auto copied = transactions_.try_to_copy(order.scope);
         if (!copied)
             return copied.error();
         if (*copied)
             return **copied;
     }
-    const std::uint64_t before = session_.version();
-    if (is_shared())
-        scope =
-            commit_scope::everything; // what is not announced must not stay behind when another process has the turn
-    auto commit = committer_.prepare(scope, fresh);
+    auto commit = transactions_.prepare(order);
     if (!commit)
         return commit.error();
-    if (!commit->record) {
-        savepoints_.end_all();
-        if (commit->scope == commit_scope::everything)
-            point_.forget_failed();
+    if (commit->record) {
         if (history_ != nullptr)
-            REM_TRY(history_->accept_nothing());
-        return session_.version();
-    }
-    if (history_ != nullptr)
-        REM_TRY(history_->prepare(*commit));
-    // Up to here a lack of memory changed nothing.
-    try {
-        if (is_shared())
-            sharing_->protocol().begin_writing();
-        REM_TRY(committer_.reserve(*commit));
-        REM_TRY(committer_.write(*commit));
+            REM_TRY(history_->prepare(*commit)); // up to here a lack of memory changed nothing
+        REM_TRY(transactions_.write(*commit));
         if (history_ != nullptr)
             history_->accept();
-        savepoints_.end_all();
-        if (commit->scope == commit_scope::everything)
-            point_.forget_failed();
-        last_scope_ = commit->scope;
-        last_pages_ = commit->changes.pages.size();
-        if (!is_shared()) // else it is not visible yet
-            REM_TRY(checkpoints_.begin_if_due(last_scope_, last_pages_, awaited));
-    } catch (const std::bad_alloc&) {
-        health_.lack_memory();
-        if (session_.version() == before)
-            throw;
-        // This commit is in the log, and await() will tell what becomes of it; the next one will hear.
     }
-    return session_.version();
-}
-
-// The checkpoint that it may begin covers the commits before it.
-result<std::optional<std::uint64_t>> engine::try_to_copy(commit_scope scope) {
-    const std::uint64_t before = session_.version();
-    auto version = point_.begin(scope);
-    if (version && *version)
-        savepoints_.end_all();
-    if (!version || !*version || **version == before)
-        return version;
-    try {
-        REM_TRY(checkpoints_.begin_if_due(commit_scope::everything, point_.pages_changed(), log::durability::none));
-    } catch (const std::bad_alloc&) {
-        health_.lack_memory(); // await() will tell
-    }
-    return version;
+    return transactions_.end(*commit, order.awaited);
 }
 
 result<void> engine::await(std::uint64_t version, log::durability how) {
@@ -219,12 +165,6 @@ std::uint64_t engine::version() const {
                                                  : session_.promised();
 }
 
-void engine::tell(const change_listener& listener, const change::change_set& changes) {
-    const bool is_new = heap_.store->image().bytes() == 0 && memory_.allocator().allocated_bytes() == 0;
-    if (!is_new && !changes.empty())
-        listener(memory_, changes, memory_.allocator());
-}
-
 result<void> engine::look_at_changes(const change_listener& seen) {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
@@ -234,7 +174,7 @@ result<void> engine::look_at_changes(const change_listener& seen) {
     auto changes = heap_.view->collector().uncommitted(memory_.unused_pages());
     if (!changes)
         return changes.error();
-    tell(seen, *changes);
+    transactions_.tell(seen, *changes);
     return {};
 }
 
@@ -255,30 +195,9 @@ result<std::vector<heap_range>> engine::written_pages() {
 
 result<void> engine::rollback(const change_listener& lost) {
     const std::lock_guard alone(locks_.at_store);
-    return roll_back_locked(lost);
-}
-
-result<void> engine::roll_back_locked(const change_listener& lost) {
-    REM_TRY(health_.usable());
     if (history_ != nullptr)
         history_->note_rollback();
-    savepoints_.end_all();
-    checkpoints_.adopt_if_done();
-    REM_TRY(point_.finish());
-    const std::lock_guard allocation(locks_.allocation);
-    return health_.poisoning_without_memory([&]() -> result<void> {
-        view::memory_view::change_listener told;
-        if (lost) {
-            memory_.allocator().flush();
-            told = [&](const change::change_set& changes) { tell(lost, changes); };
-        }
-        auto restored = heap_.view->rollback(memory_.unused_pages(), told);
-        space_.note_left_homes();
-        REM_TRY(health_.poison_if_failed(std::move(restored)));
-        point_.restore_failed();
-        REM_TRY(health_.poison_if_failed(memory_.restored()));
-        return point_.has_failed() ? (memory_.declared().note_other_changes(), result<void>()) : result<void>();
-    });
+    return transactions_.roll_back(lost);
 }
 
 result<void> engine::checkpoint() {
@@ -445,8 +364,8 @@ engine_stats engine::stats() const {
     stats.allocated_bytes =
         memory_.with_allocator([](const alloc::block_allocator& blocks) { return blocks.allocated_bytes(); });
     stats.checkpoint = checkpoints_.under_way();
-    stats.recovered_commits = heap_.recovered_commits;
-    stats.recovered_bytes = heap_.recovered_bytes;
+    stats.recovered_commits = heap_.recovered.commits;
+    stats.recovered_bytes = heap_.recovered.bytes;
     stats.open_time = open_time_;
     stats.tracker = heap_.view->tracker_name();
     return stats;
@@ -458,7 +377,7 @@ result<void> engine::begin_history(history_begins how) {
         REM_TRY(commit());
     auto begun =
         options_.has.history->begin({options_, *files_, locks_, health_, names_, session_, *heap_.store, *heap_.view,
-                                     checkpoints_, spiller_, memory_, savepoints_, committer_, *this},
+                                     checkpoints_, spiller_, memory_, savepoints_, committer_, transactions_},
                                     how);
     if (!begun)
         return begun.error();
@@ -484,7 +403,7 @@ result<void> engine::become(const history::delta& way) {
             const std::lock_guard allocation(locks_.allocation);
             REM_TRY(memory_.changed_under_allocator());
         }
-        return commit_all_locked(log::durability::durable);
+        return make_commit();
     }();
     memory_.keep_unused(false);
     if (!made)
@@ -495,13 +414,14 @@ result<void> engine::become(const history::delta& way) {
 // The first one of a shared heap begins its session at once, so that whoever joins finds a log; and an empty heap's first commit is
 // that of its header.
 result<void> engine::begin_to_share() {
+    REM_TRY(memory_.begin());
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(heap_.store->room().reserve_places());
     REM_TRY(session_.prepare());
     REM_TRY(session_.begin(log::log_lock::alone));
     REM_TRY(session_.share());
     if (heap_.store->image().bytes() == 0) {
-        auto made = try_to_commit(commit_scope::everything, fresh_contents::at_home, log::durability::durable);
+        auto made = try_to_commit({});
         if (!made)
             return made.error();
         REM_TRY(session_.await(*made, log::durability::durable));
@@ -526,6 +446,7 @@ std::unique_ptr<sharing> engine::make_sharing() {
 void engine::begin_sharing(std::unique_ptr<sharing> shared) {
     sharing_ = std::move(shared);
     checkpoints_.share_with(*sharing_);
+    transactions_.share_with(*sharing_);
 }
 
 result<void> engine::join() {
@@ -538,7 +459,7 @@ result<void> engine::join() {
     auto followed = sharing_->begin(*heap_.shared->ruling);
     sharing_->protocol().let_go();
     sharing_->protocol().unpin();
-    return followed;
+    return followed ? memory_.begin() : std::move(followed);
 }
 
 result<void> engine::publish(log::durability how) {
@@ -547,16 +468,7 @@ result<void> engine::publish(log::durability how) {
     if (session_.version() == sharing_->protocol().visible())
         return {};
     const std::lock_guard allocation(locks_.allocation);
-    return publish_locked(how);
-}
-
-result<void> engine::publish_locked(log::durability how) {
-    sharing_->publish();
-    if (has_history() && history_->differs_from_others()) {
-        sharing_->fall_out();
-        return {};
-    }
-    return checkpoints_.begin_if_due(last_scope_, last_pages_, how);
+    return transactions_.publish(how, has_history() && history_->differs_from_others());
 }
 
 } // namespace remanence::txn

@@ -38,6 +38,7 @@
 #include "txn/sharing.hpp"
 #include "txn/snapshot_point.hpp"
 #include "txn/spiller.hpp"
+#include "txn/transactions.hpp"
 #include "txn/verification.hpp"
 
 #include <chrono>
@@ -76,7 +77,7 @@ struct engine_stats {
     const char* tracker = "";
 };
 
-class engine final : private commit_taker {
+class engine {
 public:
     /// Opens or creates; recovers when the heap was not closed cleanly. `abi` is the caller's ABI fingerprint.
     static result<std::unique_ptr<engine>> open(os::file_system& files, const std::string& path, open_mode mode,
@@ -97,21 +98,19 @@ public:
     /// checkpoint() and close(): not committed; it may be repeated, or says errc::poisoned then.
     /// A commit of declared changes, those announced in the declared section that is open, leaves all others as they are,
     /// uncommitted: the next of everything finds them. Without such a section it takes everything.
-    /// New memory is written here, unless `fresh` says that the log may have it.
+    /// New memory is written here, unless the order says that the log may have it.
     /// errc::unlinked when heap or log has lost its name, errc::log_foreign when another file is where its log belongs:
     /// nothing written, memory keeps its changes, may be repeated.
-    /// `awaited`: what await() is going to be asked for at once. If that is nothing, and much was written, it is only copied, and
+    /// If nothing is awaited, and much was written, it is only copied, and
     /// the record is made by finish_point(), by await(), or by whoever comes first and needs it. When that fails and does not
     /// poison, who gave let_points_be_told_of() hears of it: for lack of space or memory, or since a page of the file cannot be
     /// read. The version is that of a commit without changes then, and the next one takes them.
-    result<std::uint64_t> make_commit(commit_scope scope = commit_scope::everything,
-                                      fresh_contents fresh = fresh_contents::at_home,
-                                      log::durability awaited = log::durability::durable);
+    result<std::uint64_t> make_commit(const commit_order& order = {});
     /// The second half: the commit is as durable as asked for once it returns, with all before it (I2). From any thread, and
     /// without the section lock (R5). A failure poisons.
     result<void> await(std::uint64_t version, log::durability how);
     /// Both halves.
-    result<void> commit(log::durability how = log::durability::durable, commit_scope scope = commit_scope::everything);
+    result<void> commit(const commit_order& order = {});
     /// Makes everything durable that was committed before the call. From any thread. errc::unlinked, errc::log_foreign: as
     /// make_commit(); of a point that could not be committed, as find_failed_point().
     result<void> sync();
@@ -199,7 +198,7 @@ public:
 
     [[nodiscard]] bool is_shared() const { return sharing_ != nullptr; }
     /// Null: the heap is this process's alone.
-    [[nodiscard]] sharing* shared() const override { return sharing_.get(); }
+    [[nodiscard]] sharing* shared() const { return sharing_.get(); }
     /// The last commit that any process has made known; once poisoned, that of memory, which follows nobody any more. From any
     /// thread.
     [[nodiscard]] std::uint64_t newest_version() const {
@@ -230,23 +229,15 @@ public:
 
 private:
     engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap);
-    result<std::uint64_t> commit_locked(commit_scope scope, fresh_contents fresh, log::durability awaited);
-    result<std::uint64_t> try_to_commit(commit_scope scope, fresh_contents fresh, log::durability awaited);
-    result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
+    result<std::uint64_t> try_to_commit(const commit_order& order);
     [[nodiscard]] result<void> tell_of_failed_point() const;
-    /// With both locks held. What a new heap is made of before anything is in it is no loss.
-    void tell(const change_listener& listener, const change::change_set& changes);
     result<void> begin_history(history_begins how);
-    result<std::uint64_t> commit_all_locked(log::durability awaited) override {
-        return commit_locked(commit_scope::everything, fresh_contents::at_home, awaited);
-    }
-    result<void> roll_back_locked() override { return roll_back_locked({}); }
-    result<void> roll_back_locked(const change_listener& lost);
+    // How memory of an open heap begins: of one that this process has for itself, of one that it is the first to share, beside others.
+    result<void> begin_alone();
     result<void> begin_to_share();
+    result<void> join();
     std::unique_ptr<sharing> make_sharing();
     void begin_sharing(std::unique_ptr<sharing> shared);
-    result<void> publish_locked(log::durability how) override;
-    result<void> join();
     result<void> close_shared();
     result<void> close_alone();
     result<void> close_finished();
@@ -268,13 +259,12 @@ private:
     savepoints savepoints_;
     committer committer_;
     snapshot_point point_;
+    transactions transactions_;
     std::unique_ptr<commit_history> history_;   // null: there is none
     std::optional<std::uint64_t> seen_version_; // that memory is of, if that is not the last commit
     std::chrono::nanoseconds open_time_{};
     // Of a shared heap:
     std::unique_ptr<sharing> sharing_; // null: it is not, or not yet
-    commit_scope last_scope_ = commit_scope::everything;
-    std::uint64_t last_pages_ = 0; // that the last commit changed
 };
 
 } // namespace remanence::txn

@@ -1,16 +1,28 @@
 #include "txn/heap_history.hpp"
 
-#include "base/checksum.hpp"
-#include "base/units.hpp"
+#include "history/step_loader.hpp"
+#include "log/record.hpp"
 #include "store/heap_creation.hpp"
+#include "txn/bytes_before.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
 #include <new>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace remanence::txn {
+
+namespace {
+
+unexpected cannot_follow(const std::string& path, const std::string& why) {
+    return fail(errc::corrupt,
+                "the history of " + path + ", which other processes share, cannot be followed: " + why +
+                    " Close the heap in all processes. A history that is damaged begins anew when it is opened next.",
+                path);
+}
+
+} // namespace
 
 heap_history::heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view,
                            const std::string& path)
@@ -20,7 +32,8 @@ result<void> heap_history::stage(const change::change_set& changes, history::ste
     steps_.discard_staged();
     if (steps_.has_ended() && !steps_.has_kept())
         return {};
-    auto before = is_call_enough(changes) ? result<history::delta>(history::delta(*call_)) : bytes_before(changes);
+    auto before = is_call_enough(changes) ? result<history::delta>(history::delta(*call_))
+                                          : bytes_before(view_, changes, step_bytes_max());
     if (!before)
         return before.error();
     const bool moves = file_ && !file_->is_called(store::history_path(names_->heap())); // perhaps without its file
@@ -29,7 +42,7 @@ result<void> heap_history::stage(const change::change_set& changes, history::ste
     const bool is_counted = kind != history::step_kind::hidden || steps_.is_in_group();
     if (is_counted && steps_.most().then == history::when_full::refuse && !steps_.has_room(before->bytes()))
         return full(*before);
-    if (is_counted && is_too_large(*before))
+    if (is_counted && before->bytes() > step_bytes_max())
         steps_.stage_nothing();
     else
         steps_.stage(std::move(*before), kind);
@@ -44,100 +57,19 @@ bool heap_history::is_call_enough(const change::change_set& changes) const {
     return has_whole || call_->bytes() < changes.changed_bytes();
 }
 
-result<history::delta> heap_history::bytes_before(const change::change_set& changes) const {
-    history::delta before;
-    add_pages(changes, before);
-    add_fresh(changes, before);
-    REM_TRY(add_moved(changes, before));
-    return before;
-}
-
-// What is added from here on would not be kept. Kept states need it whatever it takes.
-bool heap_history::is_too_large(const history::delta& before) const {
+// Kept states need it whatever it takes.
+std::uint64_t heap_history::step_bytes_max() const {
     const history::limits& most = steps_.most();
-    return most.bytes_max != 0 && before.bytes() > most.bytes_max &&
-           (most.then == history::when_full::refuse || !steps_.has_kept());
-}
-
-static void add(heap_range range, const std::byte* content, history::delta& before) {
-    if (is_all_zeros({content, static_cast<std::size_t>(range.bytes)}))
-        before.add_zeros(range);
-    else
-        before.add(range, content);
-}
-
-static bool differ(const std::byte* one, const std::byte* other, std::size_t at) {
-    return std::memcmp(one + at, other + at, sizeof(std::uint64_t)) != 0;
-}
-
-result<void> heap_history::stage_since(const view::kept_pages& kept) {
-    history::delta before;
-    REM_TRY(view_.for_each_changed_since(kept, [&](std::uint64_t page, const std::byte* was) {
-        const std::byte* const is = view_.base() + page * k_page_bytes;
-        constexpr auto k_bytes = static_cast<std::size_t>(k_page_bytes);
-        for (std::size_t at = 0; at != k_bytes; at += sizeof(std::uint64_t)) {
-            const std::size_t first = at;
-            while (at != k_bytes && differ(is, was, at))
-                at += sizeof(std::uint64_t);
-            if (at != first)
-                add({page * k_page_bytes + first, at - first}, was + first, before);
-            if (at == k_bytes)
-                break;
-        }
-    }));
-    steps_.stage(std::move(before), history::step_kind::hidden);
-    return {};
-}
-
-// R1: each has a twin since it was compared.
-void heap_history::add_pages(const change::change_set& changes, history::delta& before) const {
-    for (const change::changed_page& page : changes.pages) {
-        const std::byte* const committed = view_.committed().copy(page.page);
-        for (const format::change_range& range : changes.ranges_of(page))
-            add({page.page * k_page_bytes + range.offset, range.bytes}, committed + range.offset, before);
-        if (is_too_large(before))
-            return;
-    }
-}
-
-// Where nothing was ever committed zeros are. Pages without a checksum are zeros still, or among the changed ones.
-void heap_history::add_fresh(const change::change_set& changes, history::delta& before) const {
-    for (const change::whole_chunk& chunk : changes.fresh) {
-        std::uint64_t page = chunk.chunk * chunk.checksums.size();
-        for (const std::uint32_t checksum : chunk.checksums) {
-            if (checksum != 0)
-                before.add_zeros({page * k_page_bytes, k_page_bytes});
-            ++page;
-        }
-        if (is_too_large(before))
-            return;
-    }
-}
-
-// Their former homes are the image until the commit is accepted.
-result<void> heap_history::add_moved(const change::change_set& changes, history::delta& before) const {
-    std::vector<std::byte> read(static_cast<std::size_t>(changes.moved.empty() ? 0 : k_page_bytes));
-    for (const change::whole_chunk& chunk : changes.moved) {
-        const heap_range all = view_.memory().range_of(chunk.chunk);
-        const std::uint64_t end = std::min(all.end(), view_.memory().accessible_bytes());
-        for (std::uint64_t at = all.offset; at < end && !is_too_large(before); at += k_page_bytes) {
-            const std::byte* committed = view_.committed().copy(at / k_page_bytes);
-            if (committed == nullptr) {
-                REM_TRY(view_.committed().read_image({at, k_page_bytes}, nullptr, read.data()));
-                committed = read.data();
-            }
-            if (std::memcmp(committed, view_.base() + at, static_cast<std::size_t>(k_page_bytes)) != 0)
-                add({at, k_page_bytes}, committed, before);
-        }
-    }
-    return {};
+    const bool has_limit = most.bytes_max != 0 && (most.then == history::when_full::refuse || !steps_.has_kept());
+    return has_limit ? most.bytes_max : ~std::uint64_t{0};
 }
 
 unexpected heap_history::full(const history::delta& before) const {
     const history::limits& most = steps_.most();
-    std::string why = is_too_large(before) ? "it would keep more than the " + std::to_string(most.bytes_max) +
-                                                 " bytes that the history may have"
-                                           : "it is full";
+    std::string why =
+        before.bytes() > step_bytes_max()
+            ? "it would keep more than the " + std::to_string(most.bytes_max) + " bytes that the history may have"
+            : "it is full";
     return fail(
         errc::history_full,
         "the history of " + path_ + " has no room for this commit: " + why +
@@ -150,66 +82,12 @@ void heap_history::discard_staged() noexcept { steps_.discard_staged(); }
 
 void heap_history::accept(std::uint64_t version) noexcept { steps_.accept(version); }
 
-result<void> heap_history::check_may_go() const {
-    if (steps_.is_in_group())
-        return fail(errc::section_open,
-                    "a group of steps of " + path_ +
-                        " is open, so no step can be undone or redone. End the group first.",
-                    path_);
-    if (steps_.has_ended())
-        return fail(errc::no_step,
-                    "the history of " + path_ +
-                        " has ended, since it came to its limits: no step can be undone or redone. Open the heap again "
-                        "to begin another one, with larger limits, or so that the oldest steps go.",
-                    path_);
+result<void> heap_history::stage_since(const view::kept_pages& kept) {
+    auto before = bytes_before(view_, kept);
+    if (!before)
+        return before.error();
+    steps_.stage(std::move(*before), history::step_kind::hidden);
     return {};
-}
-
-static std::string counted(std::uint64_t steps) {
-    return steps == 1 ? "one step of " : std::to_string(steps) + " steps of ";
-}
-
-result<std::uint64_t> heap_history::after_undo(std::uint64_t steps) const {
-    REM_TRY(check_may_go());
-    const std::uint64_t possible = steps_.undo_depth();
-    if (steps <= possible)
-        return steps_.before_present(steps);
-    return fail(errc::no_step,
-                counted(steps) + path_ + " cannot be undone: its history leads back " + std::to_string(possible) +
-                    (steps_.has_migrations() ? ", and never across a migration. A version from before it that is "
-                                               "kept can be restored."
-                                             : "."),
-                path_);
-}
-
-result<std::uint64_t> heap_history::after_redo(std::uint64_t steps) const {
-    REM_TRY(check_may_go());
-    const std::uint64_t possible = steps_.redo_depth();
-    if (steps <= possible)
-        return steps_.after_present(steps);
-    std::string message = counted(steps) + path_ + " cannot be redone: ";
-    const auto left = possible == 0 ? steps_.left_branch() : std::nullopt;
-    if (left)
-        message += "a commit after an undo began another branch. What was undone is still there: go to version " +
-                   std::to_string(*left) + ".";
-    else
-        message += std::to_string(possible) + (possible == 1 ? " was undone." : " were undone.");
-    return fail(errc::no_step, std::move(message), path_);
-}
-
-result<std::uint64_t> heap_history::state_of(std::uint64_t version) const {
-    REM_TRY(check_may_go());
-    const auto found = steps_.find(version);
-    if (!found)
-        return history::no_version(steps_, where_steps_lie(), version, path_);
-    if (steps_.is_across_migration(*found))
-        return fail(errc::no_step,
-                    "no step leads to version " + std::to_string(version) + " of " + path_ +
-                        ": a migration lies between, so its objects are of other types. " +
-                        (steps_.name_of_kept(*found).empty() ? "Restore a version that is kept there first."
-                                                             : "It is kept, so it can be restored."),
-                    path_);
-    return *found;
 }
 
 void heap_history::begin_way(std::uint64_t state) {
@@ -237,10 +115,10 @@ result<void> heap_history::apply_next() {
 result<void> heap_history::hold_bytes_of_way(const change::change_set& changes) {
     if (!steps_.has_kept() || !is_way_one_call())
         return {};
-    auto before = bytes_before(changes);
+    auto before = bytes_before(view_, changes, step_bytes_max());
     if (!before)
         return before.error();
-    if (is_too_large(*before)) // and not whole
+    if (before->bytes() > step_bytes_max()) // and not whole
         return full(*before);
     way_back_.front() = std::move(*before);
     return {};
@@ -352,6 +230,11 @@ void heap_history::describe_forgetting() {
     history::step_tree::append_forgetting(events_);
 }
 
+void heap_history::describe(const std::function<void(history::event_bytes&)>& change) {
+    begin_description();
+    change(events_);
+}
+
 result<void> heap_history::reserve_events(const history::commit_name& last,
                                           const std::function<result<void>()>& make_durable) {
     if (is_shared_) // whoever is the last brings it to the heap's name
@@ -403,5 +286,88 @@ result<bool> heap_history::move(bool is_clean) {
 }
 
 result<void> heap_history::sync() { return file_->sync(); }
+
+// --- of several processes
+
+result<void> heap_history::share(const history::commit_name& last) {
+    is_shared_ = true;
+    owes_session_ = false;
+    if (file_->has_begun() && file_->has_limits())
+        return {};
+    auto mode = heap_->permissions();
+    return mode ? file_->begin(steps_, last, *mode) : mode.error();
+}
+
+result<void> heap_history::join(os::file_system& files, os::file& heap, const heap_names& names,
+                                const history::heap_uuid& uuid, const history::commit_name& at,
+                                std::uint64_t heap_bytes, std::uint64_t rewritten_from) {
+    heap_ = &heap;
+    names_ = &names;
+    is_shared_ = true;
+    owes_session_ = false;
+    file_.emplace(files, store::history_path(names.heap()), uuid, rewritten_from);
+    std::string why;
+    auto loaded = file_->load(at, std::nullopt, heap_bytes, why);
+    if (!loaded)
+        return loaded.error();
+    if (!*loaded)
+        return cannot_follow(path_, why);
+    if (file_->through().version > at.version)
+        REM_TRY(file_->sync_name());
+    steps_ = std::move(**loaded);
+    return {};
+}
+
+result<void> heap_history::follow(const recover::scanned_record& record) {
+    const history::commit_name commit{record.version, record.checksum};
+    const history::commit_name& known = file_->through();
+    if (commit.version < known.version || commit == known)
+        return {}; // the file began later
+    const auto events = log::events_in(record.bytes);
+    if (!events || commit.version != known.version + 1)
+        return cannot_follow(path_, "commit " + std::to_string(commit.version) + " does not say what became of it.");
+    REM_TRY(follow(commit, *events, record.image_bytes));
+    file_->add_of_others(commit, *events);
+    return {};
+}
+
+result<void> heap_history::follow(const history::commit_name& commit, std::span<const std::byte> events,
+                                  std::uint64_t heap_bytes) {
+    history::step_loader steps(heap_bytes, std::move(steps_));
+    const struct returned {
+        history::step_loader& from;
+        history::step_tree& to;
+        ~returned() { to = from.take(); }
+    } at_end{steps, steps_};
+    if (!steps.add(commit.version, events))
+        return cannot_follow(path_, "what commit " + std::to_string(commit.version) + " did to it is not sound.");
+    if (steps.has_lacked_memory())
+        throw std::bad_alloc();
+    return {};
+}
+
+result<void> heap_history::follow_passed(const history::commit_name& checkpoint, std::uint64_t heap_bytes) {
+    if (file_->through().version >= checkpoint.version)
+        return {};
+    auto reached =
+        file_->read_on(checkpoint, [&](const history::commit_name& commit, std::span<const std::byte> events) {
+            return follow(commit, events, heap_bytes);
+        });
+    if (!reached)
+        return reached.error();
+    if (*reached)
+        return {};
+    std::string why; // another process has made the file anew, from one of these commits on
+    auto loaded = file_->load(checkpoint, std::nullopt, heap_bytes, why);
+    if (!loaded)
+        return loaded.error();
+    if (!*loaded)
+        return cannot_follow(path_, why);
+    (*loaded)->continue_group_of(steps_, true);
+    steps_ = std::move(**loaded);
+    return {};
+}
+
+void heap_history::note_checkpoint(std::uint64_t version) noexcept { file_->forget_pending(version); }
 
 } // namespace remanence::txn

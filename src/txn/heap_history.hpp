@@ -6,8 +6,8 @@
 
 #include "base/result.hpp"
 #include "change/change_set.hpp"
+#include "history/destinations.hpp"
 #include "history/history_file.hpp"
-#include "history/missing.hpp"
 #include "history/step_tree.hpp"
 #include "os/file.hpp"
 #include "store/image.hpp"
@@ -48,26 +48,10 @@ public:
     /// It is made, and has this version.
     void accept(std::uint64_t version) noexcept;
 
-    // Where undo(), redo() and go_to() lead. errc::no_step: nowhere; errc::section_open: a group is open.
-
-    result<std::uint64_t> after_undo(std::uint64_t steps) const;
-    result<std::uint64_t> after_redo(std::uint64_t steps) const;
-    result<std::uint64_t> state_of(std::uint64_t version) const;
-
-    // Kept versions (heap_versions.cpp).
-
-    /// errc::section_open: a group is open.
-    [[nodiscard]] result<void> refuse_in_group() const;
-    /// Returns the present state, which may be kept by this name. errc::exists: it is already, or another one has the name. errc::no_step:
-    /// the history has ended. errc::section_open, errc::invalid_argument.
-    [[nodiscard]] result<std::uint64_t> may_keep(std::string_view name) const;
-    /// The state that is kept by this version or name. errc::no_step: there is none.
-    [[nodiscard]] result<std::uint64_t> kept_state(std::uint64_t version) const;
-    [[nodiscard]] result<std::uint64_t> kept_state(std::string_view name) const;
-    /// errc::no_step: there are not so many; errc::invalid_argument: one of them is kept, or another branch begins there. errc::section_open.
-    [[nodiscard]] result<void> may_squash(std::uint64_t steps) const;
-    /// The state that has this version, kept or not.
-    [[nodiscard]] result<std::uint64_t> any_state_of(std::uint64_t version) const;
+    /// Where the steps lead. It does not outlive this.
+    [[nodiscard]] history::destinations leads() const {
+        return {steps_, file_ ? history::steps_lie::in_file : history::steps_lie::in_memory, path_};
+    }
 
     /// Memory is about to become what it was in this state: apply_next() must follow, while has_next(), then arrive(), take_back() or
     /// give_up(). Throws std::bad_alloc, and then nothing has begun. Precondition: memory is what is committed.
@@ -136,7 +120,10 @@ public:
     result<bool> move(bool is_clean) override;
     result<void> sync() override;
 
-    // In a heap that several processes share (shared_history.cpp). Each has all steps, and does to them what the others' records say.
+    // In a heap that several processes share. Each has all steps, and does to them what the others' records say. The limits of whoever
+    // opens the heap first hold for all: the file has them before anybody joins. Entries of the file are the same bytes at the same place
+    // whoever writes them (history_file.hpp). Whoever makes a checkpoint, and has the turn to write, makes the file anew when it has grown;
+    // the others go on in that one before they write to it, or when the old one does not lead to a checkpoint.
 
     /// Others may open the heap from now on, and find the file, with the limits that hold for all. `last`: the last commit, which is
     /// durable. errc::no_space. Throws std::bad_alloc.
@@ -160,19 +147,12 @@ public:
 
 private:
     result<void> read_rest();
-    result<void> check_may_go() const;
-    [[nodiscard]] history::steps_lie where_steps_lie() const {
-        return file_ ? history::steps_lie::in_file : history::steps_lie::in_memory;
-    }
     result<void> follow(const history::commit_name& commit, std::span<const std::byte> events,
                         std::uint64_t heap_bytes);
     void begin_description();
-    [[nodiscard]] bool is_too_large(const history::delta& before) const;
+    /// Of one that is longer not all bytes are kept, so none are.
+    [[nodiscard]] std::uint64_t step_bytes_max() const;
     [[nodiscard]] bool is_call_enough(const change::change_set& changes) const;
-    result<history::delta> bytes_before(const change::change_set& changes) const;
-    void add_pages(const change::change_set& changes, history::delta& before) const;
-    void add_fresh(const change::change_set& changes, history::delta& before) const;
-    result<void> add_moved(const change::change_set& changes, history::delta& before) const;
     [[nodiscard]] unexpected full(const history::delta& before) const;
 
     history::step_tree steps_;

@@ -58,6 +58,7 @@ public:
 
     /// A checkpoint is durable: nothing that was left before it is named any more.
     void owe_former_homes() { owes_former_homes_ = true; }
+    [[nodiscard]] bool owes_former_homes() const { return owes_former_homes_; }
     /// What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
     void discard_former_homes();
 

@@ -6,6 +6,7 @@
 #include "txn/heap_memory.hpp"
 #include "txn/parts.hpp"
 #include "txn/reclaimer.hpp"
+#include "txn/shared_opening.hpp"
 
 #include <mutex>
 
@@ -187,7 +188,7 @@ void shared_heap::fall_out() noexcept {
     is_of_no_version_ = true;
 }
 
-constinit const sharing_part k_sharing_part{share::coordination::attach, share::coordination::attach_to_read,
+constinit const sharing_part k_sharing_part{create_to_share, open_shared, open_as_guest,
                                             share::coordination::remove_left_over, shared_heap::make};
 
 [[maybe_unused]] static const bool k_is_known = (known_sharing_part = &k_sharing_part, true);

@@ -29,6 +29,8 @@ class heap_memory;
 class reclaimer;
 class session;
 struct heap_locks;
+struct open_request;
+struct opened_heap;
 
 /// Does to the history what other processes' commits did. Each function throws std::bad_alloc; what fails leaves it of no version.
 class history_follower {
@@ -103,10 +105,12 @@ struct sharing_needs {
     checkpointer& checkpoints;
 };
 
-/// What sharing::processes brings into a program.
+/// What sharing::processes brings into a program: the first three are shared_opening.hpp's.
 struct sharing_part {
-    decltype(&share::coordination::attach) attach;
-    decltype(&share::coordination::attach_to_read) attach_to_read;
+    result<void> (*create)(const open_request& request);
+    result<opened_heap> (*open)(const open_request& request);
+    result<opened_heap> (*open_as_guest)(const open_request& request,
+                                         result<opened_heap> (*otherwise)(const open_request&));
     decltype(&share::coordination::remove_left_over) remove_left_over;
     std::unique_ptr<sharing> (*make)(share::coordination& protocol, const sharing_needs& needs);
 };

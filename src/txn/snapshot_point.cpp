@@ -123,15 +123,8 @@ result<void> snapshot_point::give_up(std::optional<failure> why) {
 }
 
 void snapshot_point::restore_failed() {
-    if (!has_failed())
-        return;
     view_.restore_copies(*copies_);
     memory_.declared().note_other_changes();
-}
-
-void snapshot_point::forget_failed() {
-    if (has_failed())
-        forget();
 }
 
 void snapshot_point::forget() {

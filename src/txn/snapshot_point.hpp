@@ -64,15 +64,18 @@ public:
     /// the way, the listener hears of.
     result<void> finish();
 
+    [[nodiscard]] bool is_in_flight() const { return is_in_flight_; }
     /// That the last one which was finished has changed.
     [[nodiscard]] std::uint64_t pages_changed() const { return pages_changed_; }
     /// Whether the last one was not committed, and nothing was since.
     [[nodiscard]] bool has_failed() const { return copies_ && !is_in_flight_; }
-    /// After a rollback: memory becomes what it was at the last one if that has failed. It counts as written.
+    // Precondition of what follows: has_failed().
+
+    /// After a rollback: memory becomes what it was at that one. It counts as written.
     void restore_failed();
-    /// What the last one had copied is committed in another way.
-    void forget_failed();
-    /// Why it has failed. Precondition: has_failed().
+    /// What it had copied is committed in another way.
+    void forget();
+    /// Why it has failed.
     [[nodiscard]] const std::optional<failure>& why() const { return why_; }
 
 private:
@@ -80,7 +83,6 @@ private:
     result<void> reserve(const view::page_copies& copies);
     result<std::optional<failure>> make(bool& is_writing);
     result<void> give_up(std::optional<failure> why);
-    void forget();
 
     view::memory_view& view_;
     session& session_;

@@ -10,6 +10,7 @@
 #include "txn/savepoints.hpp"
 #include "txn/sharing.hpp"
 #include "txn/spiller.hpp"
+#include "txn/transactions.hpp"
 
 #include <list>
 #include <mutex>
@@ -43,30 +44,20 @@ result<std::unique_ptr<commit_history>> undo_manager::begin(const history_needs&
     return std::unique_ptr<commit_history>(std::move(made));
 }
 
+bool undo_manager::is_shared() const { return needs_.transactions.shared() != nullptr; }
+
 result<void> undo_manager::prepare(pending_commit& commit) {
-    REM_TRY(is_going_ ? history_.hold_bytes_of_way(commit.changes)
-                      : history_.stage(commit.changes, needs_.savepoints.step()));
-    is_described_ = history_.is_kept();
-    return is_described_ ? keep_events(commit) : result<void>();
+    REM_TRY(history_.stage(commit.changes, needs_.savepoints.step()));
+    if (!history_.is_kept())
+        return {};
+    history_.describe_commit();
+    return add_described(commit);
 }
 
 void undo_manager::accept() noexcept {
-    if (is_described_)
+    if (history_.is_kept())
         history_.add_events(last_commit());
-    if (is_going_)
-        history_.arrive(needs_.session.version());
-    else
-        history_.accept(needs_.session.version());
-}
-
-result<void> undo_manager::accept_nothing() { return is_going_ ? arrive_without_changes() : result<void>(); }
-
-result<void> undo_manager::keep_events(pending_commit& commit) {
-    if (is_going_)
-        history_.describe_arrival();
-    else
-        history_.describe_commit();
-    return add_described(commit);
+    history_.accept(needs_.session.version());
 }
 
 // I5: as for all else that a commit needs, room is made before anything is written.
@@ -86,7 +77,7 @@ result<void> undo_manager::commit_described() {
     needs_.committer.take_record(commit);
     REM_TRY(add_described(commit));
     if (is_shared())
-        needs_.engine.shared()->protocol().begin_writing();
+        needs_.transactions.shared()->protocol().begin_writing();
     REM_TRY(needs_.committer.reserve(commit));
     REM_TRY(needs_.committer.write_nothing(*commit.record));
     history_.add_events(last_commit());
@@ -99,17 +90,6 @@ result<void> undo_manager::commit_nothing() {
     needs_.committer.take_record(commit);
     REM_TRY(needs_.committer.reserve(commit));
     return needs_.committer.write_nothing(*commit.record);
-}
-
-result<void> undo_manager::arrive_without_changes() {
-    if (history_.is_kept() && (history_.is_elsewhere() || history_.has_staged())) {
-        history_.describe_arrival();
-        REM_TRY(commit_described());
-    } else if (history_.has_staged()) { // which needs a version of its own
-        REM_TRY(commit_nothing());
-    }
-    history_.arrive(needs_.session.version());
-    return {};
 }
 
 result<void> undo_manager::read_history() {
@@ -129,7 +109,8 @@ result<void> undo_manager::forget_history() {
         REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
         history_.steps().forget();
         history_.steps().arrive(history_.steps().present(), needs_.session.version());
-        return is_shared() ? needs_.engine.publish_locked(log::durability::durable) : result<void>();
+        return is_shared() ? needs_.transactions.publish(log::durability::durable, history_.differs_from_others())
+                           : result<void>();
     }
     history_.steps().forget();
     return {};
@@ -143,15 +124,15 @@ result<void> undo_manager::let_next_commit_migrate() {
 }
 
 result<std::uint64_t> undo_manager::undo(std::uint64_t steps, log::durability awaited) {
-    return go([=, this] { return history_.after_undo(steps); }, awaited);
+    return go([=, this] { return history_.leads().after_undo(steps); }, awaited);
 }
 
 result<std::uint64_t> undo_manager::redo(std::uint64_t steps, log::durability awaited) {
-    return go([=, this] { return history_.after_redo(steps); }, awaited);
+    return go([=, this] { return history_.leads().after_redo(steps); }, awaited);
 }
 
 result<std::uint64_t> undo_manager::go_to(std::uint64_t version, log::durability awaited) {
-    return go([=, this] { return history_.state_of(version); }, awaited);
+    return go([=, this] { return history_.leads().state_of(version); }, awaited);
 }
 
 result<std::uint64_t> undo_manager::go(const std::function<result<std::uint64_t>()>& find, log::durability awaited) {
@@ -246,25 +227,54 @@ result<void> undo_manager::keep_roots(store_lock& alone) {
     return history_.stage_since(*there);
 }
 
+// What undone steps wrote where no block lies would stay otherwise.
 result<std::uint64_t> undo_manager::arrive(log::durability awaited) {
-    const struct going {
-        undo_manager& here;
-        explicit going(undo_manager& of) : here(of) { set(true); }
-        ~going() { set(false); }
-        void set(bool goes) const {
-            here.is_going_ = goes;
-            here.needs_.memory.keep_unused(goes); // what undone steps wrote there would stay otherwise
-        }
-    } meanwhile(*this);
-    return commit_state(awaited);
-}
-
-result<std::uint64_t> undo_manager::commit_state(log::durability awaited) {
+    const struct kept {
+        heap_memory& memory;
+        explicit kept(heap_memory& of) : memory(of) { memory.keep_unused(true); }
+        ~kept() { memory.keep_unused(false); }
+    } meanwhile(needs_.memory);
     {
         const std::lock_guard allocation(needs_.locks.allocation);
         REM_TRY(needs_.memory.changed_under_allocator());
     }
-    return needs_.engine.commit_all_locked(awaited);
+    return needs_.transactions.repeat_with_room([&] { return try_to_arrive(awaited); });
+}
+
+// As engine::try_to_commit().
+result<std::uint64_t> undo_manager::try_to_arrive(log::durability awaited) {
+    REM_TRY(needs_.transactions.begin());
+    const std::lock_guard allocation(needs_.locks.allocation);
+    REM_TRY(needs_.transactions.make_room_in_memory());
+    auto commit = needs_.transactions.prepare({.awaited = awaited});
+    if (!commit)
+        return commit.error();
+    if (!commit->record) {
+        REM_TRY(arrive_without_changes());
+        return needs_.transactions.end(*commit, awaited);
+    }
+    REM_TRY(history_.hold_bytes_of_way(commit->changes));
+    const bool is_kept = history_.is_kept();
+    if (is_kept) {
+        history_.describe_arrival();
+        REM_TRY(add_described(*commit));
+    }
+    REM_TRY(needs_.transactions.write(*commit));
+    if (is_kept)
+        history_.add_events(last_commit());
+    history_.arrive(needs_.session.version());
+    return needs_.transactions.end(*commit, awaited);
+}
+
+result<void> undo_manager::arrive_without_changes() {
+    if (history_.is_kept() && (history_.is_elsewhere() || history_.has_staged())) {
+        history_.describe_arrival();
+        REM_TRY(commit_described());
+    } else if (history_.has_staged()) { // which needs a version of its own
+        REM_TRY(commit_nothing());
+    }
+    history_.arrive(needs_.session.version());
+    return {};
 }
 
 // After a commit that failed. If that poisoned the heap, what memory holds does not matter any more.
@@ -273,7 +283,7 @@ result<void> undo_manager::stay() {
         return {};
     if (has_made_roots_) {
         history_.give_up();
-        return needs_.engine.roll_back_locked();
+        return needs_.transactions.roll_back();
     }
     const std::lock_guard allocation(needs_.locks.allocation);
     history_.take_back();
@@ -298,14 +308,14 @@ result<void> undo_manager::change_steps(const std::function<void(history::event_
     if (!is_shared())
         return {};
     const std::lock_guard allocation(needs_.locks.allocation);
-    return needs_.engine.publish_locked(log::durability::durable);
+    return needs_.transactions.publish(log::durability::durable, history_.differs_from_others());
 }
 
 result<std::uint64_t> undo_manager::keep(std::string_view name) {
     const std::lock_guard alone(needs_.locks.at_store);
     REM_TRY(needs_.health.usable());
     REM_TRY(history_.have_all());
-    auto state = history_.may_keep(name);
+    auto state = history_.leads().may_keep(name);
     if (!state)
         return state;
     std::string owned(name);
@@ -318,7 +328,7 @@ result<void> undo_manager::drop_kept(const find_state& find) {
     const std::lock_guard alone(needs_.locks.at_store);
     REM_TRY(needs_.health.usable());
     REM_TRY(history_.have_all());
-    REM_TRY(history_.refuse_in_group());
+    REM_TRY(history_.leads().refuse_in_group());
     auto state = find(history_);
     if (!state)
         return state.error();
@@ -330,7 +340,7 @@ result<void> undo_manager::squash(std::uint64_t steps) {
     const std::lock_guard alone(needs_.locks.at_store);
     REM_TRY(needs_.health.usable());
     REM_TRY(history_.have_all());
-    REM_TRY(history_.may_squash(steps));
+    REM_TRY(history_.leads().may_squash(steps));
     if (steps <= 1)
         return {};
     std::list<history::delta> as_one = history_.steps().squashed(steps);
@@ -341,7 +351,7 @@ result<void> undo_manager::squash(std::uint64_t steps) {
 result<std::uint64_t> undo_manager::restore(const find_state& find, log::durability awaited) {
     return go(
         [&, this]() -> result<std::uint64_t> {
-            REM_TRY(history_.refuse_in_group());
+            REM_TRY(history_.leads().refuse_in_group());
             return find(history_);
         },
         awaited);
@@ -350,7 +360,7 @@ result<std::uint64_t> undo_manager::restore(const find_state& find, log::durabil
 result<history::delta> undo_manager::way_to(std::uint64_t version) {
     const std::lock_guard alone(needs_.locks.at_store);
     REM_TRY(history_.have_all());
-    auto state = history_.any_state_of(version);
+    auto state = history_.leads().any_state_of(version);
     if (!state)
         return state.error();
     return history_.steps().whole_way_to(*state, needs_.store.path());
@@ -419,7 +429,7 @@ void undo_manager::forget_call() noexcept {
 result<std::uint64_t> undo_manager::go_by_calls(store_lock& alone, log::durability awaited) {
     const auto give_up = [&]() -> result<void> {
         history_.give_up();
-        return needs_.health.is_poisoned() ? result<void>() : needs_.engine.roll_back_locked();
+        return needs_.health.is_poisoned() ? result<void>() : needs_.transactions.roll_back();
     };
     try {
         auto passed = pass_calls(alone);

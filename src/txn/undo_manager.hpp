@@ -31,7 +31,6 @@ public:
     [[nodiscard]] result<void> may_commit() const override;
     result<void> prepare(pending_commit& commit) override;
     void accept() noexcept override;
-    result<void> accept_nothing() override;
     void note_rollback() noexcept override { ++rollbacks_; }
     [[nodiscard]] bool is_kept() const override { return history_.is_kept(); }
     [[nodiscard]] bool differs_from_others() const override { return history_.differs_from_others(); }
@@ -92,16 +91,14 @@ public:
 
 private:
     using store_lock = std::unique_lock<decltype(heap_locks::at_store)>;
-    [[nodiscard]] bool is_shared() const { return needs_.engine.shared() != nullptr; }
+    [[nodiscard]] bool is_shared() const;
     [[nodiscard]] history::commit_name last_commit() const {
         return {needs_.session.version(), needs_.session.chain()};
     }
     // Of a history that is kept: the record of a commit gets what the commit is to it.
-    result<void> keep_events(pending_commit& commit);
     result<void> add_described(pending_commit& commit);
     result<void> commit_described();
     result<void> commit_nothing();
-    result<void> arrive_without_changes();
     /// `describe` appends the event for what `change` does, which cannot fail.
     result<void> change_steps(const std::function<void(history::event_bytes&)>& describe,
                               const std::function<void()>& change);
@@ -112,7 +109,8 @@ private:
     result<std::uint64_t> go_by_calls(store_lock& alone, log::durability awaited);
     result<void> keep_roots(store_lock& alone);
     result<std::uint64_t> arrive(log::durability awaited);
-    result<std::uint64_t> commit_state(log::durability awaited);
+    result<std::uint64_t> try_to_arrive(log::durability awaited);
+    result<void> arrive_without_changes();
     result<void> stay();
     /// What a call must not do.
     struct call_watch {
@@ -128,8 +126,6 @@ private:
 
     const history_needs needs_;
     heap_history history_;
-    bool is_going_ = false;         // to another state of the history
-    bool is_described_ = false;     // the commit that is being made
     root_keeper* keeper_ = nullptr; // null: nobody has roots
     bool has_made_roots_ = false;   // on the way
     procedure_runner run_procedure_;

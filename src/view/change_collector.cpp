@@ -28,10 +28,12 @@ constexpr std::uint64_t k_part_fresh_in_copies = 8; // new memory beside so much
 result<change_set> change_collector::collect(const page_predicate& is_unused, std::uint64_t held_back_max,
                                              fresh_contents fresh) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
-    REM_TRY(spiller_.give_up_unused(is_unused));
+    const bool has_spilled = !spilled_.is_empty();
+    if (has_spilled)
+        REM_TRY(spiller_.give_up_unused(is_unused));
     auto changes = changes_in(written_.ranges(), is_unused, kept_bytes::usable,
                               {.is_allowed = true, .held_back_max = held_back_max}, fresh);
-    if (changes)
+    if (changes && has_spilled)
         spilled_.add_to(*changes);
     return changes;
 }
@@ -254,7 +256,7 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
         return used.error();
     change_set changes;
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
-    if (move.is_allowed)
+    if (move.is_allowed && bytes_of(*used) >= mover_.bytes_min())
         REM_TRY(mover_.find(*used, move.held_back_max, changes));
     if (changes.held_back_bytes > move.held_back_max)
         return changes;

@@ -17,7 +17,6 @@ using change::whole_chunk;
 
 namespace {
 
-constexpr std::size_t k_moved_chunks_min = 4;            // by one commit: fewer are better off in the log
 constexpr std::uint64_t k_pages_sampled = 4;             // of a chunk, whether it is to move
 constexpr std::uint64_t k_bytes_brought_home = 16 * MiB; // by one commit
 
@@ -79,11 +78,11 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
         if (*is_cheaper)
             (may_move_now(chunk) ? found : held_back).push_back(chunk);
     }
-    if (held_back.size() >= k_moved_chunks_min)
+    if (held_back.size() >= k_chunks_min)
         changes.held_back_bytes = homes_.room_to_move(held_back) * chunk_bytes;
-    if (found.size() >= k_moved_chunks_min)
+    if (found.size() >= k_chunks_min)
         found.resize(homes_.room_to_move(found));
-    if (found.size() < k_moved_chunks_min)
+    if (found.size() < k_chunks_min)
         found.clear();
     return found;
 }

@@ -27,6 +27,8 @@ public:
                 const spilled_chunks& spilled, std::size_t scattered_max)
         : homes_(homes), memory_(memory), committed_(committed), spilled_(spilled), scattered_max_(scattered_max) {}
 
+    /// Fewer written bytes hold no chunks to move: find() need not be asked.
+    [[nodiscard]] std::uint64_t bytes_min() const { return k_chunks_min * homes_.where().chunk_bytes() / 2; }
     /// Sets changes.moved, sorted, and changes.held_back_bytes: of those that may move after a checkpoint only. If these are more
     /// than `held_back_max`, it finds none. `written` is sorted, and split at chunks.
     result<void> find(std::span<const heap_range> written, std::uint64_t held_back_max, change::change_set& changes);
@@ -34,6 +36,8 @@ public:
     result<bool> would_find(std::span<const heap_range> written, std::uint64_t held_back_max);
 
 private:
+    static constexpr std::size_t k_chunks_min = 4; // by one commit: fewer are better off in the log
+
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const heap_range> written, change::change_set& changes);
     result<bool> is_cheaper_whole(std::span<const heap_range> written);
     result<void> add_scattered(std::span<const heap_range> written, change::change_set& changes);

@@ -34,7 +34,9 @@ public:
     result<void> settle_some(change::commit_scope committed, std::uint64_t pages);
     /// Settles all that is left, but for chunks.
     result<void> settle_rest();
-    /// Whether chunks are left to be looked at by settle_some().
+    /// Whether there is anything for settle_some().
+    [[nodiscard]] bool has_rest() const { return committed_.has_thawed() || has_chunks_to_map(); }
+    /// Whether chunks are left to be looked at by it.
     [[nodiscard]] bool has_chunks_to_map() const { return chunk_to_map_ != k_no_chunk; }
 
     /// Gives private copies back to the kernel. Precondition: the image holds just the committed content, and so does the

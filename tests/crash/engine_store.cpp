@@ -187,7 +187,7 @@ public:
     }
 
     result<void> commit(log::durability how) override {
-        auto done = end(engine_->commit(how, txn::commit_scope::declared));
+        auto done = end(engine_->commit({.scope = txn::commit_scope::declared, .awaited = how}));
         if (engine_->has_history())
             past_of(*engine_).forget_call();
         if (beside_ && how == log::durability::lazy)
@@ -197,8 +197,9 @@ public:
         return how == log::durability::durable ? acknowledged(std::move(done)) : stepping(std::move(done));
     }
     result<std::uint64_t> commit_async() override {
-        auto version = engine_->make_commit(txn::commit_scope::declared, txn::fresh_contents::in_log_if_few,
-                                            log::durability::none);
+        auto version = engine_->make_commit({.scope = txn::commit_scope::declared,
+                                             .fresh = txn::fresh_contents::in_log_if_few,
+                                             .awaited = log::durability::none});
         if (beside_)
             beside_->want_sync();
         auto ended = stepping(end(version ? result<void>() : version.error()));
@@ -369,7 +370,7 @@ private:
     }
 
     static txn::undo_manager::find_state kept_as(const std::string& name) {
-        return [name](const txn::heap_history& of) { return of.kept_state(std::string_view(name)); };
+        return [name](const txn::heap_history& of) { return of.leads().kept_state(std::string_view(name)); };
     }
 
     static constexpr std::uint64_t k_alignment = 16;

@@ -135,8 +135,7 @@ void finish_points_on_full_disk(const std::string& dropped) {
     for (int value = 0; value < 1000; ++value) {
         for (std::uint64_t page = 0; page < k_pages; ++page)
             block[page * k_page_bytes] = static_cast<std::byte>(value);
-        auto made =
-            heap.make_commit(txn::commit_scope::everything, txn::fresh_contents::in_log_if_few, log::durability::none);
+        auto made = heap.make_commit({.fresh = txn::fresh_contents::in_log_if_few, .awaited = log::durability::none});
         if (!made)
             throw violation("a point failed: " + made.why().message);
         disk.limit_space(std::max(disk.space_used(), k_page_bytes));

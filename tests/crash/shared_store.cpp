@@ -36,7 +36,7 @@ public:
         ++commits_;
         if (commits_ % k_period == k_dies && how == log::durability::durable && !is_in_group_)
             return commit_and_die([this] { return writer().make_commit(); });
-        REM_TRY(writer().commit(how));
+        REM_TRY(writer().commit({.awaited = how}));
         return give_turn();
     }
     result<void> undo(std::uint64_t steps) override {
@@ -158,7 +158,7 @@ private:
     }
 
     static txn::undo_manager::find_state kept_as(const std::string& name) {
-        return [name](const txn::heap_history& of) { return of.kept_state(std::string_view(name)); };
+        return [name](const txn::heap_history& of) { return of.leads().kept_state(std::string_view(name)); };
     }
 
     // The commit is in the log, perhaps not on the device, and nobody was told: whoever has the turn next finds it, and makes it durable.

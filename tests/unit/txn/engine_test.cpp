@@ -144,7 +144,7 @@ TEST_F(freed_blocks, are_free_after_a_declared_commit) {
             ASSERT_TRUE(engine_->memory().announce(block(), 1));
             put(0, 7);
         }
-        ASSERT_TRUE(engine_->commit(log::durability::durable, commit_scope::declared));
+        ASSERT_TRUE(engine_->commit({.scope = commit_scope::declared, .awaited = log::durability::durable}));
         engine_->memory().end_declared();
         expect_freed(blocks, true);
         ASSERT_TRUE(engine_->rollback());
@@ -164,7 +164,7 @@ TEST_F(freed_blocks, are_free_after_a_declared_commit_though_they_are_few) {
     deallocate(few);
     engine_->memory().end_declared();
     engine_->memory().begin_declared(); // another section, which announces nothing
-    ASSERT_TRUE(engine_->commit(log::durability::durable, commit_scope::declared));
+    ASSERT_TRUE(engine_->commit({.scope = commit_scope::declared, .awaited = log::durability::durable}));
     engine_->memory().end_declared();
     const auto expect_few_freed = [&] {
         for (std::size_t i = 0; i < blocks.size(); ++i)
@@ -360,9 +360,9 @@ TEST_F(engine_on_disk, a_checkpoint_makes_every_record_durable_before_it_folds_a
     commit();
     disk_.take_trace();
     put(1, 2);
-    ASSERT_TRUE(engine_->commit(log::durability::none));
+    ASSERT_TRUE(engine_->commit({.awaited = log::durability::none}));
     put(1, 3);
-    ASSERT_TRUE(engine_->commit(log::durability::none));
+    ASSERT_TRUE(engine_->commit({.awaited = log::durability::none}));
     EXPECT_TRUE(disk_.trace().empty());
     ASSERT_TRUE(engine_->checkpoint());
     const auto trace = disk_.take_trace();
@@ -391,10 +391,10 @@ TEST_F(engine_on_disk, lazy_commits_that_fail_to_become_durable_poison) {
         const std::uint64_t durable = engine_->version();
         disk_.fail_at(n, errc::io);
         put(1, 3);
-        auto done = engine_->commit(log::durability::lazy);
+        auto done = engine_->commit({.awaited = log::durability::lazy});
         put(1, 4);
         if (done)
-            done = engine_->commit(log::durability::none);
+            done = engine_->commit({.awaited = log::durability::none});
         if (done)
             done = engine_->sync();
         if (disk_.failure_is_ahead()) {
@@ -406,7 +406,7 @@ TEST_F(engine_on_disk, lazy_commits_that_fail_to_become_durable_poison) {
         EXPECT_EQ(done.why().code, errc::io);
         EXPECT_EQ(engine_->version(), durable);
         EXPECT_EQ(engine_->commit().why().code, errc::poisoned);
-        EXPECT_EQ(engine_->commit(log::durability::none).why().code, errc::poisoned);
+        EXPECT_EQ(engine_->commit({.awaited = log::durability::none}).why().code, errc::poisoned);
         EXPECT_EQ(engine_->sync().why().code, errc::poisoned);
         EXPECT_EQ(engine_->close().why().code, errc::poisoned);
         open();

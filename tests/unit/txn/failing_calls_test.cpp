@@ -68,7 +68,7 @@ result<void> commit_lazily(engine& opened, std::uint64_t& version, const std::fu
     using log::durability;
     for (const durability how : {durability::none, durability::lazy, durability::none}) {
         REM_TRY(change(opened));
-        REM_TRY(opened.commit(how));
+        REM_TRY(opened.commit({.awaited = how}));
     }
     REM_TRY(check(opened));
     REM_TRY(then());
@@ -124,11 +124,11 @@ const scenario k_scenarios[] = {
          engine& heap = **opened;
          for (int i = 0; i < 2; ++i) {
              REM_TRY(change(heap));
-             auto first = heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few);
+             auto first = heap.make_commit({.fresh = fresh_contents::in_log_if_few});
              if (!first)
                  return first.error();
              REM_TRY(change(heap));
-             auto second = heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few);
+             auto second = heap.make_commit({.fresh = fresh_contents::in_log_if_few});
              if (!second)
                  return second.error();
              REM_TRY(change(heap)); // never committed, or with the next
@@ -138,7 +138,7 @@ const scenario k_scenarios[] = {
              version = *second;
          }
          REM_TRY(change(heap));
-         auto last = heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few);
+         auto last = heap.make_commit({.fresh = fresh_contents::in_log_if_few});
          if (!last)
              return last.error();
          REM_TRY(heap.close()); // waits for it
@@ -159,7 +159,7 @@ const scenario k_scenarios[] = {
          heap.let_points_be_told_of([&](std::uint64_t, const std::optional<failure>& why) { told = why; });
          const auto copy = [&]() -> result<std::uint64_t> {
              REM_TRY(change(heap));
-             return heap.make_commit(commit_scope::everything, fresh_contents::in_log_if_few, log::durability::none);
+             return heap.make_commit({.fresh = fresh_contents::in_log_if_few, .awaited = log::durability::none});
          };
          const auto await = [&](std::uint64_t made) -> result<void> {
              REM_TRY(heap.await(made, log::durability::durable));

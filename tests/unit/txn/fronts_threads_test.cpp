@@ -193,7 +193,7 @@ protected:
         heap_ = std::move(*opened);
     }
     void commit(commit_scope scope = commit_scope::everything) {
-        const auto made = heap_->make_commit(scope);
+        const auto made = heap_->make_commit({.scope = scope});
         ASSERT_TRUE(made);
         ASSERT_TRUE(heap_->await(*made, log::durability::durable));
     }

@@ -171,7 +171,7 @@ public:
     void commit(log::durability how = log::durability::durable) {
         const bool counts = call([&]() -> result<void> {
             ++value_of(*heap_);
-            return heap_->commit(how);
+            return heap_->commit({.awaited = how});
         });
         if (counts && how == log::durability::durable)
             acknowledged = value_of(*heap_);

@@ -73,7 +73,7 @@ protected:
             ASSERT_EQ(at(page), std::byte(value)) << page;
     }
     result<std::uint64_t> make() {
-        return engine_->make_commit(commit_scope::everything, fresh_contents::in_log_if_few, log::durability::none);
+        return engine_->make_commit({.fresh = fresh_contents::in_log_if_few, .awaited = log::durability::none});
     }
     /// A point that is in flight.
     std::uint64_t copy() {
@@ -112,7 +112,7 @@ TEST_F(snapshot_points, are_finished_by_whoever_comes_first) {
         [&] { return engine_->rollback(); },
         [&] { return engine_->checkpoint(); },
         [&] { return engine_->look_at_changes([](auto&, auto&, auto&) {}); },
-        [&] { return engine_->commit(log::durability::none); },
+        [&] { return engine_->commit({.awaited = log::durability::none}); },
         [&] { return engine_->verify() ? result<void>() : fail(errc::io, "verify", k_path); },
         [&] { return engine_->written_pages() ? result<void>() : fail(errc::io, "written_pages", k_path); },
         [&] { return engine_->close(); },

@@ -237,7 +237,7 @@ TEST_P(spilling, a_declared_commit_takes_it_all) {
     engine_->memory().begin_declared();
     const auto blocks = allocate_many(150);
     ASSERT_GT(engine_->stats().spilled_bytes, 4 * MiB);
-    auto done = engine_->commit(log::durability::durable, commit_scope::declared);
+    auto done = engine_->commit({.scope = commit_scope::declared, .awaited = log::durability::durable});
     ASSERT_TRUE(done) << done.why().message;
     engine_->memory().end_declared();
     open();
