@@ -6,9 +6,9 @@
 // L2. Each write to memory that was there before is announced, so that a table may be changed in declared sections, too.
 #pragma once
 
-#include <remanence/hash_set.hpp>
+#include <remanence/containers/hash_set.hpp>
+#include <remanence/containers/string_pi.hpp>
 #include <remanence/remanence.hpp>
-#include <remanence/string_pi.hpp>
 
 #include <cstddef>
 #include <cstdint>

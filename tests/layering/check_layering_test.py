@@ -55,7 +55,7 @@ FORBIDDEN = {
     "public_os": ("include/remanence/heap.hpp", "#include <fcntl.h>", "L4"),
     "public_third_party": ("include/remanence/detail/a.hpp", "#include <xxhash.h>", "L4"),
     "opt_in_third_party": ("include/remanence/boost.hpp", "#include <xxhash.h>", "L4"),
-    "opt_in_from_public": ("include/remanence/containers.hpp", "#include <remanence/boost.hpp>", "L4"),
+    "opt_in_from_public": ("include/remanence/containers/standard.hpp", "#include <remanence/boost.hpp>", "L4"),
     "boost_elsewhere": ("include/remanence/heap.hpp", "#include <boost/container/vector.hpp>", "L4"),
     "public_internal": ("include/remanence/heap.hpp", '#include "view/view.hpp"', "L4"),
     "public_upward": ("include/remanence/error.hpp", "#include <remanence/heap.hpp>", "L1"),

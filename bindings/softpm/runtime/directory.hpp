@@ -3,7 +3,7 @@
 
 #include "modules.hpp"
 
-#include <remanence/vector_pi.hpp>
+#include <remanence/containers/vector_pi.hpp>
 
 #include <cstdint>
 

@@ -18,7 +18,7 @@
 namespace remanence {
 
 template <class Allocator>
-class basic_string_pi; // <remanence/string_pi.hpp>
+class basic_string_pi; // <remanence/containers/string_pi.hpp>
 
 /// Equal keys have equal hashes in every program, at every address. Strong for numbers and strings, and for pairs and
 /// tuples of these. Of other types, those with a std::hash, it is as strong and as stable as that (of pointers it is

@@ -42,7 +42,7 @@ struct hash<std::basic_string<char, std::char_traits<char>, Alloc>> : string_has
 template <>
 struct hash<std::string_view> : string_hash {};
 template <class Allocator>
-class basic_string_pi; // <remanence/string_pi.hpp>
+class basic_string_pi; // <remanence/containers/string_pi.hpp>
 template <class Allocator>
 struct hash<basic_string_pi<Allocator>> : string_hash {};
 

@@ -142,7 +142,7 @@ private:
 };
 
 /// How a T is serialised. There for arithmetic types, enumerations, strings, the standard's containers, arrays, pair, tuple,
-/// optional, variant, aggregates that can be default-initialised, and (<remanence/exemplars.hpp>) unique_ptr to a base
+/// optional, variant, aggregates that can be default-initialised, and (<remanence/types/exemplars.hpp>) unique_ptr to a base
 /// class. Specialise it for other types, with three static functions:
 ///
 ///     static std::size_t size(const T&);                 // bytes that serialize() writes; at least one

@@ -4,7 +4,7 @@
 #include "unit/api/fixture.hpp"
 
 #include <remanence/arena.hpp>
-#include <remanence/btree_map.hpp>
+#include <remanence/containers/btree_map.hpp>
 
 #include <deque>
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include "unit/api/fixture.hpp"
 
-#include <remanence/btree_map.hpp>
+#include <remanence/containers/btree_map.hpp>
 #include <remanence/look_inside.hpp>
 #include <remanence/migrate.hpp>
 

@@ -7,13 +7,13 @@
 #include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
-#include <remanence/btree_map.hpp>
-#include <remanence/btree_set.hpp>
-#include <remanence/hash_map.hpp>
-#include <remanence/hash_set.hpp>
-#include <remanence/packed_map.hpp>
-#include <remanence/string_pi.hpp>
-#include <remanence/vector_pi.hpp>
+#include <remanence/containers/btree_map.hpp>
+#include <remanence/containers/btree_set.hpp>
+#include <remanence/containers/hash_map.hpp>
+#include <remanence/containers/hash_set.hpp>
+#include <remanence/containers/packed_map.hpp>
+#include <remanence/containers/string_pi.hpp>
+#include <remanence/containers/vector_pi.hpp>
 
 #include <cstdlib>
 #include <functional>

@@ -4,8 +4,8 @@
 #include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
-#include <remanence/btree_map.hpp>
-#include <remanence/hash_map.hpp>
+#include <remanence/containers/btree_map.hpp>
+#include <remanence/containers/hash_map.hpp>
 
 #include <algorithm>
 #include <atomic>

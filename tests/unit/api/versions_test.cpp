@@ -4,7 +4,7 @@
 #include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
-#include <remanence/btree_map.hpp>
+#include <remanence/containers/btree_map.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,12 +2,12 @@
 // migrations. NaNs have a sign and digits of their own.
 #include "support/temp_dir.hpp"
 
-#include <remanence/btree_map.hpp>
+#include <remanence/containers/btree_map.hpp>
+#include <remanence/containers/string_pi.hpp>
 #include <remanence/look_inside.hpp>
 #include <remanence/migrate.hpp>
 #include <remanence/remanence.hpp>
 #include <remanence/streams.hpp>
-#include <remanence/string_pi.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // and back, through files of containers and through migrations.
 #include "support/temp_dir.hpp"
 
+#include <remanence/containers/packed_map.hpp>
 #include <remanence/look_inside.hpp>
 #include <remanence/migrate.hpp>
-#include <remanence/packed_map.hpp>
 #include <remanence/remanence.hpp>
 #include <remanence/streams.hpp>
 

@@ -1,5 +1,5 @@
-// The interface that the four ordered containers share; what it promises is in <remanence/btree_set.hpp> and
-// <remanence/btree_map.hpp>. Depends on the standard library only.
+// The interface that the four ordered containers share; what it promises is in <remanence/containers/btree_set.hpp> and
+// <remanence/containers/btree_map.hpp>. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/between_heaps.hpp>

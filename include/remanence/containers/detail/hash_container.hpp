@@ -1,4 +1,4 @@
-// The interface that hash_map and hash_set share; what it promises is in <remanence/hash_set.hpp>. Depends on the
+// The interface that hash_map and hash_set share; what it promises is in <remanence/containers/hash_set.hpp>. Depends on the
 // standard library only.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What btree_map and hash_map have beside their sets: access to the values of unique keys. What it promises is in
-// <remanence/btree_set.hpp> and <remanence/hash_set.hpp>. Depends on the standard library only.
+// <remanence/containers/btree_set.hpp> and <remanence/containers/hash_set.hpp>. Depends on the standard library only.
 #pragma once
 
 #include <concepts>

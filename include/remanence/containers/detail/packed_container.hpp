@@ -1,4 +1,4 @@
-// What packed_map and packed_multimap share; what it promises is in <remanence/packed_map.hpp>. Depends on the standard library
+// What packed_map and packed_multimap share; what it promises is in <remanence/containers/packed_map.hpp>. Depends on the standard library
 // only.
 //
 // Leaves (packed_leaf.hpp) are the values of a B-tree whose keys separate them (packed_tree.hpp).

@@ -13,7 +13,7 @@
 namespace remanence {
 
 template <class Allocator>
-class basic_string_pi; // <remanence/string_pi.hpp>
+class basic_string_pi; // <remanence/containers/string_pi.hpp>
 
 namespace detail {
 

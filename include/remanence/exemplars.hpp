@@ -1,3 +1,0 @@
-#pragma once
-
-#include <remanence/types/exemplars.hpp>

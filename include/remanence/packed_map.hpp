@@ -1,3 +1,0 @@
-#pragma once
-
-#include <remanence/containers/packed_map.hpp>
