@@ -68,7 +68,7 @@ TEST_P(held_roots, that_were_made_after_steps_stay_where_these_are_undone) {
     auto& numbers_ = h.root<numbers>("numbers");
     h.write([&] { numbers_.assign(5'000, 1); });
     h.write([&] { numbers_.back() = 2; }); // nothing is freed, so the root lies where nothing was
-    auto& all = h.root<notes>("notes"); // after the steps
+    auto& all = h.root<notes>("notes");    // after the steps
     h.write([&] { all.emplace_back("a text that needs a block of its own, and is long"); });
     EXPECT_EQ(h.undo_depth(), 3U);
     h.undo(2);

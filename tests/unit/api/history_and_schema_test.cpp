@@ -57,8 +57,8 @@ TEST_P(history_and_schema, have_no_step_that_leads_across_a_migration) {
     const std::uint64_t kept = h.versions().front().version;
     migrate_shelf(h);
     EXPECT_EQ(h.undo_depth(), 0U);
-    for (const auto& call : std::vector<std::function<void()>>{
-             [&] { h.undo(); }, [&] { h.redo(); }, [&] { h.go_to(before); }, [&] { h.go_to(kept); }})
+    for (const auto& call : std::vector<std::function<void()>>{[&] { h.undo(); }, [&] { h.redo(); },
+                                                               [&] { h.go_to(before); }, [&] { h.go_to(kept); }})
         EXPECT_EQ(reason_of(call), errc::no_step);
     auto& shelf = *h.find_root<new_shelf>("shelf");
     h.write([&] { shelf[3] = {"Pünktchen und Anton", 155}; });
