@@ -807,7 +807,7 @@ public:
     std::uint64_t keep(std::string_view name);
     /// All of them, by version. In a read section. O(steps).
     [[nodiscard]] std::vector<kept_version> versions() const;
-    /// Memory becomes what it was, by a commit: as go_to() does, also after the history has ended (history_options::when_full::end).
+    /// Memory becomes what it was, by a commit: as go_to() does.
     void restore(std::uint64_t version);
     void restore(std::string_view name);
     /// The version is a step like others again, and goes if it would have gone without keep(). O(bytes of the steps around it).

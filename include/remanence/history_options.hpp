@@ -17,7 +17,6 @@ struct history_options {
     enum class when_full {
         oldest_go, ///< until it has room. Branches that were left go when the step before them does, or from their ends
         refuse,    ///< it fails with errc::history_full; nothing is written, and memory keeps its changes
-        end,       ///< the history ends: all steps go, and none are kept until the heap is opened again
     };
     static constexpr std::uint64_t k_bytes_max_by_default = std::uint64_t{64} << 20; ///< where no limit is set
     std::uint64_t bytes_max = 0; ///< of all steps, as history_step::bytes counts them. 0: no limit, if steps_max is set

@@ -574,9 +574,8 @@ rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity
 
 /* What becomes of steps when a commit comes that would be one too many. */
 typedef enum rem_when_full REM_AS_INT {
-    REM_OLDEST_GO = 0,   /* until there is room */
-    REM_REFUSE = 1,      /* it is REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
-    REM_HISTORY_ENDS = 2 /* all steps go, and none are kept until the heap is opened again */
+    REM_OLDEST_GO = 0, /* until there is room */
+    REM_REFUSE = 1     /* it is REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
 } rem_when_full;
 /* Set `size` to sizeof(rem_history_options). A limit of 0 is none; where both are 0, bytes_max is 64 MiB. */
 typedef struct rem_history_options {

@@ -112,8 +112,6 @@ std::uint64_t heap::redo_depth() const {
 std::vector<history_step> heap::history() const {
     return looked_at<std::vector<history_step>>(checked(impl_), [](const history::step_tree& steps) {
         std::vector<history_step> all;
-        if (steps.has_ended())
-            return all;
         for (history::step_info& each : steps.list())
             all.push_back({each.version, each.parent, std::move(each.name), each.time, each.bytes, each.is_present,
                            std::move(each.kept)});

@@ -11,8 +11,6 @@ inline history::when_full as_internal(history_options::when_full then) {
     switch (then) {
     case history_options::when_full::refuse:
         return history::when_full::refuse;
-    case history_options::when_full::end:
-        return history::when_full::end;
     case history_options::when_full::oldest_go:
         break;
     }
@@ -23,8 +21,6 @@ inline history_options::when_full as_public(history::when_full then) {
     switch (then) {
     case history::when_full::refuse:
         return history_options::when_full::refuse;
-    case history::when_full::end:
-        return history_options::when_full::end;
     case history::when_full::oldest_go:
         break;
     }

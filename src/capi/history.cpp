@@ -23,9 +23,6 @@ history_options history_of(const rem_history_options* all) {
     case REM_REFUSE:
         history.then = history_options::when_full::refuse;
         break;
-    case REM_HISTORY_ENDS:
-        history.then = history_options::when_full::end;
-        break;
     default:
         refuse_argument("rem_history_options::when_full is none of rem_when_full.");
     }

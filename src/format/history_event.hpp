@@ -87,9 +87,11 @@ static_assert(sizeof(history_event) == 16 && offsetof(history_event, bytes) == 8
 struct history_limits {
     std::uint64_t bytes_max;
     std::uint64_t steps_max;
-    std::uint64_t when_full; // 0: the oldest steps go, 1: commits are refused, 2: the history ends
+    std::uint64_t when_full; // 0: the oldest steps go, 1: commits are refused, 2: reserved
 };
-inline constexpr std::uint64_t k_when_full_last = 2;
+// Earlier builds let all steps go then, but kept states, and kept no more. It is read as 0.
+inline constexpr std::uint64_t k_when_full_ended = 2;
+inline constexpr std::uint64_t k_when_full_last = k_when_full_ended;
 static_assert(sizeof(history_limits) == 24 && std::is_trivially_copyable_v<history_limits>);
 
 struct step_event {
@@ -100,7 +102,8 @@ struct step_event {
 static_assert(sizeof(step_event) == 24 && offsetof(step_event, flags) == 16);
 inline constexpr std::uint64_t k_step_forgets = 1;  // all steps before it go
 inline constexpr std::uint64_t k_step_migrates = 2; // and objects before it are of other types: no step leads across it
-inline constexpr std::uint64_t k_step_is_hidden = 4; // it is none of the user's: undo and redo pass it with the next one
+inline constexpr std::uint64_t k_step_is_hidden =
+    4; // it is none of the user's: undo and redo pass it with the next one
 
 struct arrival_event {
     std::uint64_t state; // its version
@@ -132,7 +135,7 @@ inline constexpr std::uint64_t k_state_is_hidden = 4;   // its step is none of t
 
 struct present_event {
     std::uint64_t state;
-    std::uint64_t has_ended; // 1: no steps were kept any more
+    std::uint64_t has_ended; // 0; 1 in earlier builds: see k_when_full_ended
     history_limits limits;
 };
 static_assert(sizeof(present_event) == 40 && offsetof(present_event, limits) == 16);

@@ -4,17 +4,11 @@
 
 namespace remanence::history {
 
-result<void> destinations::check_may_go() const {
+result<void> destinations::refuse_undo_in_group() const {
     if (steps_.is_in_group())
         return fail(errc::section_open,
                     "a group of steps of " + path_ +
                         " is open, so no step can be undone or redone. End the group first.",
-                    path_);
-    if (steps_.has_ended())
-        return fail(errc::no_step,
-                    "the history of " + path_ +
-                        " has ended, since it came to its limits: no step can be undone or redone. Open the heap again "
-                        "to begin another one, with larger limits, or so that the oldest steps go.",
                     path_);
     return {};
 }
@@ -24,7 +18,7 @@ static std::string counted(std::uint64_t steps) {
 }
 
 result<std::uint64_t> destinations::after_undo(std::uint64_t steps) const {
-    REM_TRY(check_may_go());
+    REM_TRY(refuse_undo_in_group());
     const std::uint64_t possible = steps_.undo_depth();
     if (steps <= possible)
         return steps_.before_present(steps);
@@ -37,7 +31,7 @@ result<std::uint64_t> destinations::after_undo(std::uint64_t steps) const {
 }
 
 result<std::uint64_t> destinations::after_redo(std::uint64_t steps) const {
-    REM_TRY(check_may_go());
+    REM_TRY(refuse_undo_in_group());
     const std::uint64_t possible = steps_.redo_depth();
     if (steps <= possible)
         return steps_.after_present(steps);
@@ -52,7 +46,7 @@ result<std::uint64_t> destinations::after_redo(std::uint64_t steps) const {
 }
 
 result<std::uint64_t> destinations::state_of(std::uint64_t version) const {
-    REM_TRY(check_may_go());
+    REM_TRY(refuse_undo_in_group());
     const auto found = steps_.find(version);
     if (!found)
         return no_version(steps_, where_, version, path_);
@@ -78,7 +72,6 @@ result<void> destinations::refuse_in_group() const {
 
 result<std::uint64_t> destinations::may_keep(std::string_view name) const {
     REM_TRY(refuse_in_group());
-    REM_TRY(check_may_go());
     const std::uint64_t present = steps_.present();
     if (name.empty())
         return fail(errc::invalid_argument, "a version of " + path_ + " that is kept needs a name.", path_);
@@ -115,7 +108,6 @@ result<std::uint64_t> destinations::kept_state(std::string_view name) const {
 
 result<void> destinations::may_squash(std::uint64_t steps) const {
     REM_TRY(refuse_in_group());
-    REM_TRY(check_may_go());
     if (steps > steps_.undo_depth())
         return fail(errc::no_step,
                     "the last " + std::to_string(steps) + " steps of " + path_ + " cannot become one: there are " +
@@ -136,7 +128,7 @@ result<void> destinations::may_squash(std::uint64_t steps) const {
 
 result<std::uint64_t> destinations::any_state_of(std::uint64_t version) const {
     const auto found = steps_.find(version);
-    if (found && (!steps_.has_ended() || *found == steps_.present() || !steps_.name_of_kept(*found).empty()))
+    if (found)
         return *found;
     return no_version(steps_, where_, version, path_);
 }

@@ -26,8 +26,8 @@ public:
     // Kept versions.
 
     [[nodiscard]] result<void> refuse_in_group() const;
-    /// Returns the present state, which may be kept by this name. errc::exists: it is already, or another one has the name. errc::no_step:
-    /// the history has ended. errc::invalid_argument.
+    /// Returns the present state, which may be kept by this name. errc::exists: it is already, or another one has the name.
+    /// errc::invalid_argument.
     [[nodiscard]] result<std::uint64_t> may_keep(std::string_view name) const;
     /// The state that is kept by this version or name.
     [[nodiscard]] result<std::uint64_t> kept_state(std::uint64_t version) const;
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] result<std::uint64_t> any_state_of(std::uint64_t version) const;
 
 private:
-    [[nodiscard]] result<void> check_may_go() const;
+    [[nodiscard]] result<void> refuse_undo_in_group() const;
 
     const step_tree& steps_;
     const steps_lie where_;

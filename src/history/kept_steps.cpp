@@ -67,9 +67,13 @@ void step_tree::append_keeping(event_bytes& into, std::string_view name) {
     event.finish();
 }
 
-void step_tree::append_dropping(event_bytes& into, std::uint64_t state) { append_number(into, event_kind::dropped, state); }
+void step_tree::append_dropping(event_bytes& into, std::uint64_t state) {
+    append_number(into, event_kind::dropped, state);
+}
 
-void step_tree::append_squashing(event_bytes& into, std::uint64_t steps) { append_number(into, event_kind::squashed, steps); }
+void step_tree::append_squashing(event_bytes& into, std::uint64_t steps) {
+    append_number(into, event_kind::squashed, steps);
+}
 
 void step_tree::append_state(event_bytes& into, std::uint64_t version, const known_state& state) {
     event_writer event(into, event_kind::state);
@@ -87,7 +91,7 @@ void step_tree::append_state(event_bytes& into, std::uint64_t version, const kno
 
 void step_tree::append_present(event_bytes& into) const {
     event_writer event(into, event_kind::present);
-    event.add(format::present_event{present_, has_ended_ ? 1U : 0U, written(most_)});
+    event.add(format::present_event{present_, 0, written(most_)});
     event.finish();
 }
 
@@ -102,6 +106,8 @@ std::uint64_t step_tree::appended_bytes() const {
 }
 
 bool step_loader::add(std::uint64_t version, std::span<const std::byte> events) {
+    if (events.empty())
+        return add_unkept(version);
     event_reader rest(events);
     while (!rest.is_at_end()) {
         const auto head = rest.take<format::history_event>();
@@ -144,6 +150,16 @@ bool step_loader::add_one(event_kind of, event_reader& event, std::uint64_t vers
 
 bool step_loader::stay(std::uint64_t version) {
     tree_.arrive(tree_.present_, version);
+    return true;
+}
+
+// Earlier builds wrote an entry without events for each commit of a shared heap whose history had ended (k_when_full_ended).
+bool step_loader::add_unkept(std::uint64_t version) {
+    if (!is_whole_ || tree_.has_kept() || version <= tree_.states_.rbegin()->first) // H3
+        return false;
+    tree_.stage_nothing();
+    tree_.accept(version);
+    tree_.is_group_lost_ = false;
     return true;
 }
 
@@ -249,10 +265,10 @@ bool step_loader::add_state(event_reader& event) {
     const bool is_oldest = states.empty();
     const bool is_migrated = (found.flags & format::k_state_is_migrated) != 0;
     const bool is_hidden = (found.flags & format::k_state_is_hidden) != 0;
-    constexpr std::uint64_t k_known = format::k_state_is_passed | format::k_state_is_migrated | format::k_state_is_hidden;
+    constexpr std::uint64_t k_known =
+        format::k_state_is_passed | format::k_state_is_migrated | format::k_state_is_hidden;
     if (event.has_failed() || is_whole_ || found.version == 0 || (found.flags & ~k_known) != 0 ||
-        (is_oldest && (is_migrated || is_hidden)) ||
-        is_oldest != (found.parent == 0) || is_oldest != deltas.empty() ||
+        (is_oldest && (is_migrated || is_hidden)) || is_oldest != (found.parent == 0) || is_oldest != deltas.empty() ||
         (!is_oldest && found.version <= states.rbegin()->first) || tree_.find_kept(kept))
         return false;
     const auto parent = states.find(found.parent);
@@ -297,7 +313,6 @@ bool step_loader::add_present(event_reader& event, std::uint64_t version) {
         tree_.set_on_way(tree_.at(here), true);
     tree_.present_ = found.state;
     tree_.most_ = *most;
-    tree_.has_ended_ = found.has_ended != 0;
     is_whole_ = true;
     return true;
 }

@@ -164,7 +164,7 @@ void step_tree::remove(states::iterator which) noexcept {
         child->second.bytes = 0;
         child->second.deltas.clear();
         child->second.left = 0;
-        child->second.is_hidden = false; // no step leads to the oldest state
+        child->second.is_hidden = false;    // no step leads to the oldest state
         set_migrated(child->second, false); // nothing leads back across it
         if (child->first == group_step_)
             is_group_lost_ = true; // what the group changes next is half of it
@@ -264,8 +264,6 @@ void step_tree::keep(std::string name) noexcept {
 void step_tree::drop(std::uint64_t state) noexcept {
     at(state).kept.clear();
     --kept_;
-    if (has_ended_)
-        return forget();
     remove_if_passed(state);
     if (most_.then == when_full::oldest_go) // memory was there meanwhile, so that limits have not passed it
         drop_what_is_too_much();

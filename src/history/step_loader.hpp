@@ -29,7 +29,7 @@ public:
     /// As step_tree::has_lacked_memory().
     [[nodiscard]] bool has_lacked_memory() const { return tree_.has_lacked_memory(); }
     /// Whether take(most) gives the steps as they are. Precondition: is_whole().
-    [[nodiscard]] bool has_limits(const limits& most) const { return tree_.most_ == most && !tree_.has_ended_; }
+    [[nodiscard]] bool has_limits(const limits& most) const { return tree_.most_ == most; }
     /// The steps, for a session with these limits. Precondition: is_whole().
     step_tree take(const limits& most) noexcept;
     /// The steps, in the same session. Precondition: is_whole().
@@ -37,6 +37,7 @@ public:
 
 private:
     bool add_one(format::history_event_kind kind, event_reader& event, std::uint64_t version);
+    bool add_unkept(std::uint64_t version);
     bool add_session(event_reader& event);
     bool add_step(format::history_event_kind kind, event_reader& event, std::uint64_t version);
     bool add_arrived(event_reader& event, std::uint64_t version);

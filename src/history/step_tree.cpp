@@ -28,7 +28,7 @@ void step_tree::continue_group_of(const step_tree& other, bool has_its_step) {
     is_group_lost_ = other.is_group_lost_ || (!has_its_step && other.group_step_ != 0);
 }
 
-summary step_tree::sum() const { return {present_, depth_on_way(), redo_depth(), steps_, bytes_, kept_}; }
+summary step_tree::sum() const { return {present_, undo_depth(), redo_depth(), steps_, bytes_, kept_}; }
 
 bool step_tree::has_room(std::uint64_t bytes) const {
     const std::uint64_t steps = steps_ + (joins_group() ? 0 : 1);
@@ -43,7 +43,7 @@ void step_tree::stage(delta before, step_kind kind) {
         return stage_nothing();
     const bool migrates = kind == step_kind::migration;
     const bool is_hidden = kind == step_kind::hidden && !is_in_group();
-    staged next{{}, {}, true, is_group_lost_ || has_ended_ || migrates, migrates, is_hidden};
+    staged next{{}, {}, true, is_group_lost_ || migrates, migrates, is_hidden};
     if (joins_group()) {
         next.joined.push_back(std::move(before));
     } else {
@@ -83,10 +83,6 @@ void step_tree::accept(std::uint64_t version) noexcept {
         set_migrated(at(present_), true);
     if (forgets)
         forget();
-    if (most_.then == when_full::end && is_too_much()) {
-        forget();
-        has_ended_ = true;
-    }
     drop_what_is_too_much();
 }
 
@@ -100,7 +96,6 @@ void step_tree::drop_what_is_too_much() noexcept {
 void step_tree::begin_session(const limits& most) noexcept {
     const bool are_others = most != most_;
     most_ = most;
-    has_ended_ = false;
     group_depth_ = 0;
     group_step_ = 0;
     is_group_lost_ = false;
@@ -158,7 +153,6 @@ void step_tree::begin_at(std::uint64_t version, clock::time_point time) noexcept
     states_.insert(std::move(only));
     present_ = version;
     is_group_lost_ = is_in_group();
-    has_ended_ = most_.then == when_full::end;
 }
 
 void step_tree::begin_group(std::string_view name) {
@@ -174,10 +168,8 @@ void step_tree::end_group() noexcept {
     is_group_lost_ = false;
 }
 
-std::uint64_t step_tree::undo_depth() const { return has_ended_ ? 0 : depth_on_way(); }
-
 // H9: there are migrations only while states from before one are kept.
-std::uint64_t step_tree::depth_on_way() const {
+std::uint64_t step_tree::undo_depth() const {
     if (migrations_ == 0)
         return steps_on_way_;
     std::uint64_t count = 0;
@@ -187,8 +179,6 @@ std::uint64_t step_tree::depth_on_way() const {
 }
 
 std::uint64_t step_tree::redo_depth() const {
-    if (has_ended_)
-        return 0;
     std::uint64_t count = 0;
     for (std::uint64_t next = forth(present_); next != 0 && !at(next).is_migrated; next = forth(next))
         count += at(next).is_hidden ? 0U : 1U;
@@ -305,8 +295,8 @@ std::vector<std::uint64_t> step_tree::steps_on_way_to(std::uint64_t state) const
 }
 
 bool step_tree::is_across_migration(std::uint64_t state) const {
-    return migrations_ != 0 && std::ranges::any_of(steps_on_way_to(state),
-                                                   [&](std::uint64_t version) { return at(version).is_migrated; });
+    return migrations_ != 0 &&
+           std::ranges::any_of(steps_on_way_to(state), [&](std::uint64_t version) { return at(version).is_migrated; });
 }
 
 // Deltas as one, so that what is noted of going over a step does not depend on when they were joined.

@@ -24,15 +24,14 @@ namespace remanence::history {
 /// What becomes of steps when there are as many as are allowed.
 enum class when_full {
     oldest_go,
-    refuse, // the commit that would be one too many
-    end     // of the history: all steps go, and none are kept from then on
+    refuse // the commit that would be one too many
 };
 
 /// What a commit is to the user.
 enum class step_kind {
     ordinary,
     migration, // objects before it are of other types: all steps go with it, its own included, and none ever leads across it (H9)
-    hidden     // none of his steps (H10)
+    hidden // none of his steps (H10)
 };
 
 /// 0: as many as there are.
@@ -45,7 +44,7 @@ struct limits {
 
 /// As they are kept in files.
 [[nodiscard]] format::history_limits written(const limits& most);
-/// Nothing: no release has written them.
+/// k_when_full_ended is read as when_full::oldest_go. Nothing: no release has written them.
 [[nodiscard]] std::optional<limits> read_limits(const format::history_limits& written);
 
 /// One state that can be reached, with the step that led to it.
@@ -118,8 +117,6 @@ public:
 
     [[nodiscard]] std::uint64_t undo_depth() const;
     [[nodiscard]] std::uint64_t redo_depth() const;
-    /// Whether all steps went since there were too many, and none are kept any more.
-    [[nodiscard]] bool has_ended() const { return has_ended_; }
     [[nodiscard]] std::uint64_t present() const { return present_; }
     /// Where undo() of so many steps leads. Precondition: undo_depth() is no less.
     [[nodiscard]] std::uint64_t before_present(std::uint64_t steps) const;
@@ -291,7 +288,6 @@ private:
     void replace(known_state& step, std::list<delta> by) noexcept;
     /// Its deltas have become others.
     void count_bytes(known_state& step) noexcept;
-    [[nodiscard]] std::uint64_t depth_on_way() const;
     /// How many steps there are to the end of the last so many that are not hidden.
     [[nodiscard]] std::uint64_t with_hidden(std::uint64_t steps) const;
     /// Where redo() leads by one step, be it hidden; 0: nowhere.
@@ -318,7 +314,6 @@ private:
     std::string group_name_;
     std::uint64_t group_step_ = 0; // 0: it has made none
     bool is_group_lost_ = false;   // what it made was not kept
-    bool has_ended_ = false;
     bool has_lacked_memory_ = false;
 };
 

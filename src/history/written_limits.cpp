@@ -10,7 +10,10 @@ format::history_limits written(const limits& most) {
 std::optional<limits> read_limits(const format::history_limits& written) {
     if (written.when_full > format::k_when_full_last)
         return std::nullopt;
-    return limits{written.bytes_max, written.steps_max, static_cast<when_full>(written.when_full)};
+    // Such a history goes on: what had ended has no steps, and whatever else there is stays as long as limits let it.
+    const bool ended = written.when_full == format::k_when_full_ended;
+    return limits{written.bytes_max, written.steps_max,
+                  ended ? when_full::oldest_go : static_cast<when_full>(written.when_full)};
 }
 
 } // namespace remanence::history

@@ -30,8 +30,6 @@ heap_history::heap_history(const history::limits& most, std::uint64_t version, v
 
 result<void> heap_history::stage(const change::change_set& changes, history::step_kind kind) {
     steps_.discard_staged();
-    if (steps_.has_ended() && !steps_.has_kept())
-        return {};
     auto before = is_call_enough(changes) ? result<history::delta>(history::delta(*call_))
                                           : bytes_before(view_, changes, step_bytes_max());
     if (!before)

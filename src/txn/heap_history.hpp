@@ -93,8 +93,7 @@ public:
     /// changes nothing then. Throws std::bad_alloc, likewise. O(1), or O(history).
     result<void> have_all() { return has_all_ ? result<void>() : read_rest(); }
     [[nodiscard]] bool has_all() const { return has_all_; }
-    /// Of a shared heap each commit has its entry, be it empty, so that all processes know up to where they have followed.
-    [[nodiscard]] bool is_kept() const { return file_ && (is_shared_ || !steps_.has_ended() || steps_.has_kept()); }
+    [[nodiscard]] bool is_kept() const { return file_.has_value(); }
     /// Why no steps of earlier sessions are there, or why the file was made anew with all of them; empty: neither, or nobody asked.
     [[nodiscard]] const std::string& why_new() const {
         return why_new_.empty() && file_ ? file_->what_happened() : why_new_;

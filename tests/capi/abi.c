@@ -139,7 +139,6 @@ int main(void) {
     MEMBER(rem_range, bytes);
     NUMBER(REM_OLDEST_GO);
     NUMBER(REM_REFUSE);
-    NUMBER(REM_HISTORY_ENDS);
     STRUCT(rem_history_options);
     MEMBER(rem_history_options, size);
     MEMBER(rem_history_options, bytes_max);

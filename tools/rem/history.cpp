@@ -180,11 +180,12 @@ inspect::version_or_name version_of(const std::string& file, const std::string& 
     } catch (const error&) {
         return *number;
     }
-    const auto named = std::find_if(steps.begin(), steps.end(), [&](const auto& each) { return each.step.kept == word; });
+    const auto named =
+        std::find_if(steps.begin(), steps.end(), [&](const auto& each) { return each.step.kept == word; });
     if (named == steps.end() || named->step.version == *number)
         return *number;
-    const bool is_version = std::any_of(steps.begin(), steps.end(),
-                                        [&](const auto& each) { return each.step.version == *number; });
+    const bool is_version =
+        std::any_of(steps.begin(), steps.end(), [&](const auto& each) { return each.step.version == *number; });
     if (!is_version)
         return word;
     throw error(errc::invalid_argument,
@@ -215,14 +216,12 @@ std::string limits_text(const history_options& limits) {
     const std::string steps = counted(limits.steps_max, "step");
     std::string text = limits.steps_max == 0 ? bytes : limits.bytes_max == 0 ? steps : bytes + " and " + steps;
     switch (limits.then) {
-    case history_options::when_full::oldest_go:
-        return text + "; then the oldest steps go";
     case history_options::when_full::refuse:
         return text + "; then commits are refused";
-    case history_options::when_full::end:
+    case history_options::when_full::oldest_go:
         break;
     }
-    return text + "; then it begins anew with the next open";
+    return text + "; then the oldest steps go";
 }
 
 history_options changed_limits(const std::string& file, const history_change& change) {

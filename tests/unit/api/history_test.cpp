@@ -244,7 +244,7 @@ TEST_P(histories, refuse_commits_that_they_have_no_room_for) {
     h.write([&] { list.push_back(2); });
     EXPECT_TRUE(is_error(error_of([&] { h.write([&] { list.push_back(3); }); }), errc::history_full, dir_ / "h",
                          "Forget the history"));
-    EXPECT_EQ(list.size(), 2U); // rolled back
+    EXPECT_EQ(list.size(), 2U);   // rolled back
     (void)h.root<names>("names"); // which is no step
     h.undo(2);
     EXPECT_TRUE(list.empty());
@@ -252,17 +252,6 @@ TEST_P(histories, refuse_commits_that_they_have_no_room_for) {
     h.forget_history();
     h.write([&] { list.push_back(3); });
     EXPECT_EQ(h.undo_depth(), 1U);
-}
-
-TEST_P(histories, end_when_they_are_full) {
-    heap h = open({.steps_max = 2, .then = history_options::when_full::end});
-    auto& list = h.root<numbers>("numbers");
-    for (std::uint64_t i = 0; i < 3; ++i)
-        h.write([&] { list.push_back(i); });
-    EXPECT_TRUE(is_error(error_of([&] { h.undo(); }), errc::no_step, dir_ / "h", "has ended"));
-    EXPECT_TRUE(h.history().empty());
-    h.write([&] { list.push_back(4); });
-    EXPECT_EQ(list.size(), 4U);
 }
 
 TEST_P(histories, bring_back_chunks_that_were_given_up) {

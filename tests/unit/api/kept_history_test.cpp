@@ -4,6 +4,8 @@
 #include "api/history_calls.hpp"
 #include "format/history_event.hpp"
 #include "inspect/last_commit.hpp"
+#include "os/file.hpp"
+#include "store/heap_file.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/file_backed.hpp>
@@ -248,6 +250,26 @@ TEST_F(kept_histories, have_the_limits_that_the_heap_records) {
     h.undo(3);
     EXPECT_EQ(numbers_in(h).size(), 19U);
     EXPECT_TRUE(h.verify().clean());
+}
+
+// As earlier builds recorded it (format::k_when_full_ended).
+TEST_F(kept_histories, that_were_to_end_at_their_limits_let_the_oldest_steps_go) {
+    make(5);
+    {
+        auto of = store::heap_file::open(os::posix_file_system(), path_.string(), os::access::read_write);
+        ASSERT_TRUE(of);
+        ASSERT_TRUE((*of)->record_history(format::history_limits{0, 6, format::k_when_full_ended}));
+    }
+    EXPECT_EQ(inspect::look(path_.string()).recorded_history->then, history_options::when_full::oldest_go);
+    heap h = open();
+    EXPECT_EQ(h.undo_depth(), 4U);
+    for (std::uint64_t i = 0; i != 5; ++i)
+        add(h, 10 + i);
+    EXPECT_EQ(h.undo_depth(), 6U);
+    h.undo(6);
+    EXPECT_EQ(numbers_in(h).size(), 4U);
+    h.close();
+    EXPECT_EQ(open().redo_depth(), 6U);
 }
 
 TEST_F(kept_histories, have_limits_that_are_refused_with_reasons) {

@@ -177,8 +177,10 @@ TEST_F(c_history, refuses_what_is_wrong) {
     EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
     history.size = sizeof history;
     history.steps_max = 3;
-    history.when_full = static_cast<rem_when_full>(7);
-    EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
+    for (const int none : {2, 7}) { // 2: earlier builds ended the history
+        history.when_full = static_cast<rem_when_full>(none);
+        EXPECT_STATUS(rem_open_with_history(path.c_str(), &options, &history, &heap), REM_INVALID_ARGUMENT);
+    }
     EXPECT_EQ(heap, nullptr);
     open();
     EXPECT_STATUS(rem_undo(heap, 1), REM_INVALID_ARGUMENT);

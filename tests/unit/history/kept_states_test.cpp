@@ -23,7 +23,9 @@ using contents = std::array<std::byte, 3 * k_page_bytes>;
 /// A heap of three pages.
 class small_heap {
 public:
-    small_heap(const limits& most, std::uint64_t seed) : dice_(test::seed_or(seed)), steps_(most, 1) { copies_[1] = memory_; }
+    small_heap(const limits& most, std::uint64_t seed) : dice_(test::seed_or(seed)), steps_(most, 1) {
+        copies_[1] = memory_;
+    }
 
     std::uint64_t below(std::uint64_t end) { return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(dice_); }
 
@@ -107,7 +109,7 @@ public:
             if (steps_.is_across_migration(each.version) != (era_of_.at(each.version) != era))
                 return "a migration is not where it was";
         }
-        if (!steps_.has_ended() && !has_hidden_ && on_way != steps_.undo_depth())
+        if (!has_hidden_ && on_way != steps_.undo_depth())
             return "the depth is not that of the way";
         for (const auto& [version, name] : names_) {
             if (steps_.find_kept(name) != version || !parents.contains(version))
@@ -189,7 +191,7 @@ std::string walk(const limits& most, std::uint64_t seed, int length) {
 TEST(kept_states, are_whole_whatever_goes_around_them) {
     const std::array<limits, 5> all{limits{.steps_max = 3}, limits{.steps_max = 10}, limits{.bytes_max = 2000},
                                     limits{.bytes_max = 500, .steps_max = 20},
-                                    limits{.steps_max = 12, .then = when_full::end}};
+                                    limits{.steps_max = 12, .then = when_full::refuse}};
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         for (const limits& most : all)
             ASSERT_EQ(walk(most, seed, 500), "");
@@ -352,15 +354,15 @@ TEST(hidden_steps, are_whole_whatever_goes_around_them) {
     }
 }
 
-TEST(kept_states, stay_when_the_history_ends) {
-    small_heap of({.steps_max = 2, .then = when_full::end}, 1);
+TEST(kept_states, stay_when_all_steps_are_forgotten) {
+    small_heap of({.steps_max = 2}, 1);
     of.commit();
     const std::uint64_t kept = of.steps().present();
     of.keep();
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 10; ++i) {
         of.commit();
-    EXPECT_TRUE(of.steps().has_ended());
-    EXPECT_EQ(of.steps().undo_depth(), 0U);
+        of.steps().forget();
+    }
     EXPECT_EQ(of.steps().list().size(), 2U);
     of.go(kept);
     EXPECT_EQ(of.check(), "");

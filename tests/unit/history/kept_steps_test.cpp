@@ -91,8 +91,7 @@ public:
     /// Whether the other process has the same steps.
     [[nodiscard]] bool are_those_of_others() {
         follow();
-        return states_of(live_) == states_of(*other_) && live_.present() == other_->present() &&
-               live_.has_ended() == other_->has_ended();
+        return states_of(live_) == states_of(*other_) && live_.present() == other_->present();
     }
     /// Whether the events make the same steps.
     [[nodiscard]] bool are_kept() const {
@@ -182,7 +181,7 @@ private:
         remember();
     }
     void go() {
-        if (live_.is_in_group() || live_.has_ended())
+        if (live_.is_in_group())
             return;
         const auto all = live_.list();
         std::uint64_t to = all[below(all.size())].version;
@@ -269,7 +268,7 @@ private:
         end_groups();
         limits most{.bytes_max = below(2) * (1 + below(8)) * KiB, .steps_max = 1 + below(12)};
         if (below(6) == 0)
-            most.then = when_full::end;
+            most.then = when_full::refuse;
         step_loader loader(k_memory_bytes);
         for (const auto& [version, events] : events_)
             ASSERT_TRUE(loader.add(version, events));
@@ -285,7 +284,7 @@ private:
     std::optional<step_tree> other_;
     std::size_t followed_ = 0;                                             // of events_, by it
     std::map<std::uint64_t, std::vector<std::byte>> states_{{1, memory_}}; // by version
-    std::set<std::uint64_t> hidden_; // versions
+    std::set<std::uint64_t> hidden_;                                       // versions
     std::uint64_t version_ = 1;
     std::vector<std::pair<std::uint64_t, event_bytes>> events_;
 };
@@ -324,6 +323,61 @@ TEST(kept_steps_of_a_history, are_the_same_in_each_process_that_follows) {
         }
     }
     std::cout << events << " events followed\n";
+}
+
+/// As an earlier build wrote it, whose history could end at its limits.
+event_bytes with_ending_limits(event_bytes all, bool has_ended) {
+    format::present_event present{};
+    std::byte* const at = all.data() + all.size() - sizeof present;
+    std::memcpy(&present, at, sizeof present);
+    present.limits.when_full = format::k_when_full_ended;
+    present.has_ended = has_ended ? 1 : 0;
+    std::memcpy(at, &present, sizeof present);
+    return all;
+}
+
+/// Of versions 1 to 3.
+step_tree three_states() {
+    const std::vector<std::byte> memory(k_memory_bytes);
+    step_tree steps({.steps_max = 2}, 1);
+    for (const std::uint64_t version : {2, 3}) {
+        delta before;
+        before.add({8 * version, 8}, memory.data());
+        steps.stage(std::move(before));
+        steps.accept(version);
+    }
+    return steps;
+}
+
+TEST(kept_steps_of_a_history, that_was_to_end_at_its_limits_go_on) {
+    const step_tree steps = three_states();
+    for (const bool has_ended : {false, true}) {
+        step_loader loader(k_memory_bytes);
+        ASSERT_TRUE(loader.add(3, with_ending_limits(all_of(steps), has_ended)));
+        ASSERT_TRUE(loader.is_whole());
+        EXPECT_TRUE(loader.has_limits({.steps_max = 2}));
+        EXPECT_EQ(all_of(loader.take()), all_of(steps));
+    }
+}
+
+TEST(kept_steps_of_a_history, are_gone_behind_a_commit_that_kept_none) {
+    step_loader loader(k_memory_bytes);
+    ASSERT_TRUE(loader.add(3, with_ending_limits(all_of(three_states()), false)));
+    ASSERT_FALSE(loader.add(3, {}));
+    ASSERT_TRUE(loader.add(4, {}));
+    ASSERT_TRUE(loader.add(5, {}));
+    const step_tree steps = loader.take();
+    EXPECT_EQ(steps.present(), 5U);
+    EXPECT_EQ(steps.list().size(), 1U);
+    EXPECT_EQ(steps.undo_depth(), 0U);
+}
+
+TEST(kept_steps_of_a_history, are_unsound_if_a_commit_kept_none_beside_a_kept_state) {
+    step_tree steps = three_states();
+    steps.keep("here");
+    step_loader loader(k_memory_bytes);
+    ASSERT_TRUE(loader.add(3, all_of(steps)));
+    EXPECT_FALSE(loader.add(4, {}));
 }
 
 // Damage has a checksum; an enemy's bytes may have a fitting one.

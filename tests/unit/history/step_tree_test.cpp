@@ -156,16 +156,6 @@ TEST_F(step_trees, keep_no_more_bytes_than_they_may) {
     EXPECT_EQ(steps.undo_depth(), 3U);
 }
 
-TEST_F(step_trees, end_when_they_are_to) {
-    step_tree steps = make({.steps_max = 2, .then = when_full::end});
-    commit(steps, 0, 1);
-    commit(steps, 0, 2);
-    EXPECT_FALSE(steps.has_ended());
-    commit(steps, 0, 3);
-    EXPECT_TRUE(steps.has_ended());
-    EXPECT_EQ(steps.undo_depth(), 0U);
-}
-
 TEST_F(step_trees, know_whether_there_is_room) {
     step_tree steps = make({.steps_max = 1, .then = when_full::refuse});
     EXPECT_TRUE(steps.has_room(8));
