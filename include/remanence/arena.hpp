@@ -21,7 +21,7 @@
 
 namespace remanence {
 
-/// How an arena is going to be used. Hints for the kernel.
+/// How an arena is going to be used. Hints for the kernel, which the program cannot give itself: it does not know where an arena lies.
 enum class paging {
     usual,
     sequential, ///< from one end to the other: read ahead a lot
@@ -34,9 +34,10 @@ struct arena_options {
     /// Creation: how many bytes it may have, its own tables (3.5 %) included: a power of two, 1 MiB or more. Room takes addresses, and
     /// makes the heap's file longer; memory and space are taken by what is written only.
     std::uint64_t room_bytes = std::uint64_t{1} << 30U;
-    /// Creation: when a write section ends and more of the arena is in memory, the kernel is told to take its pages out: they are read
-    /// from the file again when they are used. Pages that the process has written may stay, if there is no swap: they are its own. The look
-    /// costs O(pages of the arena), at the end of each section, once so much was used. 0: no limit.
+    /// Creation, for data that must not push the rest of the heap out of memory: when a write section ends and more of the arena is in
+    /// memory, the kernel is told to take its pages out: they are read from the file again when they are used. Pages that the process has
+    /// written may stay, if there is no swap: they are its own. The look costs O(pages of the arena), at the end of each section, once so
+    /// much was used. 0: no limit.
     std::uint64_t resident_limit_bytes = 0;
 };
 

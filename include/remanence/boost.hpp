@@ -1,5 +1,6 @@
 // Containers of Boost, living in a heap: Boost.Container, the node-based ones of Boost.Unordered, and Boost.MultiIndex.
-// Opt-in: needs Boost's headers, tested with 1.81. The elements are asked as those of every container, see persistable.hpp.
+// Opt-in: needs Boost's headers, tested with 1.81. For programs that have Boost's containers already, as nothing of ours does. The
+// elements are asked as those of every container, see persistable.hpp.
 //
 // No version of Boost promises its layouts to the next one. So the fingerprint of a root has the version of Boost: a
 // program that was built with another one gets errc::type_mismatch, not garbage. Include this header wherever such a

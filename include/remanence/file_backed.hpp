@@ -18,7 +18,7 @@ namespace remanence {
 /// How the container lies in its file.
 enum class file_form {
     memory,   ///< as a heap: it is open at once, and a commit writes what has changed
-    portable, ///< as text, the portable form (docs/reference/dump.md): a commit writes all of it anew
+    portable, ///< as text (docs/reference/dump.md), for people and other programs: a commit writes all of it anew
     binary,   ///< the same as CBOR, in fewer bytes
 };
 

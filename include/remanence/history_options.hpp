@@ -13,7 +13,7 @@ extern const history_part k_history_part;
 /// What undo() needs of commits, kept in memory as long as the heap is open, and, if kept_over_sessions says so, in its files. Nothing is
 /// kept when neither that nor a limit is set.
 struct history_options {
-    /// What becomes of the steps when a commit comes that would be one too many.
+    /// What becomes of the steps when a commit comes that would be one too many: `refuse` is for programs that must not lose one.
     enum class when_full {
         oldest_go, ///< until it has room. Branches that were left go when the step before them does, or from their ends
         refuse,    ///< it fails with errc::history_full; nothing is written, and memory keeps its changes

@@ -86,7 +86,7 @@ struct volatile_heap_options {
     /// Address space for blocks, up to 16 TiB, rounded up to whole GiB. It takes no memory. Where a limit (ulimit -v) does not let a heap hold
     /// so much, it takes addresses as it grows, up to the limit.
     std::uint64_t reserve_bytes = std::uint64_t{64} << 30U;
-    /// All memory of the heap is of this NUMA node. Where that cannot be, the constructor throws.
+    /// All memory of the heap is of this NUMA node, near the threads that use it. Where that cannot be, the constructor throws.
     std::optional<unsigned> numa_node{};
     /// So many bytes behind each block have a pattern, which free() and verify() look at. Up to 4,096. For debugging: blocks then
     /// also say what was asked for.

@@ -1,5 +1,5 @@
 // Ordered sets for pages and caches: B-trees with the interface of std::set and std::multiset. Depends on the standard
-// library only.
+// library only. Nothing of ours needs a set: they are the maps' code, for programs that come from std::set.
 //
 // What holds for them, and for the maps in btree_map.hpp; docs/containers.md has the rest:
 //

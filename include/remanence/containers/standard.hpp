@@ -1,6 +1,7 @@
 // The containers of the standard library, living in a heap. Depends on the standard library only.
 //
-// Look-up by std::string_view allocates nothing in any of them: comparison and hash are transparent.
+// Look-up by std::string_view allocates nothing in any of them: comparison and hash are transparent. All of the standard's are here,
+// whether or not anything of ours uses them: a program moves into a heap by changing a namespace.
 #pragma once
 
 #include <remanence/allocator.hpp>

@@ -1,5 +1,5 @@
-// Objects of derived classes, serialised by the name that their class was registered with. Depends on the standard library
-// only.
+// Objects of derived classes, serialised by the name that their class was registered with: for programs that own objects by pointers to
+// a base class, as nothing of ours does. Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/serialize_trait.hpp>
