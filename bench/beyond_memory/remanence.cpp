@@ -78,7 +78,7 @@ value_words words_of(std::string_view bytes) {
 class packed_store final : public store {
 public:
     packed_store(const std::filesystem::path& directory, bool read_ahead)
-        : heap_(rem::heap::open(directory / "entries.rem", {.read_ahead = read_ahead})),
+        : heap_(rem::heap::open(directory / "entries.rem", {.memory = {.read_ahead = read_ahead}})),
           map_(heap_.root<rem::packed_map>("table")) {
         map_.read_index(); // as RocksDB does when it opens
     }

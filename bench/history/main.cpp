@@ -57,7 +57,7 @@ constexpr std::uint64_t k_commits_back = 1'000;
 using bytes = rem::vector<char>;
 
 rem::heap_options options(std::string_view system, std::uint64_t reserve = std::uint64_t{16} << 30) {
-    rem::heap_options with{.reserve_bytes = reserve};
+    rem::heap_options with{.memory = {.reserve_bytes = reserve}};
     if (system != "none")
         with.history = {.steps_max = 2 * k_steps, .kept_over_sessions = system == "kept"};
     return with;

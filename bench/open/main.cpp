@@ -68,7 +68,7 @@ void change_at_random(const fs::path& directory) {
 
 /// The numbers of one TiB, of which this child writes some stretches.
 void write_stretches(const fs::path& directory, std::uint64_t first, std::uint64_t count) {
-    rem::heap heap = rem::heap::open(directory / bench::k_number_file, {.reserve_bytes = 2 * k_tib});
+    rem::heap heap = rem::heap::open(directory / bench::k_number_file, {.memory = {.reserve_bytes = 2 * k_tib}});
     auto& numbers = heap.root<std::uint64_t*>("numbers");
     if (numbers == nullptr)
         numbers = heap.get_allocator<std::uint64_t>().allocate(k_tib / sizeof(std::uint64_t));

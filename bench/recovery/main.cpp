@@ -45,7 +45,7 @@ const std::vector<workload>& all_workloads() {
 /// Fills the log, and ends the process as a kill does.
 [[noreturn]] void crash(const fs::path& directory, const workload& work) {
     rem::heap_options options;
-    options.log_limit_bytes = 2 * k_log_bytes; // no checkpoint
+    options.log.log_limit_bytes = 2 * k_log_bytes; // no checkpoint
     rem::heap heap = rem::heap::create(directory / k_file, options);
     auto& all = heap.root<numbers>("numbers");
     std::mt19937_64 random(1);

@@ -61,7 +61,7 @@ namespace fs = std::filesystem;
 namespace rem = remanence;
 using namespace schema_bench;
 
-rem::heap_options large() { return {.reserve_bytes = std::uint64_t{16} << 30}; }
+rem::heap_options large() { return {.memory = {.reserve_bytes = std::uint64_t{16} << 30}}; }
 
 void fill(rem::heap& heap, workload what, std::uint64_t count) {
     heap.write(rem::durability::lazy, [&] {

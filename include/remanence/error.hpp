@@ -41,14 +41,15 @@ enum class errc : int {
     rolled_back = 28,           ///< a nested section failed, so the outermost one was rolled back
     undeclared_change = 29,     ///< a library that checks commits: a declared section changed what it did not announce
     unlinked = 30,              ///< the heap's file, or its log, was removed or replaced while it was open
-    wrong_application = 31, ///< the heap is another application's (heap_options::application), or does not say whose
+    wrong_application = 31, ///< the heap is another application's (check_options::application), or does not say whose
     readers_behind = 32,    ///< a shared heap: other processes read versions so old that the log cannot be reused
     outside_section = 33, ///< memory of a shared heap was changed, or a savepoint asked for, outside any write section
     no_step = 34,         ///< a history (heap_options::history) does not lead where it was to lead
     history_full = 35,    ///< a history that keeps all its steps has no room for another one; nothing was written
     uncommitted = 36,     ///< memory holds changes that are not committed, which an undo would mix with the step
     no_procedure = 37, ///< a procedure (heap_options::procedures) is not known by this name, or is no step of a history
-    no_memory = 1001,  ///< the system gives no more memory, address space or mappings; the number is that of REM_NO_MEMORY
+    no_memory =
+        1001, ///< the system gives no more memory, address space or mappings; the number is that of REM_NO_MEMORY
 };
 
 /// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.

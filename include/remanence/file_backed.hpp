@@ -27,8 +27,8 @@ struct file_backed_options {
     /// close() and the destructor commit what is not committed; else they discard it, as a heap does unless it is told
     /// otherwise. A file opened read-only has nothing. When the destructor discards all the same, heap::~heap() tells.
     bool commit_at_close = true;
-    /// All else. `migrate` finds the container as the root "container". Its own commit_at_close does not count, and `reserve_bytes` is 1
-    /// GiB unless it is set, so that thousands of files find room.
+    /// All else. `migrate` finds the container as the root "container". Its own commit_at_close does not count, and `memory.reserve_bytes`
+    /// is 1 GiB unless it is set, so that thousands of files find room.
     heap_options heap = {};
     /// A file of the portable or the binary form is read whole when it is opened, and lives in a heap beside it, which has its name
     /// with "-open" behind it and is removed at the end; a crash leaves that one to the next call. Each commit writes a new file, durably,
@@ -208,8 +208,8 @@ private:
     }
     static heap_options with_room(const file_backed_options& options) {
         heap_options how = options.heap;
-        if (how.reserve_bytes == 0)
-            how.reserve_bytes = detail::k_file_backed_reserve_bytes;
+        if (how.memory.reserve_bytes == 0)
+            how.memory.reserve_bytes = detail::k_file_backed_reserve_bytes;
         return how;
     }
     // What the file has, in another form than memory's, or an empty container.

@@ -66,7 +66,7 @@ inline constexpr sharing sharing::processes{&txn::k_sharing_part};
 enum class durability {
     durable, ///< until it is on the device, with all before it: nothing takes it back
     lazy, ///< for the operating system only, so that it survives the process, but perhaps not the machine. It is on the
-          ///< device after heap_options::lazy_interval, if not with a durable commit before
+          ///< device after log_options::lazy_interval, if not with a durable commit before
     none, ///< for nothing: lost with the process. Goes along with the next commit that is not like this, and at once
     ///< when 1 MiB has gathered. With all three, what is waited for: that new memory which a commit brings (chunks
     ///< committed for the first time) is on the device, and, when a commit begins a checkpoint, all before it, too:
@@ -97,7 +97,7 @@ struct progress {
     std::uint64_t bytes_total;
 };
 
-/// What became of changes that nobody committed: see heap_options::on_discard.
+/// What became of changes that nobody committed: see check_options::on_discard.
 struct discarded_changes {
     enum class by {
         close,
@@ -124,10 +124,8 @@ struct history_step {
     std::string kept; ///< the name that keep() gave it; empty: it is not kept
 };
 
-/// How a heap is opened. Members marked "Creation" are ignored when the heap exists. Values out of range are
-/// errc::invalid_argument.
-struct heap_options {
-    sharing access = sharing::exclusive;
+/// Who else may use a heap: other processes, other users. A group of heap_options; docs/guide/processes.md.
+struct sharing_options {
     /// With sharing::processes: share also a heap on a file system that other machines, or a program, may have a hand in (NFS, SMB, FUSE
     /// and the like), which is errc::not_supported else. All processes must run on this machine, and the file system must keep locks and
     /// shared mappings the same for all of them. Where it does not, readers see commits mixed, and the heap is damaged.
@@ -136,57 +134,17 @@ struct heap_options {
     /// 1 hour. Then it is errc::in_use, which names that process and says what it does: it may be stopped. close() waits as long, and then
     /// leaves the heap as a crash does: with all commits.
     std::chrono::milliseconds open_timeout{10'000};
-    /// Address space to reserve, in bytes, up to 14 TiB, with a `base` below 64 TiB; it extends while the addresses behind
-    /// it are free. 0: 16 GiB.
-    std::uint64_t reserve_bytes = 0;
-    /// Creation: unit of placement, a power of two from 64 KiB to 4 MiB. 0: 256 KiB.
-    std::uint64_t chunk_bytes = 0;
-    /// Creation: where the heap is mapped, now and ever after; a multiple of 1 GiB. 0: chosen at random.
-    std::uintptr_t base = 0;
-    durability commits = durability::durable; ///< of commits that do not say; heap::write() and commit() may
-    /// After a lazy commit the log is synced when this has passed, by a thread that the heap starts with the first one: from
-    /// 1 ms to 1 hour. The commit is on the device when that sync is done. A sync that fails poisons the heap.
-    std::chrono::milliseconds lazy_interval{200};
-    tracking tracker = tracking::automatic;
-    /// With tracking::trap only: a write to the heap while no thread is in a write section ends the process (SIGSEGV),
-    /// after a message on standard error with its address, the root it belongs to, and a backtrace.
-    bool catch_stray_writes = false;
-    /// close() and the destructor commit what is not committed, instead of discarding it; but see heap::~heap().
-    bool commit_at_close = false;
-    /// Nothing on the disk changes, and permission to read is enough. A heap that was not closed is recovered in memory. Several
-    /// processes may have it open so, but none beside them for writing; with sharing::processes, others may be sharing it when it is
-    /// opened, and write to it: then it is looked at in read sections, which throw errc::closed when none of them is left.
-    bool read_only = false;
-    /// A root whose type differs from the stored one in nothing but names of members is found, as after a renaming; the next
-    /// commit records the new names. Members that changed places with others are errc::type_mismatch all the same. Set it for one
-    /// run, since it also takes a member that was given another meaning with another name.
-    bool accept_renamed_members = false;
-    /// Whose heap it is: 1 to 15 printable characters of ASCII, none of them a space, as "org.x.book"; or empty. Creation:
-    /// recorded in the heap. Later: what is recorded must be the same, or nothing of the heap is read or recovered:
-    /// errc::wrong_application; likewise where nothing is recorded, until `rem upgrade --application` does. Empty: opens any heap.
-    std::string application = {};
+    /// Creation: permission bits of the file, at most 0777, less the umask. The log gets those of the file.
+    unsigned mode = 0666;
+};
+
+/// The redo log: where it lies, how long it becomes, and when it is synced. A group of heap_options; docs/guide/operations.md.
+struct log_options {
     /// Where the redo log lies, on a faster device than the heap perhaps: recorded in the heap when it is opened for writing, and
     /// kept from then on by all who open it without this. An absolute path, or one relative to the current directory, of a directory
     /// that is there (errc::not_found). Empty: beside the heap. There the log is NAME-log, elsewhere NAME-PART_OF_UUID-log. With
     /// sharing::processes it is for the first process to name another one (errc::invalid_argument). With read_only it has no effect.
     std::optional<std::filesystem::path> log_directory = {};
-    /// Creation: no block touches more cache lines or pages than it must. One of up to a cache line (64 bytes) never straddles one, from
-    /// a cache line on it begins on one, and from a page (4 KiB) on on a page. It costs space: blocks of 24 bytes take 32, of 65 take
-    /// 128, of 5,000 take 8,192. Releases before this one open such a heap for reading only.
-    bool aligned_blocks = false;
-    /// Creation: each block has 16 bytes of a pattern or more behind it, and says what was asked for, for debugging. When these bytes
-    /// were written over, a commit that would keep this throws errc::corrupt with the place, and memory keeps its changes; verify()
-    /// reports it; and a block that is freed so ends the process. Blocks take 24 bytes more. A commit looks at all blocks on the pages
-    /// that changed. Releases before this one open such a heap for reading only.
-    bool guarded_blocks = false;
-    /// Creation: permission bits of the file, at most 0777, less the umask. The log gets those of the file.
-    unsigned mode = 0666;
-    /// Include the heap's memory in core files.
-    bool core_dump = false;
-    /// When a page is read from the file, the kernel reads others around it. Without: that page alone, which is right for a heap
-    /// larger than memory that is looked at here and there. A packed_map reads ahead by itself as it is iterated over; other
-    /// memory that is gone through in order is then read page by page.
-    bool read_ahead = true;
     /// Redo log bytes at which a commit begins a checkpoint, which a thread of the heap's carries out while commits go on.
     /// Each that finds twice as many writes a MiB of it; one that finds four times as many waits for it, as one does when the
     /// memory that a checkpoint frees has come to a quarter of what there is. 0: as many as the checkpoint would write, but at least 64
@@ -196,6 +154,24 @@ struct heap_options {
     /// other processes keep it from being reused: those that are stopped, or starved, in a read section or at a checkpoint. At least
     /// twice `log_limit_bytes`. 0: 16 times that.
     std::uint64_t log_bytes_max = 0;
+    /// After a lazy commit the log is synced when this has passed, by a thread that the heap starts with the first one: from
+    /// 1 ms to 1 hour. The commit is on the device when that sync is done. A sync that fails poisons the heap.
+    std::chrono::milliseconds lazy_interval{200};
+};
+
+/// Addresses and memory of a heap. A group of heap_options; docs/guide/operations.md.
+struct memory_options {
+    /// Address space to reserve, in bytes, up to 14 TiB, with a `base` below 64 TiB; it extends while the addresses behind
+    /// it are free. 0: 16 GiB.
+    std::uint64_t reserve_bytes = 0;
+    /// Creation: unit of placement, a power of two from 64 KiB to 4 MiB. 0: 256 KiB.
+    std::uint64_t chunk_bytes = 0;
+    /// Creation: where the heap is mapped, now and ever after; a multiple of 1 GiB. 0: chosen at random.
+    std::uintptr_t base = 0;
+    /// Creation: no block touches more cache lines or pages than it must. One of up to a cache line (64 bytes) never straddles one, from
+    /// a cache line on it begins on one, and from a page (4 KiB) on on a page. It costs space: blocks of 24 bytes take 32, of 65 take
+    /// 128, of 5,000 take 8,192. Releases before this one open such a heap for reading only.
+    bool aligned_blocks = false;
     /// Bytes that may be written and not committed before chunks of them are written to the heap file, early and invisibly, and
     /// their memory goes back to the kernel: so that one commit may build, or change, more than memory holds. 0: a quarter of the
     /// memory that the process may use, by the limits of its control groups, too; never more than half of that, nor less than 8
@@ -204,15 +180,55 @@ struct heap_options {
     /// is killed if it writes then. System calls that write into the heap then fail with EFAULT, whatever the tracker, unless
     /// heap::touch named their memory.
     std::uint64_t dirty_limit_bytes = 0;
-    /// Called now and then during long operations, on the thread that runs them: for a checkpoint that commits go on beside
-    /// this is a thread of the heap's, or that of a commit, verify() or close() that has to wait for it. Must not throw or
-    /// use the heap, and may be called by several threads at once.
-    std::function<void(const progress&)> on_progress = {};
+    /// When a page is read from the file, the kernel reads others around it. Without: that page alone, which is right for a heap
+    /// larger than memory that is looked at here and there. A packed_map reads ahead by itself as it is iterated over; other
+    /// memory that is gone through in order is then read page by page.
+    bool read_ahead = true;
+    /// Include the heap's memory in core files.
+    bool core_dump = false;
+};
+
+/// What is checked: of the file when it is opened, and of the program while it runs. A group of heap_options; docs/guide/debugging.md.
+struct check_options {
+    /// Whose heap it is: 1 to 15 printable characters of ASCII, none of them a space, as "org.x.book"; or empty. Creation:
+    /// recorded in the heap. Later: what is recorded must be the same, or nothing of the heap is read or recovered:
+    /// errc::wrong_application; likewise where nothing is recorded, until `rem upgrade --application` does. Empty: opens any heap.
+    std::string application = {};
+    /// A root whose type differs from the stored one in nothing but names of members is found, as after a renaming; the next
+    /// commit records the new names. Members that changed places with others are errc::type_mismatch all the same. Set it for one
+    /// run, since it also takes a member that was given another meaning with another name.
+    bool accept_renamed_members = false;
+    /// Creation: each block has 16 bytes of a pattern or more behind it, and says what was asked for, for debugging. When these bytes
+    /// were written over, a commit that would keep this throws errc::corrupt with the place, and memory keeps its changes; verify()
+    /// reports it; and a block that is freed so ends the process. Blocks take 24 bytes more. A commit looks at all blocks on the pages
+    /// that changed. Releases before this one open such a heap for reading only.
+    bool guarded_blocks = false;
+    /// With tracking::trap only: a write to the heap while no thread is in a write section ends the process (SIGSEGV),
+    /// after a message on standard error with its address, the root it belongs to, and a backtrace.
+    bool catch_stray_writes = false;
     /// Called when close(), the destructor or unlock() discards changes that were not committed, before it does, on that thread.
     /// Not for rollback(), nor for a section or a lock that an exception ends: that is their purpose. Must not throw or use the
     /// heap; may be called while statics are destroyed, if the heap is one. With it, and with the checking library (remanence::checked),
     /// which says the first such loss of a heap on standard error, the end of a heap costs a look for changes, as a commit does.
     std::function<void(const discarded_changes&)> on_discard = {};
+};
+
+/// How a heap is opened. Members marked "Creation" are ignored when the heap exists. Values out of range are
+/// errc::invalid_argument.
+struct heap_options {
+    remanence::sharing access = remanence::sharing::exclusive; // qualified, since a member below has that name
+    durability commits = durability::durable; ///< of commits that do not say; heap::write() and commit() may
+    tracking tracker = tracking::automatic;
+    /// close() and the destructor commit what is not committed, instead of discarding it; but see heap::~heap().
+    bool commit_at_close = false;
+    /// Nothing on the disk changes, and permission to read is enough. A heap that was not closed is recovered in memory. Several
+    /// processes may have it open so, but none beside them for writing; with sharing::processes, others may be sharing it when it is
+    /// opened, and write to it: then it is looked at in read sections, which throw errc::closed when none of them is left.
+    bool read_only = false;
+    /// Called now and then during long operations, on the thread that runs them: for a checkpoint that commits go on beside
+    /// this is a thread of the heap's, or that of a commit, verify() or close() that has to wait for it. Must not throw or
+    /// use the heap, and may be called by several threads at once.
+    std::function<void(const progress&)> on_progress = {};
     /// Commits can be undone and redone, until the heap is closed or rebuilt, or over sessions: heap::undo(). Not with read_only, and with
     /// sharing::processes only kept_over_sessions (errc::invalid_argument): one history for all. Where the heap records a history, that one
     /// goes on, whatever is set here or left out.
@@ -235,6 +251,10 @@ struct heap_options {
     detail::option_with_part<std::optional<std::uint64_t>, detail::version_part, detail::k_version_part> version = {};
     /// The same, by the name that heap::keep() gave it. Not together with `version`.
     detail::option_with_part<std::string, detail::version_part, detail::k_version_part> kept_version = {};
+    sharing_options sharing = {};
+    log_options log = {};
+    memory_options memory = {};
+    check_options checks = {};
 };
 
 /// A process that shares a heap.
@@ -266,14 +286,14 @@ struct heap_stats {
     std::uint64_t changed_bytes;    ///< by commits: what differed, in words of 8 bytes; all of a page committed first
     std::uint64_t logged_bytes;     ///< records written to the redo log
     std::uint64_t image_bytes;      ///< pages written to the heap file
-    std::uint64_t spilled_bytes;    ///< of these, before a commit took them (heap_options::dirty_limit_bytes)
+    std::uint64_t spilled_bytes;    ///< of these, before a commit took them (memory_options::dirty_limit_bytes)
     std::uint64_t written_bytes;    ///< to both files, all there is: superblocks, tables and the log's zeros, too
     std::uint64_t discarded_bytes;  ///< changes that unlock() found uncommitted, counted alike: see on_discard
     std::uint64_t syncs;            ///< waits for the device: syncs of files and directories, and durable writes
     latency_histogram commit_times; ///< of the commits that wrote a record, with what they do for checkpoints;
                                     ///< of asynchronous ones, the time of the call
     std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
-    std::uint64_t log_limit_bytes;  ///< at so many a commit begins a checkpoint; see heap_options
+    std::uint64_t log_limit_bytes;  ///< at so many a commit begins a checkpoint; see log_options
     std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
     /// Gauges, of the checkpoint that is under way: bytes of its pages that are written, and all. It counts in
     /// `checkpoints`, and both are 0 again, when the next commit, or the like, finds it done.
@@ -632,7 +652,7 @@ public:
     }
 
     // Lockable and SharedLockable: the same sections by std::unique_lock and std::shared_lock. unlock() rolls back what
-    // was not committed, and never throws: call commit() before. heap_options::on_discard hears of what was lost.
+    // was not committed, and never throws: call commit() before. check_options::on_discard hears of what was lost.
     /// Enters a write section. errc::section_conflict inside a read section of the same thread.
     void lock();
     /// As lock(), without waiting: false when others are in a section (of a shared heap: other processes in a write section), or this
@@ -826,7 +846,7 @@ public:
     /// declared section this is what makes a change part of its commit; what was announced before it began does not count.
     /// Elsewhere only system calls need it (read(2) into a buffer in the heap, for instance), and only with tracking::trap:
     /// such a call fails with EFAULT otherwise; or, with all of them, if the heap has more changes than memory may hold, which are
-    /// being written to the file at that moment (heap_options::dirty_limit_bytes), by the heap's own thread or another one. What was
+    /// being written to the file at that moment (memory_options::dirty_limit_bytes), by the heap's own thread or another one. What was
     /// touched is not: it stays in memory until the next commit or rollback, and until then nobody who writes is held up. So
     /// what is touched for one commit must fit into memory.
     /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
@@ -869,7 +889,7 @@ public:
     [[nodiscard]] pointer_report check_pointers() const;
     /// As it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
-    /// Whose heap the file says it is (heap_options::application); empty when it does not say.
+    /// Whose heap the file says it is (check_options::application); empty when it does not say.
     [[nodiscard]] std::string application() const;
     /// Address of the heap's first byte, the same at every open, unless it is mapped elsewhere (open()).
     [[nodiscard]] void* base() const;

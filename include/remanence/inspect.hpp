@@ -133,7 +133,7 @@ struct report {
     // The superblock that rules; a heap of which none is left has no more than a problem.
     std::array<std::uint8_t, 16> heap_id{};
     std::uint32_t format_version = 0;
-    std::string application; // heap_options::application; empty: not recorded
+    std::string application;                         // check_options::application; empty: not recorded
     std::optional<history_options> recorded_history; // that is kept over sessions; none: the heap records none
     std::string abi;
     std::uint64_t base_address = 0;
@@ -182,7 +182,7 @@ struct users {
         bool writes;                                // has the turn to write, of a shared heap
         std::optional<std::uint64_t> reads_version; // in a read section of a shared heap
         std::optional<std::chrono::system_clock::time_point>
-            since; // when the section began; not known of those that may read only
+            since;               // when the section began; not known of those that may read only
         bool is_stopped = false; // by a signal or a debugger, as far as /proc shows
     };
     std::string path; // absolute, symbolic links resolved

@@ -108,7 +108,7 @@ void text_file_of_container::remove_heap() const {
 
 heap text_file_of_container::make_heap(heap_options how) const {
     how.commit_at_close = false;
-    how.log_directory.reset();
+    how.log.log_directory.reset();
     how.migrate = {};               // there is nothing in it yet
     how.commits = durability::none; // a crash loses it, as it would be lost without
     std::error_code unknown;
@@ -122,7 +122,7 @@ heap text_file_of_container::make_heap(heap_options how) const {
         remove_heap();
     }
     constexpr unsigned k_owner_only = 0600;
-    how.mode = k_owner_only; // it has what the file has, which perhaps not everybody may read
+    how.sharing.mode = k_owner_only; // it has what the file has, which perhaps not everybody may read
     return heap::create(heap_file_, how);
 }
 

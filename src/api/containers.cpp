@@ -38,7 +38,7 @@ void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
 
 void begin_to_read(const std::byte* first, std::size_t bytes) noexcept {
     const heap_impl* const impl = registry::find(first);
-    if (impl == nullptr || impl->options.read_ahead)
+    if (impl == nullptr || impl->options.memory.read_ahead)
         return;
     const auto at = static_cast<std::uint64_t>(first - impl->memory().base());
     const std::uint64_t from = align_down(at, k_page_bytes);

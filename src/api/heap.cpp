@@ -65,29 +65,63 @@ std::string checked_log_directory(const std::filesystem::path& path, const std::
     if (why == std::errc::no_such_file_or_directory || why == std::errc::not_a_directory ||
         (!why && !std::filesystem::is_directory(real, why)))
         refuse(path, errc::not_found,
-               "options.log_directory, " + directory.string() + ", is no directory that is there. Make it first.");
+               "options.log.log_directory, " + directory.string() + ", is no directory that is there. Make it first.");
     if (why)
-        refuse(path, errc::io, "options.log_directory, " + directory.string() + ": " + why.message() + ".");
+        refuse(path, errc::io, "options.log.log_directory, " + directory.string() + ": " + why.message() + ".");
     if (!store::may_be_log_directory(real))
-        refuse(path, errc::invalid_argument, "options.log_directory is too long.");
+        refuse(path, errc::invalid_argument, "options.log.log_directory is too long.");
     return real;
 }
 
 const std::string& checked_application(const std::filesystem::path& path, const std::string& name) {
     if (!store::may_be_application(name) && !name.empty())
         refuse(path, errc::invalid_argument,
-               "options.application must have 1 to 15 printable characters of ASCII, none of them a space.");
+               "options.checks.application must have 1 to 15 printable characters of ASCII, none of them a space.");
     return name;
 }
 
-std::uint64_t checked_log_bytes_max(const std::filesystem::path& path, const heap_options& options) {
-    if (options.log_bytes_max == 0)
-        return 0;
-    if (!is_shared(options))
-        refuse(path, errc::invalid_argument, "options.log_bytes_max has a meaning with sharing::processes only.");
-    if (options.log_bytes_max / 2 < options.log_limit_bytes)
-        refuse(path, errc::invalid_argument, "options.log_bytes_max must be at least twice options.log_limit_bytes.");
-    return options.log_bytes_max;
+void take_sharing(const std::filesystem::path& path, const sharing_options& given, txn::engine_options& into) {
+    if (given.open_timeout < std::chrono::milliseconds::zero() || given.open_timeout > k_open_timeout_max)
+        refuse(path, errc::invalid_argument, "options.sharing.open_timeout must be from 0 to 1 hour.");
+    if ((given.mode & ~0777U) != 0)
+        refuse(path, errc::invalid_argument, "options.sharing.mode may have permissions only, which are at most 0777.");
+    into.share_on_network = given.share_on_network;
+    into.open_timeout = given.open_timeout;
+    into.mode = given.mode;
+}
+
+void take_log(const std::filesystem::path& path, const log_options& given, bool is_shared, txn::engine_options& into) {
+    if (given.lazy_interval < k_lazy_interval_min || given.lazy_interval > k_lazy_interval_max)
+        refuse(path, errc::invalid_argument, "options.log.lazy_interval must be from 1 ms to 1 hour.");
+    if (given.log_bytes_max != 0 && !is_shared)
+        refuse(path, errc::invalid_argument, "options.log.log_bytes_max has a meaning with sharing::processes only.");
+    if (given.log_bytes_max != 0 && given.log_bytes_max / 2 < given.log_limit_bytes)
+        refuse(path, errc::invalid_argument,
+               "options.log.log_bytes_max must be at least twice options.log.log_limit_bytes.");
+    if (given.log_directory)
+        into.log_directory = checked_log_directory(path, *given.log_directory);
+    into.log_limit_bytes = given.log_limit_bytes;
+    into.log_bytes_max = given.log_bytes_max;
+}
+
+void take_memory(const std::filesystem::path& path, const memory_options& given, txn::engine_options& into) {
+    if (given.base % os::k_base_alignment != 0 || given.base >= os::k_address_end)
+        refuse(path, errc::invalid_argument, "options.memory.base must be a multiple of 1 GiB below 2^47.");
+    const std::uint64_t reserve_bytes = given.reserve_bytes != 0 ? given.reserve_bytes : into.reserve_bytes;
+    if (reserve_bytes >= os::k_address_end / 2)
+        refuse(path, errc::invalid_argument, "options.memory.reserve_bytes must be below 64 TiB.");
+    // Whole chunks, whatever their size: a checkpoint maps them whole, and nothing behind the reservation is ours.
+    into.reserve_bytes = align_up(reserve_bytes, format::k_chunk_bytes_max);
+    if (given.chunk_bytes != 0)
+        into.chunk_bytes = given.chunk_bytes;
+    if (!is_power_of_two(into.chunk_bytes) || into.chunk_bytes < format::k_chunk_bytes_min ||
+        into.chunk_bytes > format::k_chunk_bytes_max)
+        refuse(path, errc::invalid_argument, "options.memory.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
+    into.base = given.base;
+    into.aligned_blocks = given.aligned_blocks;
+    into.dirty_limit_bytes = given.dirty_limit_bytes;
+    into.read_ahead = given.read_ahead;
+    into.core_dump = given.core_dump;
 }
 
 std::optional<history::limits> checked_history(const std::filesystem::path& path, const heap_options& options) {
@@ -132,48 +166,19 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         refuse(path, errc::invalid_argument,
                "options.commit_at_close has no meaning with sharing::processes, where everything is committed in "
                "sections.");
-    if (options.lazy_interval < k_lazy_interval_min || options.lazy_interval > k_lazy_interval_max)
-        refuse(path, errc::invalid_argument, "options.lazy_interval must be from 1 ms to 1 hour.");
-    if (options.open_timeout < std::chrono::milliseconds::zero() || options.open_timeout > k_open_timeout_max)
-        refuse(path, errc::invalid_argument, "options.open_timeout must be from 0 to 1 hour.");
-    if ((options.mode & ~0777U) != 0)
-        refuse(path, errc::invalid_argument, "options.mode may have permissions only, which are at most 0777.");
-    if (options.base % os::k_base_alignment != 0 || options.base >= os::k_address_end) {
-        refuse(path, errc::invalid_argument, "options.base must be a multiple of 1 GiB below 2^47.");
-    }
     txn::engine_options internal;
-    const std::uint64_t reserve_bytes = options.reserve_bytes != 0 ? options.reserve_bytes : internal.reserve_bytes;
-    if (reserve_bytes >= os::k_address_end / 2)
-        refuse(path, errc::invalid_argument, "options.reserve_bytes must be below 64 TiB.");
-    // Whole chunks, whatever their size: a checkpoint maps them whole, and nothing behind the reservation is ours.
-    internal.reserve_bytes = align_up(reserve_bytes, format::k_chunk_bytes_max);
-    if (options.chunk_bytes != 0)
-        internal.chunk_bytes = options.chunk_bytes;
-    if (!is_power_of_two(internal.chunk_bytes) || internal.chunk_bytes < format::k_chunk_bytes_min ||
-        internal.chunk_bytes > format::k_chunk_bytes_max) {
-        refuse(path, errc::invalid_argument, "options.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
-    }
-    internal.base = options.base;
-    internal.log_limit_bytes = options.log_limit_bytes;
-    internal.log_bytes_max = checked_log_bytes_max(path, options);
-    internal.dirty_limit_bytes = options.dirty_limit_bytes;
-    internal.mode = options.mode;
+    take_sharing(path, options.sharing, internal);
+    take_log(path, options.log, is_shared(options), internal);
+    take_memory(path, options.memory, internal);
     internal.read_only = options.read_only;
     internal.version = checked_version(path, options);
     if (internal.version)
         internal.has.map_version = detail::part_for_version(options)->map;
     internal.is_shared = is_shared(options) && !internal.version;
-    internal.share_on_network = options.share_on_network;
-    internal.open_timeout = options.open_timeout;
-    internal.application = checked_application(path, options.application);
-    if (options.log_directory)
-        internal.log_directory = checked_log_directory(path, *options.log_directory);
-    internal.aligned_blocks = options.aligned_blocks;
-    internal.guarded_blocks = options.guarded_blocks;
+    internal.application = checked_application(path, options.checks.application);
+    internal.guarded_blocks = options.checks.guarded_blocks;
     internal.history = checked_history(path, options);
     internal.history_kept = options.history.kept_over_sessions;
-    internal.core_dump = options.core_dump;
-    internal.read_ahead = options.read_ahead;
     internal.tracker = tracker_of(options.tracker);
     if (const char* name = std::getenv(k_tracking_variable); name != nullptr && *name != '\0') {
         const auto forced = track::tracker_named(name);
@@ -183,10 +188,10 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
                        "\". Set it to automatic, scan, trap or fallback, or unset it.");
         internal.tracker = *forced;
     }
-    if (options.catch_stray_writes && !options.read_only) {
+    if (options.checks.catch_stray_writes && !options.read_only) {
         if (internal.tracker != track::tracker_choice::trap)
             refuse(path, errc::invalid_argument,
-                   std::string("options.catch_stray_writes needs tracking::trap, from "
+                   std::string("options.checks.catch_stray_writes needs tracking::trap, from "
                                "options.tracker or from ") +
                        k_tracking_variable + ".");
         internal.report_stray_write = detail::report_stray_write;

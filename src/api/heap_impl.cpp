@@ -18,7 +18,7 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
       origin(std::move(where)),
       options(how),
       engine_(std::move(opened)),
-      threads(*engine_, options.lazy_interval),
+      threads(*engine_, options.log.lazy_interval),
       sections(this, origin, *engine_),
       commits(origin, {*engine_, sections, threads, calls, outdated, strangers}),
       losses(origin, options, *engine_) {

@@ -55,8 +55,8 @@ void loss_teller::report(discarded_changes::by whom, std::optional<std::uint64_t
                         "the heap, before it is destroyed.\n";
             os::say(text.c_str());
         }
-        if (options_.on_discard)
-            options_.on_discard({whom, origin_.path, bytes});
+        if (options_.checks.on_discard)
+            options_.checks.on_discard({whom, origin_.path, bytes});
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch)
     }
 }
@@ -69,7 +69,7 @@ void loss_teller::tell_of_unlock(txn::heap_memory& all, const change::change_set
 }
 
 void loss_teller::tell(discarded_changes::by whom) noexcept {
-    const bool is_heard = options_.on_discard || types::checks_pointers();
+    const bool is_heard = options_.checks.on_discard || types::checks_pointers();
     if (options_.read_only || !is_heard)
         return;
     try {

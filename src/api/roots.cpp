@@ -32,7 +32,7 @@ static void know_schema(heap_impl& impl, std::string_view name, const type_finge
     if (type.structure == nullptr) // not of a type of C++
         return;
     const types::known_schema known = types::look_up_schema(impl.memory(), type);
-    const bool may_be_renamed = known.only_names && impl.options.accept_renamed_members;
+    const bool may_be_renamed = known.only_names && impl.options.checks.accept_renamed_members;
     if (known.has_changed && !may_be_renamed) {
         raise(errc::type_mismatch,
               "the type " + type.name + " of the root \"" + std::string(name) + "\" of " + impl.memory().path() +
@@ -45,10 +45,9 @@ static void know_schema(heap_impl& impl, std::string_view name, const type_finge
         impl.outdated.note_schema(type, &types::store_schemas);
 }
 
-void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type,
-                const root_functions& functions) {
-    const auto renamed =
-        impl->options.accept_renamed_members ? types::renamed_members::accepted : types::renamed_members::refused;
+void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, const root_functions& functions) {
+    const auto renamed = impl->options.checks.accept_renamed_members ? types::renamed_members::accepted
+                                                                     : types::renamed_members::refused;
     auto found = types::root_directory(impl->memory()).find(name, type, renamed);
     if (!found) {
         failure why = found.why();

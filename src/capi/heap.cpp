@@ -54,26 +54,26 @@ heap_options options_of(const rem_options& given) {
         refuse_argument("rem_options::kind is none of rem_kind.");
     }
     options.read_only = given.read_only;
-    options.catch_stray_writes = given.catch_stray_writes;
-    options.core_dump = given.core_dump;
-    options.read_ahead = !given.no_read_ahead;
-    options.aligned_blocks = given.aligned_blocks;
-    options.guarded_blocks = given.guarded_blocks;
+    options.checks.catch_stray_writes = given.catch_stray_writes;
+    options.memory.core_dump = given.core_dump;
+    options.memory.read_ahead = !given.no_read_ahead;
+    options.memory.aligned_blocks = given.aligned_blocks;
+    options.checks.guarded_blocks = given.guarded_blocks;
     if (given.application != nullptr)
-        options.application = given.application;
+        options.checks.application = given.application;
     if (given.log_directory != nullptr)
-        options.log_directory = given.log_directory;
+        options.log.log_directory = given.log_directory;
     if (given.mode != 0)
-        options.mode = given.mode;
+        options.sharing.mode = given.mode;
     if (given.lazy_interval_ms != 0)
-        options.lazy_interval = std::chrono::milliseconds(given.lazy_interval_ms);
+        options.log.lazy_interval = std::chrono::milliseconds(given.lazy_interval_ms);
     if (given.open_timeout_ms != 0)
-        options.open_timeout = std::chrono::milliseconds(given.open_timeout_ms);
-    options.reserve_bytes = given.reserve_bytes;
-    options.chunk_bytes = given.chunk_bytes;
-    options.base = given.base;
-    options.log_limit_bytes = given.log_limit_bytes;
-    options.dirty_limit_bytes = given.dirty_limit_bytes;
+        options.sharing.open_timeout = std::chrono::milliseconds(given.open_timeout_ms);
+    options.memory.reserve_bytes = given.reserve_bytes;
+    options.memory.chunk_bytes = given.chunk_bytes;
+    options.memory.base = given.base;
+    options.log.log_limit_bytes = given.log_limit_bytes;
+    options.memory.dirty_limit_bytes = given.dirty_limit_bytes;
     if (given.on_progress != nullptr) {
         options.on_progress = [call = given.on_progress, context = given.context](const progress& now) {
             const rem_phase phase = now.what == progress::phase::recovery     ? REM_RECOVERY

@@ -45,12 +45,13 @@ unexpected open_elsewhere(const std::string& path) {
 
 /// Whoever is at the door may be stopped, or has much to recover.
 unexpected kept_out(const std::string& path) {
-    return fail(errc::in_use,
-                path + " is just being opened or closed by " +
-                    os::describe_holders(path, static_cast<std::int64_t>(lock_byte::k_door)) +
-                    "; it was waited for until the time was over (heap_options::open_timeout). Let that process go on, "
-                    "or end it, and open the heap again.",
-                path);
+    return fail(
+        errc::in_use,
+        path + " is just being opened or closed by " +
+            os::describe_holders(path, static_cast<std::int64_t>(lock_byte::k_door)) +
+            "; it was waited for until the time was over (heap_options::sharing.open_timeout). Let that process go on, "
+            "or end it, and open the heap again.",
+        path);
 }
 
 unexpected open_under_another_name(const std::string& path) {
@@ -68,7 +69,7 @@ result<void> check_place(const os::file_identity& heap, const std::string& path,
                 path + " is on a file system of the kind " + heap.reached_by +
                     ", where processes cannot rely on each other's locks and memory. Copy the heap to a disk of this "
                     "machine, or open it in one process only; or, if you know that they can, set "
-                    "heap_options::share_on_network.",
+                    "heap_options::sharing.share_on_network.",
                 path);
 }
 

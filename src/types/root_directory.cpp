@@ -131,7 +131,7 @@ result<found_root> root_directory::find(std::string_view name, const detail::typ
     if (renamed == renamed_members::refused) {
         return mismatch(
             of_changed_type(*root, memory_.path(), difference->what) +
-            " If it was only renamed, open the heap with heap_options::accept_renamed_members. Else ask for "
+            " If it was only renamed, open the heap with heap_options::checks.accept_renamed_members. Else ask for "
             "the stored type, or keep this one under another name or in another file.");
     }
     found.outdated = stored;

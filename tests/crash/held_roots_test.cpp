@@ -21,9 +21,8 @@ namespace {
 constexpr const char* k_held_path = "/disk/held.rem";
 
 heap_options with_history() {
-    return {.reserve_bytes = 64 << 20,
-            .chunk_bytes = 64 << 10,
-            .history = {.steps_max = 100, .kept_over_sessions = true}};
+    return {.history = {.steps_max = 100, .kept_over_sessions = true},
+            .memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
 }
 
 struct found_counts {

@@ -22,8 +22,8 @@ using numbers = vector<std::uint64_t>;
 
 heap_options small() {
     heap_options how;
-    how.reserve_bytes = 64 * MiB;
-    how.chunk_bytes = 64 * KiB;
+    how.memory.reserve_bytes = 64 * MiB;
+    how.memory.chunk_bytes = 64 * KiB;
     return how;
 }
 
@@ -81,9 +81,7 @@ TEST_P(history_change_cut_short, by_a_power_loss) {
     const auto start = disk_.now();
     ASSERT_TRUE(change_it());
     change_counts count;
-    for_each_power_loss(disk_, start, [&](bool is_done) {
-        ASSERT_NO_FATAL_FAILURE(expect_whole(is_done, count));
-    });
+    for_each_power_loss(disk_, start, [&](bool is_done) { ASSERT_NO_FATAL_FAILURE(expect_whole(is_done, count)); });
     std::cout << count.as_before << " histories as before, " << count.as_after << " as after, " << count.anew
               << " that begin anew\n";
     EXPECT_GT(count.as_before, 0U);
@@ -91,7 +89,8 @@ TEST_P(history_change_cut_short, by_a_power_loss) {
 }
 
 TEST_P(history_change_cut_short, by_the_death_of_the_process_or_a_failing_operation) {
-    for (const std::optional<errc> code : {std::optional<errc>(), std::optional(errc::io), std::optional(errc::no_space)}) {
+    for (const std::optional<errc> code :
+         {std::optional<errc>(), std::optional(errc::io), std::optional(errc::no_space)}) {
         for (std::uint64_t n = 0;; ++n) {
             SCOPED_TRACE(n);
             const auto start = disk_.now();

@@ -72,7 +72,7 @@ constexpr int k_notes = 300;
 using old_notes = map<int, old_note>;
 using new_notes = btree_map<int, new_note>;
 
-heap_options of_notes() { return {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}; }
+heap_options of_notes() { return {.memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}}; }
 
 template <class Notes>
 bool are_whole(Notes& notes) {

@@ -119,8 +119,8 @@ using serials = vector<std::uint64_t>;
 
 heap_options of_little_memory() {
     heap_options how;
-    how.reserve_bytes = 64 * MiB;
-    how.chunk_bytes = 64 * KiB;
+    how.memory.reserve_bytes = 64 * MiB;
+    how.memory.chunk_bytes = 64 * KiB;
     return how;
 }
 
@@ -179,9 +179,7 @@ TEST_F(renewal_cut_short, by_a_power_loss_leaves_the_old_fingerprint_or_the_comm
         opened.write([&] { numbers.push_back(1); });
         opened.close();
     }
-    for_each_power_loss(disk_, start, [&](bool) {
-        ASSERT_NO_FATAL_FAILURE(expect_both_or_neither());
-    });
+    for_each_power_loss(disk_, start, [&](bool) { ASSERT_NO_FATAL_FAILURE(expect_both_or_neither()); });
     std::cout << older_ << " heaps with the old fingerprint, " << renewed_ << " with the new one\n";
     EXPECT_GT(older_, 0U);
     EXPECT_GT(renewed_, 0U);

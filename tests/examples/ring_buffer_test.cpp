@@ -142,7 +142,7 @@ TEST(ring_buffer, is_found_at_another_address) {
         created_at = in.base();
     }
     std::filesystem::remove(dir / "ring.rem");
-    const file_backed_options at_one_base{.heap = {.base = reinterpret_cast<std::uintptr_t>(created_at)}};
+    const file_backed_options at_one_base{.heap = {.memory = {.base = reinterpret_cast<std::uintptr_t>(created_at)}}};
     file_backed<ring>(dir / "ring.rem", at_one_base)->emplace_back(text);
     const file_backed<ring> in_the_way(dir / "other.rem", at_one_base);
     file_backed<ring> found(dir / "ring.rem");

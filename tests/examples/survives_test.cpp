@@ -29,7 +29,7 @@ namespace {
 using survives_test::drawing;
 using survives_test::point;
 
-heap_options one_gib() { return {.reserve_bytes = std::uint64_t{1} << 30}; }
+heap_options one_gib() { return {.memory = {.reserve_bytes = std::uint64_t{1} << 30}}; }
 
 class what_survives : public testing::Test {
 protected:

@@ -73,7 +73,7 @@ public:
     std::string check() const {
         if (acknowledged_ == k_none)
             return {};
-        heap_options with{.reserve_bytes = 64 << 20};
+        heap_options with{.memory = {.reserve_bytes = 64 << 20}};
         if (kept_)
             with.history = options().history;
         heap h = heap::open_existing(path_, with);
@@ -95,9 +95,8 @@ private:
     static constexpr std::uint64_t k_empty = k_none - 1;
 
     [[nodiscard]] heap_options options() const {
-        return {.reserve_bytes = 64 << 20,
-                .chunk_bytes = 64 << 10,
-                .history = {.steps_max = 100, .kept_over_sessions = kept_}};
+        return {.history = {.steps_max = 100, .kept_over_sessions = kept_},
+                .memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
     }
     static std::uint64_t value(heap& h) {
         const struct unharmed {

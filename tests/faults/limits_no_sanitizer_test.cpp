@@ -316,7 +316,7 @@ private:
     void looks() {
         does([&] { (void)inspect::who_uses(path_); });
         does([&] {
-            heap_options old{.reserve_bytes = 64 << 20};
+            heap_options old{.memory = {.reserve_bytes = 64 << 20}};
             old.read_only = true;
             old.kept_version = "kept";
             const heap h = heap::open(path_, old);
@@ -326,7 +326,8 @@ private:
 
     std::filesystem::path path_;
     const limit_case& given_;
-    heap_options options_{.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10, .log_limit_bytes = 3 << 10};
+    heap_options options_{.log = {.log_limit_bytes = 3 << 10},
+                          .memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
     std::optional<heap> h_;
     std::uint64_t next_ = 0;
     std::uint64_t value_ = 0;
@@ -389,8 +390,8 @@ TEST_P(limits_met, by_the_first_of_a_shared_heap_have_their_code_and_advice) {
 TEST_P(limits_met, beside_others_have_their_code_and_advice) {
     if (GetParam().code == EFBIG)
         GTEST_SKIP() << "the file is long enough already";
-    heap_options how{.access = sharing::processes, .reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10};
-    how.log_limit_bytes = 100 << 10;
+    heap_options how{.access = sharing::processes, .memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
+    how.log.log_limit_bytes = 100 << 10;
     sweep("beside others", [&](limited_program& program, const std::filesystem::path& where) {
         const other_sharer other(where / "heap", how);
         plan.armed = true;
@@ -399,7 +400,7 @@ TEST_P(limits_met, beside_others_have_their_code_and_advice) {
 }
 
 TEST_P(limits_met, by_a_guest_have_their_code_and_advice) {
-    heap_options how{.access = sharing::processes, .reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10};
+    heap_options how{.access = sharing::processes, .memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
     heap_options guest = how;
     guest.read_only = true;
     if (GetParam().code == EFBIG)

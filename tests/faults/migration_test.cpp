@@ -164,7 +164,7 @@ TEST(failing_allocations_of_migration, leave_all_old_objects_or_all_new_ones) {
         allocations().armed = false;
         const auto dir = test::temp_dir::in_memory();
         // So few addresses that neither lies in the other's way, wherever they are, when they are opened again.
-        const heap_options how{.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10};
+        const heap_options how{.memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
         std::optional<heap> from = heap::create(dir / "from", how);
         std::optional<heap> into = heap::create(dir / "into", how);
         from->write([&] {

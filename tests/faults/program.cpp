@@ -36,10 +36,10 @@ constexpr std::uint64_t k_removed = 100; // the root is
 
 heap_options options() {
     heap_options how;
-    how.chunk_bytes = 64 << 10;
-    how.reserve_bytes = 64 << 20;
-    how.dirty_limit_bytes = 1;     // some of what is new is spilled
-    how.log_limit_bytes = 3 << 10; // a checkpoint beside some commits, which one waits for
+    how.memory.chunk_bytes = 64 << 10;
+    how.memory.reserve_bytes = 64 << 20;
+    how.memory.dirty_limit_bytes = 1;  // some of what is new is spilled
+    how.log.log_limit_bytes = 3 << 10; // a checkpoint beside some commits, which one waits for
     return how;
 }
 

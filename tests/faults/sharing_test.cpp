@@ -25,7 +25,8 @@ namespace remanence::faults {
 namespace {
 
 heap_options shared_heap(bool with_history) {
-    heap_options options{.access = sharing::processes, .reserve_bytes = 64U << 20U, .chunk_bytes = 64U << 10U};
+    heap_options options{.access = sharing::processes,
+                         .memory = {.reserve_bytes = 64U << 20U, .chunk_bytes = 64U << 10U}};
     if (with_history)
         options.history = {.steps_max = 5, .kept_over_sessions = true};
     return options;

@@ -190,7 +190,7 @@ public:
         char byte = 'x';
         if (id_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            heap_options how{.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10};
+            heap_options how{.memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
             how.history = {.steps_max = 100, .kept_over_sessions = true};
             heap h = heap::open(path, how);
             auto& all = h.root<old_values>("values");
@@ -227,7 +227,7 @@ TEST(failing_system_calls_of_an_old_version, of_a_heap_that_is_open_elsewhere_ma
     const auto dir = test::temp_dir::in_memory();
     const std::filesystem::path path = dir.path() / "heap";
     const versions_elsewhere other(path);
-    heap_options how{.reserve_bytes = 64 << 20};
+    heap_options how{.memory = {.reserve_bytes = 64 << 20}};
     how.read_only = true;
     how.kept_version = "two";
     for (const int code : {EIO, ENOSPC, EINTR, k_short}) {

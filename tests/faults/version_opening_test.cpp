@@ -29,8 +29,8 @@ using old_numbers = remanence::vector<std::uint64_t>;
 namespace {
 
 heap_options with_steps_kept() {
-    return {
-        .reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10, .history = {.steps_max = 100, .kept_over_sessions = true}};
+    return {.history = {.steps_max = 100, .kept_over_sessions = true},
+            .memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
 }
 
 /// A heap of numbers that are 1, then 2, ... up to 5; closed, or as a killed process leaves it. Returns the version of the 2.
@@ -122,7 +122,7 @@ TEST_P(failing_allocations_of_old_versions, leave_nothing_open) {
     const std::filesystem::path path = dir.path() / "heap";
     const std::uint64_t two = make_versions(path, GetParam());
     const auto open = [&](bool by_name) {
-        heap_options how{.reserve_bytes = 64 << 20};
+        heap_options how{.memory = {.reserve_bytes = 64 << 20}};
         how.read_only = true;
         if (by_name)
             how.kept_version = "two";
@@ -146,7 +146,7 @@ TEST(failing_allocations_of_an_old_version_of_a_heap_that_is_open_elsewhere, lea
     const std::filesystem::path path = dir.path() / "heap";
     const heap_open_elsewhere other(path);
     const auto open = [&] {
-        heap_options how{.reserve_bytes = 64 << 20};
+        heap_options how{.memory = {.reserve_bytes = 64 << 20}};
         how.read_only = true;
         how.kept_version = "two";
         heap h = heap::open(path, how);

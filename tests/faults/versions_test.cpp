@@ -54,7 +54,7 @@ public:
         for (const auto& path : {path_, branch}) {
             if (!std::filesystem::exists(path))
                 continue;
-            heap left = heap::open_existing(path, {.reserve_bytes = 64 << 20});
+            heap left = heap::open_existing(path, {.memory = {.reserve_bytes = 64 << 20}});
             if (!left.verify().clean())
                 return left.verify().problems.front().what;
             if (path == branch && value(left) != 1)
@@ -73,7 +73,9 @@ private:
         known.add<new_value>(
             "set", [=](heap& h, const new_value& how) { set(h, how.to); },
             [=](heap& h, const new_value& how) { set(h, how.from); });
-        return {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10, .history = {.steps_max = 2}, .procedures = known};
+        return {.history = {.steps_max = 2},
+                .procedures = known,
+                .memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
     }
     void work() {
         write(1, 100);

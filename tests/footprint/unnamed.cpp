@@ -5,7 +5,7 @@
 
 int main() {
     remanence::heap_options options;
-    options.lazy_interval = std::chrono::milliseconds(100);
+    options.log.lazy_interval = std::chrono::milliseconds(100);
     remanence::heap::open("unnamed.rem", options).close();
     options.history.steps_max = 5; // of what names none
     try {

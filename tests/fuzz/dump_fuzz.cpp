@@ -51,7 +51,8 @@ void require(bool holds) {
 }
 
 struct place {
-    place() : made(heap::create(directory / "h", {.reserve_bytes = 1 << 30, .commits = durability::none})) {}
+    place()
+        : made(heap::create(directory / "h", {.commits = durability::none, .memory = {.reserve_bytes = 1 << 30}})) {}
     test::temp_dir directory = test::temp_dir::in_memory();
     heap made;
 };

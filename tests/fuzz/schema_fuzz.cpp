@@ -65,7 +65,7 @@ class image final : public types::heap_bytes {
 public:
     image() {
         const test::temp_dir directory;
-        heap made = heap::create(directory / "h", {.reserve_bytes = 64 << 20});
+        heap made = heap::create(directory / "h", {.memory = {.reserve_bytes = 64 << 20}});
         auto& object = made.root<all>("all");
         made.write([&] {
             for (int i = 0; i != 40; ++i) {

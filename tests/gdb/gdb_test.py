@@ -94,7 +94,7 @@ class Gdb(unittest.TestCase):
         self.assert_shows_all(arguments=["small.core"])
         (self.directory / "kept.rem").rename(self.directory / "away.rem")
         got = self.printed(["book", "streets"], arguments=["small.core"])
-        self.assertRegex(got["book"], r'^heap "\S*kept\.rem", which is not in the core: heap_options::core_dump puts it there')
+        self.assertRegex(got["book"], r'^heap "\S*kept\.rem", which is not in the core: heap_options::memory.core_dump puts it there')
         self.assertNotRegex(got["streets"], "element")
 
     def test_a_program_that_is_stripped_has_no_script(self):

@@ -57,6 +57,7 @@ void look(rem::heap& book) {
 int main(int, char** arguments) {
     const bool in_core = arguments[2] == std::string("in_core");
     // gdb writes all addresses of a heap to its cores, used or not.
-    rem::heap book = rem::heap::open(arguments[1], {.reserve_bytes = std::uint64_t{64} << 20, .core_dump = in_core});
+    rem::heap book =
+        rem::heap::open(arguments[1], {.memory = {.reserve_bytes = std::uint64_t{64} << 20, .core_dump = in_core}});
     look(book);
 }

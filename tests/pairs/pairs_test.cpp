@@ -504,9 +504,9 @@ private:
 
     heap_options options() const {
         heap_options how = small_heap();
-        how.chunk_bytes = 64 * KiB;
+        how.memory.chunk_bytes = 64 * KiB;
         if (spills_)
-            how.dirty_limit_bytes = 1;
+            how.memory.dirty_limit_bytes = 1;
         how.history = {.bytes_max = 1 << 30, .kept_over_sessions = is_kept_};
         how.procedures.add<int>(
             "raise", [](heap& of, int by) { raise(of, by); }, [](heap& of, int by) { raise(of, -by); });

@@ -42,7 +42,9 @@ constexpr std::uint64_t entries_after(std::uint64_t commits) {
 }
 
 /// Small commits make few pages dirty, small chunks and a short log make checkpoints and fresh chunks frequent.
-inline rem::heap_options options() { return {.chunk_bytes = 64 << 10, .log_limit_bytes = 256 << 10}; }
+inline rem::heap_options options() {
+    return {.log = {.log_limit_bytes = 256 << 10}, .memory = {.chunk_bytes = 64 << 10}};
+}
 
 struct entry {
     std::string name, street, city, phone;

@@ -58,7 +58,7 @@ TEST_F(versions_of_a_program, take_renamed_members_when_they_are_told_to) {
     const std::string refusal = output_of(PLACE_LATITUDE_LON, heap_);
     EXPECT_NE(
         refusal.find("member 1 of maps::place was \"double lat\", is \"double latitude\". If it was only renamed, open "
-                     "the heap with heap_options::accept_renamed_members"),
+                     "the heap with heap_options::checks.accept_renamed_members"),
         std::string::npos)
         << refusal;
     EXPECT_EQ(output_of(PLACE_LATITUDE_LON, heap_ + " renamed"), "47.5 8.75\n");

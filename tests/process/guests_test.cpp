@@ -38,7 +38,7 @@ protected:
     guests() {
         fs::permissions(dir_.path(), fs::perms(0755));
         heap_options options = shared_heap();
-        options.log_limit_bytes = 256 * KiB; // so that checkpoints are due all the time
+        options.log.log_limit_bytes = 256 * KiB; // so that checkpoints are due all the time
         h_.emplace(heap::open(path_, options));
         list_ = &h_->root<numbers>("numbers");
         h_->write([&] { list_->assign(10'000, 0); });

@@ -27,9 +27,9 @@ using content = std::vector<char>;
 
 heap_options writing(sharing how) {
     heap_options made = small_heap();
-    made.chunk_bytes = 64 * KiB;
+    made.memory.chunk_bytes = 64 * KiB;
     made.access = how;
-    made.log_limit_bytes = 256 * KiB; // so that checkpoints are due all the time
+    made.log.log_limit_bytes = 256 * KiB; // so that checkpoints are due all the time
     made.history = {.steps_max = 1000, .kept_over_sessions = true};
     return made;
 }
@@ -230,7 +230,7 @@ TEST_P(live_versions, of_a_heap_whose_log_lies_elsewhere_are_opened_too) {
     fs::create_directory(dir_ / "logs");
     other_process other([&] {
         heap_options with = writing(GetParam());
-        with.log_directory = dir_ / "logs";
+        with.log.log_directory = dir_ / "logs";
         heap h = heap::open(path_, with);
         h.write([&] { h.root<lists>("lists")[1].assign(10, 1); });
         h.keep("1");

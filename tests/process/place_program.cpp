@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     const bool renamed = argc > 2 && std::string_view(argv[2]) == "renamed";
     try {
         rem::heap_options how;
-        how.accept_renamed_members = renamed;
+        how.checks.accept_renamed_members = renamed;
         auto heap = rem::heap::open(argv[1], how);
         const auto& home = heap.root<maps::place>("home", maps::place{47.5, 8.75});
         if (renamed)

@@ -26,7 +26,7 @@ namespace histories_of_processes {
 
 heap_options shared_with_history(std::uint64_t steps_max = 100'000) {
     heap_options options = shared_heap();
-    options.chunk_bytes = 64 * KiB;
+    options.memory.chunk_bytes = 64 * KiB;
     options.history = {.steps_max = steps_max, .kept_over_sessions = true};
     return options;
 }
@@ -226,7 +226,7 @@ TEST_F(shared_histories, part_a_group_where_another_process_commits) {
 // The checkpoints of the other process pass this one, and the records are gone.
 TEST_F(shared_histories, are_read_from_the_file_by_who_was_passed) {
     heap_options options = shared_with_history();
-    options.log_limit_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 64 * KiB;
     heap h = heap::open(path_, options);
     auto& list = h.root<numbers>("numbers");
     h.write([&] { list.resize(10'000); });
@@ -261,7 +261,7 @@ TEST_F(shared_histories, have_a_file_that_does_not_grow_with_the_commits) {
     constexpr int k_rounds = 8;
     constexpr std::size_t k_numbers = 1000; // 8 KB that each commit changes
     heap_options options = shared_with_history(5);
-    options.log_limit_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 64 * KiB;
     const auto commit = [](heap& h, std::uint64_t first, std::uint64_t count) {
         auto& list = h.root<numbers>("numbers");
         for (std::uint64_t i = first; i != first + count; ++i)
@@ -337,7 +337,7 @@ TEST_F(shared_histories, have_a_file_that_does_not_grow_with_the_commits) {
 
 TEST_F(shared_histories, keep_a_version_for_a_reader_while_it_is_dropped) {
     heap_options options = shared_with_history(2);
-    options.log_limit_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 64 * KiB;
     heap h = heap::open(path_, options);
     auto& list = h.root<numbers>("numbers");
     h.write([&] { list.assign(20'000, 1); });
@@ -834,7 +834,7 @@ TEST_F(shared_histories, are_what_a_model_says_though_processes_die) {
     const char* const asked = std::getenv("REMANENCE_SHARED_HISTORY_STEPS");
     const std::uint64_t steps = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 150;
     heap_options options = shared_with_history();
-    options.log_limit_bytes = 64 * KiB; // checkpoints, made by this one and that
+    options.log.log_limit_bytes = 64 * KiB; // checkpoints, made by this one and that
     {
         heap h = heap::open(path_, options);
         h.root<numbers>("numbers");

@@ -26,8 +26,8 @@ constexpr int k_end = 0;
 
 heap_options heap_beside_others() {
     heap_options options = shared_heap();
-    options.log_limit_bytes = 256 * KiB;
-    options.chunk_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 256 * KiB;
+    options.memory.chunk_bytes = 64 * KiB;
     return options;
 }
 

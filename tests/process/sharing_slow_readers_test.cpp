@@ -24,8 +24,8 @@ constexpr std::uint64_t k_long_count = 100'000; // 800 KB in chunks of 64 KiB
 
 heap_options heap_with_short_log() {
     heap_options options = shared_heap();
-    options.log_limit_bytes = 64 * KiB;
-    options.chunk_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 64 * KiB;
+    options.memory.chunk_bytes = 64 * KiB;
     return options;
 }
 
@@ -61,7 +61,7 @@ void slow_readers::see_their_version_while_checkpoints_pass(const heap_options& 
     });
     other_process writer(h, [&] {
         heap_options options = heap_with_short_log();
-        options.log_limit_bytes = 256 * KiB; // longer than any commit
+        options.log.log_limit_bytes = 256 * KiB; // longer than any commit
         heap mine = heap::open(path_, options);
         auto& same = mine.root<numbers>("numbers");
         std::uint64_t used = 0;
@@ -73,7 +73,7 @@ void slow_readers::see_their_version_while_checkpoints_pass(const heap_options& 
             }
             told_.set(static_cast<int>(2 * round + 1));
         }
-        if (used >= 17 * options.log_limit_bytes) // commits wait at 16, and fail where nobody makes way
+        if (used >= 17 * options.log.log_limit_bytes) // commits wait at 16, and fail where nobody makes way
             throw std::runtime_error("the log grew to " + std::to_string(used));
         mine.close();
     });
@@ -115,7 +115,7 @@ TEST_F(slow_readers, do_so_while_stray_writes_are_caught) {
         GTEST_SKIP() << "another tracker is asked for";
     heap_options options = heap_with_short_log();
     options.tracker = tracking::trap;
-    options.catch_stray_writes = true;
+    options.checks.catch_stray_writes = true;
     see_their_version_while_checkpoints_pass(options);
 }
 
@@ -202,7 +202,7 @@ TEST_F(slow_readers, hear_of_changes_outside_of_sections_in_what_was_made_privat
 
 TEST_F(slow_readers, that_are_stopped_cost_as_much_log_as_the_options_say) {
     heap_options options = heap_with_short_log();
-    options.log_bytes_max = 256 * KiB;
+    options.log.log_bytes_max = 256 * KiB;
     heap h = heap::open(path_, options);
     auto& list = h.root<numbers>("numbers");
     h.write([&] { list.resize(20'000); });
@@ -236,8 +236,8 @@ TEST_F(slow_readers, that_are_stopped_cost_as_much_log_as_the_options_say) {
     told_.wait(0);
     reader.stop();
     ASSERT_TRUE(commit_until_refused(reader.id(), "reads version"));
-    EXPECT_GE(h.stats().log_used_bytes, options.log_bytes_max);
-    EXPECT_LT(h.stats().log_used_bytes, 2 * options.log_bytes_max);
+    EXPECT_GE(h.stats().log_used_bytes, options.log.log_bytes_max);
+    EXPECT_LT(h.stats().log_used_bytes, 2 * options.log.log_bytes_max);
     EXPECT_EQ(h.stats().readers, 1U);
     told_.set(1);
     reader.go_on();
@@ -261,7 +261,7 @@ protected:
     }
 
     const heap_options options_ = heap_with_short_log();
-    const std::uint64_t default_log_bytes_max_ = 16 * options_.log_limit_bytes;
+    const std::uint64_t default_log_bytes_max_ = 16 * options_.log.log_limit_bytes;
 };
 
 std::unique_ptr<other_process> at_a_checkpoint::stopped_checkpointer() {
@@ -361,12 +361,12 @@ TEST_F(slow_readers, limit_the_log_of_heaps_that_are_shared_only) {
         }
     };
     heap_options options = small_heap();
-    options.log_limit_bytes = 64 * KiB;
-    options.log_bytes_max = 128 * KiB;
+    options.log.log_limit_bytes = 64 * KiB;
+    options.log.log_bytes_max = 128 * KiB;
     EXPECT_EQ(refusal(options), errc::invalid_argument);
     options.access = sharing::processes;
     EXPECT_EQ(refusal(options), errc{});
-    options.log_bytes_max = 128 * KiB - 1;
+    options.log.log_bytes_max = 128 * KiB - 1;
     EXPECT_EQ(refusal(options), errc::invalid_argument);
 }
 

@@ -112,7 +112,7 @@ std::string check(const state& s, bool thoroughly) {
 heap_options shared_options() {
     heap_options options = small_heap();
     options.access = sharing::processes;
-    options.log_limit_bytes = 128 * 1024; // many checkpoints
+    options.log.log_limit_bytes = 128 * 1024; // many checkpoints
     return options;
 }
 

@@ -301,8 +301,8 @@ TEST_F(sharing_heaps, the_child_of_a_fork_has_a_dead_handle_and_may_open_its_own
 // Chunks that become stored, are rewritten as a whole, and move; several checkpoints; more memory than the first region has.
 TEST_F(sharing_heaps, bulk_data_is_followed_too) {
     heap_options options = shared_heap();
-    options.log_limit_bytes = 1 * MiB;
-    options.chunk_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 1 * MiB;
+    options.memory.chunk_bytes = 64 * KiB;
     heap h = heap::open(path_, options);
     auto& list = h.root<numbers>("numbers");
     constexpr std::uint64_t k_count = 1'000'000; // 8 MB
@@ -350,7 +350,7 @@ TEST_F(sharing_heaps, the_trap_tracker_lets_others_commits_in_while_it_catches_s
         GTEST_SKIP() << "another tracker is asked for";
     heap_options options = shared_heap();
     options.tracker = tracking::trap;
-    options.catch_stray_writes = true;
+    options.checks.catch_stray_writes = true;
     heap h = heap::open(path_, options);
     auto& list = h.root<numbers>("numbers");
     other_process other(h, [&] {

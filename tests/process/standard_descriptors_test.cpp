@@ -72,7 +72,7 @@ template <class Look>
 void whole_session(os::file_system& files, const fs::path& path, tracking tracker, Look&& look) {
     heap_options options = small_heap();
     options.tracker = tracker;
-    options.log_limit_bytes = 1 * MiB;
+    options.log.log_limit_bytes = 1 * MiB;
     {
         heap h = detail::open(files, path, options, detail::opening::create);
         look("create");
@@ -127,8 +127,8 @@ TEST_F(without_standard_descriptors, nor_in_one_with_threads_that_sync_and_spill
     quiet_ = false; // they open files of /proc
     EXPECT_EQ(session([&](os::file_system& files, auto look) {
                   heap_options options = small_heap();
-                  options.dirty_limit_bytes = 8 * MiB;
-                  options.lazy_interval = std::chrono::milliseconds(1);
+                  options.memory.dirty_limit_bytes = 8 * MiB;
+                  options.log.lazy_interval = std::chrono::milliseconds(1);
                   heap h = detail::open(files, dir_ / "h", options, detail::opening::create);
                   auto& list = h.root<numbers>("numbers");
                   for (int i = 0; i < 20; ++i) {

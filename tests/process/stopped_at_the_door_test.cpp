@@ -61,7 +61,7 @@ protected:
     }
     static heap_options impatient() {
         heap_options options = shared_heap();
-        options.open_timeout = 50ms;
+        options.sharing.open_timeout = 50ms;
         return options;
     }
 
@@ -129,12 +129,12 @@ TEST(open_timeout, is_from_0_to_1_hour) {
     const temp_dir dir;
     for (const auto wrong : {-1ms, 3'600'001ms}) {
         heap_options options = shared_heap();
-        options.open_timeout = wrong;
+        options.sharing.open_timeout = wrong;
         EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "h", options); }), errc::invalid_argument, dir / "h",
                              "open_timeout"));
     }
     heap_options options = shared_heap();
-    options.open_timeout = 0ms;
+    options.sharing.open_timeout = 0ms;
     heap::open(dir / "h", options).close();
 }
 

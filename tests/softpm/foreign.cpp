@@ -12,7 +12,7 @@ int main(int count, char** arguments) {
     if (count < 2)
         return 1;
     remanence::heap_options options;
-    options.application = "softpm";
+    options.checks.application = "softpm";
     remanence::heap made = remanence::heap::create(arguments[1], options);
     made.write([&] { made.root<foreign::directory>("softpm"); });
     made.sync();

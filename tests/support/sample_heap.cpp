@@ -24,12 +24,12 @@ constexpr std::uint64_t k_field_words = k_field_bytes / sizeof(std::uint64_t);
 
 heap_options small() {
     heap_options options;
-    options.reserve_bytes = 64 * MiB;
-    options.chunk_bytes = k_chunk_bytes;
+    options.memory.reserve_bytes = 64 * MiB;
+    options.memory.chunk_bytes = k_chunk_bytes;
 #ifdef REMANENCE_TSAN_BASES
-    options.base = 0x5840'0000'0000;
+    options.memory.base = 0x5840'0000'0000;
 #else
-    options.base = 0x1180'0000'0000;
+    options.memory.base = 0x1180'0000'0000;
 #endif
     return options;
 }

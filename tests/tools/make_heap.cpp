@@ -43,8 +43,8 @@ int somewhere_else[2] = {1, 2};
 /// Keeps two of its steps, and a version from before them.
 void make_history(const char* path) {
     using prices = rem::btree_map<int, int>;
-    rem::heap heap =
-        rem::heap::create(path, {.chunk_bytes = 65536, .history = {.steps_max = 2, .kept_over_sessions = true}});
+    rem::heap heap = rem::heap::create(
+        path, {.history = {.steps_max = 2, .kept_over_sessions = true}, .memory = {.chunk_bytes = 65536}});
     auto& all = heap.root<prices>("prices");
     heap.root<rem::vector<std::uint64_t>>("untouched", 10U, 1U);
     heap.write([&] {
@@ -61,8 +61,9 @@ void make_history(const char* path) {
 /// Commits some hundred times a second to the heap of make_history(), which checkpoints all the time, until it is killed.
 [[noreturn]] void write_on(const char* path, rem::sharing how, std::string_view what) {
     using prices = rem::btree_map<int, int>;
-    rem::heap heap = rem::heap::open_existing(
-        path, {.access = how, .log_limit_bytes = 64 << 10, .history = {.steps_max = 20, .kept_over_sessions = true}});
+    rem::heap heap = rem::heap::open_existing(path, {.access = how,
+                                                     .history = {.steps_max = 20, .kept_over_sessions = true},
+                                                     .log = {.log_limit_bytes = 64 << 10}});
     auto& all = heap.root<prices>("prices");
     if (what.ends_with("idle")) {
         std::puts("{}");
@@ -92,7 +93,8 @@ void forge(rem::heap& heap, std::string_view what) {
 // Checkpoints all the time, grows now and then, and is closed and opened again.
 void write_as_fast_as_possible(const char* path) {
     for (std::uint64_t n = 1;;) {
-        rem::heap heap = rem::heap::open(path, {.chunk_bytes = 65536}); // rem, which reads it, keeps nobody from it
+        rem::heap heap =
+            rem::heap::open(path, {.memory = {.chunk_bytes = 65536}}); // rem, which reads it, keeps nobody from it
         auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", k_numbers);
         auto& grown = heap.root<rem::list<rem::string>>("grown");
         heap.root<rem::vector<std::uint64_t>>("still", 65536U, k_still); // in chunks of its own, which never move
@@ -132,7 +134,8 @@ void wait_for_end_of_input() {
 void share(const char* path, std::string_view what) {
     if (what == "shared_busy") {
         rem::heap heap = rem::heap::open(
-            path, {.access = rem::sharing::processes, .chunk_bytes = 65536, .log_limit_bytes = 4 << 20});
+            path,
+            {.access = rem::sharing::processes, .log = {.log_limit_bytes = 4 << 20}, .memory = {.chunk_bytes = 65536}});
         auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", k_numbers);
         heap.root<rem::vector<std::uint64_t>>("still", 65536U, k_still);
         for (std::uint64_t n = 1;; ++n) {
@@ -227,7 +230,7 @@ int run(int argc, char** argv) {
         std::printf("%ju\n", std::uintmax_t{only_number(argv[1])});
         return 0;
     }
-    rem::heap heap = rem::heap::create(argv[1], {.chunk_bytes = 65536});
+    rem::heap heap = rem::heap::create(argv[1], {.memory = {.chunk_bytes = 65536}});
     if (end == "empty") {
         heap.close();
         return 0;

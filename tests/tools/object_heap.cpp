@@ -116,7 +116,7 @@ void add_pointer_to_several(const char* path) {
 }
 
 void make_objects(const char* path) {
-    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    rem::heap heap = rem::heap::create(path, {.memory = {.chunk_bytes = 65536}});
     auto& people = heap.root<rem::btree_multimap<rem::string, app::address>>("people");
     heap.root<app::numbers>("numbers");
     auto& shapes = heap.root<app::all_shapes>("shapes");
@@ -164,7 +164,7 @@ void make_objects(const char* path) {
 }
 
 void make_forged_object(const char* path) {
-    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    rem::heap heap = rem::heap::create(path, {.memory = {.chunk_bytes = 65536}});
     auto& text = heap.root<rem::string>("text", "a text that is too long for the object itself");
     heap.write([&] {
         const std::uint64_t nowhere = 16;
@@ -181,7 +181,7 @@ std::uint64_t make_forged_schema(const char* path, bool whole_table) {
     constexpr std::size_t k_entry_bytes = 24;
     constexpr std::size_t k_schema_bytes_in_entry = 20;
     constexpr char k_offset_of_city = sizeof(rem::string) + 2; // one as it may be missing, one as no byte is 0
-    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    rem::heap heap = rem::heap::create(path, {.memory = {.chunk_bytes = 65536}});
     heap.root<app::address>("place");
     heap.write([] {}); // stores the schema
     auto* const base = static_cast<char*>(heap.base());
@@ -247,7 +247,7 @@ template <>
 inline constexpr bool remanence::enable_persistable<app::wide_secret> = true;
 
 void make_hidden(const char* path) {
-    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    rem::heap heap = rem::heap::create(path, {.memory = {.chunk_bytes = 65536}});
     auto& all = heap.root<app::with_secrets>("secrets");
     heap.write([&] {
         all.several.resize(2);
@@ -269,7 +269,7 @@ struct person {
 };
 
 void make_odd(const char* path) {
-    rem::heap heap = rem::heap::create(path, {.chunk_bytes = 65536});
+    rem::heap heap = rem::heap::create(path, {.memory = {.chunk_bytes = 65536}});
     auto& people = heap.root<rem::vector<person>>("people\nstruct broken {");
     auto& by_pair = heap.root<rem::map<std::pair<int, rem::string>, int>>("by_pair");
     auto& by_list = heap.root<rem::map<rem::vector<rem::string>, int>>("by_list");

@@ -294,7 +294,7 @@ class Heap:
         if not self.impl:
             return "closed heap"
         if not self.is_here:
-            return f'heap "{self.path}", which is not in the core: heap_options::core_dump puts it there'
+            return f'heap "{self.path}", which is not in the core: heap_options::memory.core_dump puts it there'
         return f'heap "{self.path}" at {self.base:#x} with {counted(len(self.listed), "root")}'
 
     def children(self):

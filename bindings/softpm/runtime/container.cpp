@@ -44,9 +44,9 @@ void remove_files(const std::filesystem::path& path) {
 
 heap_options options_of(const cattr& how) {
     heap_options options;
-    options.reserve_bytes = k_reserve;
-    options.chunk_bytes = how.chunk_bytes;
-    options.application = k_application;
+    options.memory.reserve_bytes = k_reserve;
+    options.memory.chunk_bytes = how.chunk_bytes;
+    options.checks.application = k_application;
     return options;
 }
 

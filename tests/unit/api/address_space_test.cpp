@@ -64,9 +64,9 @@ TEST(address_space, of_more_bytes_than_there_are_is_an_error) {
 TEST(address_space, found_may_be_the_base_of_a_heap) {
     const temp_dir dir = temp_dir::in_memory();
     heap_options options = small_heap();
-    options.base = find_address_space(options.reserve_bytes, address_end::high);
+    options.memory.base = find_address_space(options.memory.reserve_bytes, address_end::high);
     const heap h = heap::open(dir / "h", options);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(h.base()), options.base);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(h.base()), options.memory.base);
 }
 
 TEST(address_space, is_found_from_c) {

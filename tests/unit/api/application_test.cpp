@@ -7,7 +7,9 @@
 namespace remanence::test {
 namespace {
 
-heap_options of(const std::string& application) { return {.reserve_bytes = 64 * MiB, .application = application}; }
+heap_options of(const std::string& application) {
+    return {.memory = {.reserve_bytes = 64 * MiB}, .checks = {.application = application}};
+}
 
 void make_heap_of(const fs::path& path, const std::string& application) {
     heap h = heap::create(path, of(application));
@@ -87,7 +89,7 @@ TEST(application, has_a_name_of_printable_characters_that_fits) {
     for (const std::string& name : {std::string("with space"), std::string("sixteen_letters_"), std::string("\x7f"),
                                     std::string("nul\0", 4), std::string("\n"), std::string("\xc3\xa9")}) {
         const auto got = error_of([&] { heap::create(dir / "h", of(name)); });
-        EXPECT_TRUE(is_error(got, errc::invalid_argument, dir / "h", "options.application"));
+        EXPECT_TRUE(is_error(got, errc::invalid_argument, dir / "h", "options.checks.application"));
         EXPECT_FALSE(fs::exists(dir / "h"));
     }
     for (const std::string& name : {std::string("BOOK"), std::string("fifteen_letters"), std::string("~")}) {
@@ -100,14 +102,14 @@ TEST(application, has_a_name_of_printable_characters_that_fits) {
 TEST(application, of_a_container_in_a_file_is_checked_too) {
     temp_dir dir;
     file_backed_options mine;
-    mine.heap.application = "mine";
+    mine.heap.checks.application = "mine";
     {
         file_backed<vector<int>> list(dir / "list", mine);
         list->push_back(1);
     }
     EXPECT_EQ((*file_backed<vector<int>>(dir / "list", mine))[0], 1);
     file_backed_options yours;
-    yours.heap.application = "yours";
+    yours.heap.checks.application = "yours";
     const auto got = error_of([&] { file_backed<vector<int>> list(dir / "list", yours); });
     EXPECT_TRUE(is_error(got, errc::wrong_application, dir / "list", "\"mine\""));
 }

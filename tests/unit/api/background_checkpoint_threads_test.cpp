@@ -39,7 +39,7 @@ protected:
     }
     heap open(os::file_system& files) {
         heap_options options = small_heap();
-        options.log_limit_bytes = k_limit;
+        options.log.log_limit_bytes = k_limit;
         options.on_progress = [this](const progress& now) {
             const std::lock_guard guard(reports_mutex_);
             reports_.push_back(now);
@@ -123,7 +123,7 @@ TEST_F(background_checkpoint_threads, a_commit_that_finds_twice_the_limit_takes_
     held.shut();
     heap_.reset();
     heap_options options = small_heap();
-    options.log_limit_bytes = k_limit;
+    options.log.log_limit_bytes = k_limit;
     options.on_progress = [&](const progress&) { // between two steps
         if (!is_thread_of_test) {
             is_held = true;

@@ -23,7 +23,7 @@ protected:
     }
     void open() {
         heap_options options = small_heap();
-        options.dirty_limit_bytes = k_dirty_limit;
+        options.memory.dirty_limit_bytes = k_dirty_limit;
         heap_.emplace(heap::open(directory_.path() / "h", options));
     }
     /// So that memory is mapped from the file.
@@ -124,7 +124,7 @@ TEST_F(background_spill_threads, of_a_section_that_was_only_tried_for) {
 // When its first section begins, there is nothing to be watched.
 TEST_F(background_spill_threads, of_a_heap_that_was_small) {
     heap_options options = small_heap();
-    options.dirty_limit_bytes = k_dirty_limit;
+    options.memory.dirty_limit_bytes = k_dirty_limit;
     heap small = heap::create(directory_.path() / "small", options);
     small.write([&] {
         std::uint64_t* const block = small.get_allocator<std::uint64_t>().allocate(k_words);

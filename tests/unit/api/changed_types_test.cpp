@@ -94,7 +94,7 @@ protected:
     }
     heap open(bool accept_renamed = false, bool read_only = false) {
         heap_options how = small_heap();
-        how.accept_renamed_members = accept_renamed;
+        how.checks.accept_renamed_members = accept_renamed;
         how.read_only = read_only;
         return heap::open(file_, how);
     }
@@ -145,7 +145,7 @@ TEST_F(changed_types, with_a_renamed_member_are_refused_with_the_remedy) {
     heap h = open();
     expect_mismatch<spot>(
         h, "member 1 of changed_types_test::spot was \"double latitude\", is \"double lat\". If it was only "
-           "renamed, open the heap with heap_options::accept_renamed_members");
+           "renamed, open the heap with heap_options::checks.accept_renamed_members");
 }
 
 TEST_F(changed_types, with_a_renamed_member_are_found_on_demand_and_the_next_commit_records_it) {
@@ -206,7 +206,7 @@ TEST_F(changed_types, are_renewed_in_declared_sections_and_with_every_tracker) {
         store<spot>(by_algorithm_1<spot>(), name);
         heap_options options = small_heap();
         options.tracker = how;
-        options.catch_stray_writes = how == tracking::trap;
+        options.checks.catch_stray_writes = how == tracking::trap;
         heap h = heap::open(file_, options);
         (void)h.find_root<spot>(name);
         h.write(declared, [&] { h.root<numbers>("declared"); });
@@ -241,7 +241,7 @@ TEST_F(changed_types, are_renewed_by_a_commit_at_close) {
         heap_options options = small_heap();
         options.commit_at_close = true;
         options.tracker = tracking::trap;
-        options.catch_stray_writes = true;
+        options.checks.catch_stray_writes = true;
         const std::string name = by_destructor ? "home" : "another";
         if (!by_destructor)
             store<spot>(by_algorithm_1<spot>(), name);

@@ -284,7 +284,7 @@ TEST_P(declared_sections, lose_nothing_in_checkpoints) {
     heap h = make();
     h.close();
     heap_options small = options();
-    small.log_limit_bytes = 2000; // a checkpoint after every few commits
+    small.log.log_limit_bytes = 2000; // a checkpoint after every few commits
     h = heap::open_existing(dir_ / "h", small);
     if (!is_checked())
         list_of(h)[60'001] = 9; // never announced
@@ -398,7 +398,7 @@ protected:
         if (const char* forced = std::getenv("REMANENCE_TRACKING"); forced != nullptr && *forced != '\0')
             GTEST_SKIP() << "REMANENCE_TRACKING forces a tracker";
         options_.tracker = tracking::trap;
-        options_.catch_stray_writes = true;
+        options_.checks.catch_stray_writes = true;
     }
 
     temp_dir dir_;

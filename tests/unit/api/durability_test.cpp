@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 heap_options committing(durability commits) {
     heap_options options = small_heap();
     options.commits = commits;
-    options.lazy_interval = 1h; // nothing happens by itself
+    options.log.lazy_interval = 1h; // nothing happens by itself
     return options;
 }
 
@@ -170,7 +170,7 @@ TEST_F(durability_on_disk, is_chosen_commit_by_commit) {
 
 TEST_F(durability_on_disk, lazy_commits_are_synced_after_a_while_without_further_calls) {
     heap_options options = committing(durability::lazy);
-    options.lazy_interval = 20ms;
+    options.log.lazy_interval = 20ms;
     heap h = open(options);
     auto& value = h.root<std::uint64_t>("value");
     for (std::uint64_t i = 0; i < 5; ++i) {
@@ -183,7 +183,7 @@ TEST_F(durability_on_disk, lazy_commits_are_synced_after_a_while_without_further
 TEST_F(durability_on_disk, lazy_commits_are_synced_by_themselves_although_a_close_failed) {
     const std::thread::id closer = std::this_thread::get_id();
     heap_options options = committing(durability::lazy);
-    options.lazy_interval = 200ms;
+    options.log.lazy_interval = 200ms;
     options.commit_at_close = true;
     heap h = open(options);
     auto& value = h.root<std::uint64_t>("value");
@@ -207,7 +207,7 @@ TEST_F(durability_on_disk, lazy_commits_are_synced_by_themselves_although_a_clos
 
 TEST_F(durability_on_disk, a_failed_sync_of_lazy_commits_poisons) {
     heap_options options = committing(durability::durable);
-    options.lazy_interval = 50ms;
+    options.log.lazy_interval = 50ms;
     heap h = open(options);
     auto& value = h.root<std::uint64_t>("value");
     const std::uint64_t durable = h.version();
@@ -247,9 +247,9 @@ TEST(durability_of_commits, an_interval_out_of_range_is_refused) {
     temp_dir dir;
     for (const std::chrono::milliseconds interval : {-1ms, 0ms, std::chrono::milliseconds(1h) + 1ms}) {
         heap_options options = small_heap();
-        options.lazy_interval = interval;
+        options.log.lazy_interval = interval;
         EXPECT_TRUE(is_error(error_of([&] { heap::open(dir / "h", options); }), errc::invalid_argument, dir / "h",
-                             "options.lazy_interval"));
+                             "options.log.lazy_interval"));
     }
     EXPECT_TRUE(fs::is_empty(dir.path()));
 }
@@ -258,7 +258,7 @@ TEST(durability_of_commits, an_interval_out_of_range_is_refused) {
 TEST(durability_of_commits, a_forked_child_may_destroy_a_heap_with_lazy_commits) {
     temp_dir dir;
     heap_options options = committing(durability::lazy);
-    options.lazy_interval = 1ms;
+    options.log.lazy_interval = 1ms;
     std::optional<heap> h = heap::open(dir / "h", options);
     auto& value = h->root<std::uint64_t>("value");
     for (std::uint64_t i = 1; i <= 20; ++i) {

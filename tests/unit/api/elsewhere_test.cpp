@@ -289,8 +289,8 @@ TEST_F(mapped_elsewhere, is_a_copy_beside_the_heap) {
 TEST_F(mapped_elsewhere, takes_all_that_a_heap_takes_at_home) {
     constexpr std::uint64_t k_many = 1'000'000;
     heap_options tight = small_heap();
-    tight.log_limit_bytes = 64 * KiB;
-    tight.dirty_limit_bytes = MiB;
+    tight.log.log_limit_bytes = 64 * KiB;
+    tight.memory.dirty_limit_bytes = MiB;
     const auto expect_all = [&](const heap& h) {
         EXPECT_EQ(difference(h, 110), "");
         const auto& numbers = *h.find_root<vector_pi<std::uint64_t>>("numbers");

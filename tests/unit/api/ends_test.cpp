@@ -220,7 +220,9 @@ TEST_F(the_end_of_a_heap, in_a_section_of_another_thread_leaves_it_its_memory) {
     const std::string told = in_child([&] {
         std::string loss = "no loss";
         heap_options options = committing();
-        options.on_discard = [&](const discarded_changes& lost) { loss = lost.bytes ? "counted" : "not counted"; };
+        options.checks.on_discard = [&](const discarded_changes& lost) {
+            loss = lost.bytes ? "counted" : "not counted";
+        };
         std::optional<heap> h(heap::open(file_, options));
         auto& number = h->root<std::uint64_t>("number");
         std::atomic<int> step = 0;
@@ -270,7 +272,7 @@ TEST_F(the_end_of_a_heap, is_not_reached_before_statics_that_use_it_are_destroye
 class losses : public the_end_of_a_heap {
 protected:
     heap_options listening(heap_options options = small_heap()) {
-        options.on_discard = [this](const discarded_changes& lost) { told_.push_back(lost); };
+        options.checks.on_discard = [this](const discarded_changes& lost) { told_.push_back(lost); };
         return options;
     }
     testing::AssertionResult was_told(discarded_changes::by whom, std::uint64_t bytes) {

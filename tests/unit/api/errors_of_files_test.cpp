@@ -64,7 +64,7 @@ TEST(not_a_heap, what_is_no_regular_file_is_none_and_is_refused_at_once) {
         for (const bool read_only : {false, true}) {
             for (auto open : std::initializer_list<heap (*)(const fs::path&, const heap_options&)>{
                      &heap::open, &heap::open_existing}) {
-                const heap_options options{.reserve_bytes = 64 * MiB, .read_only = read_only};
+                const heap_options options{.read_only = read_only, .memory = {.reserve_bytes = 64 * MiB}};
                 EXPECT_EQ(in_child([&] {
                               ::alarm(k_hang_seconds);
                               auto got = error_of([&] { open(path, options); });

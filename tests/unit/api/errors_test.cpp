@@ -47,7 +47,7 @@ TEST(base_taken, creating_at_a_taken_base_leaves_no_file) {
     temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());
     heap_options options = small_heap();
-    options.base = reinterpret_cast<std::uintptr_t>(h.base());
+    options.memory.base = reinterpret_cast<std::uintptr_t>(h.base());
     EXPECT_EQ(error_of([&] { heap::create(dir / "second", options); })->code, errc::base_taken);
     EXPECT_FALSE(fs::exists(dir / "second"));
     EXPECT_FALSE(fs::exists(new_of(dir / "second")));
@@ -59,7 +59,8 @@ TEST(permission_denied, for_reading_writing_creating_and_logging) {
     make_heap(dir / "h");
     auto opening = [&](bool read_only) {
         return as_nobody([&, read_only] {
-            return told([&] { heap::open(dir / "h", {.reserve_bytes = 64 * MiB, .read_only = read_only}); });
+            return told(
+                [&] { heap::open(dir / "h", {.read_only = read_only, .memory = {.reserve_bytes = 64 * MiB}}); });
         });
     };
     const std::string denied =
@@ -235,7 +236,7 @@ TEST(closed, allocating_in_a_closed_heap) {
 
 TEST(exhausted, the_heap_stays_usable) {
     temp_dir dir;
-    heap_options options{.reserve_bytes = 4 * MiB};
+    heap_options options{.memory = {.reserve_bytes = 4 * MiB}};
     heap h = heap::create(dir / "h", options);
     void* behind = static_cast<std::byte*>(h.base()) + 4 * MiB;
     ASSERT_EQ(::mmap(behind, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), behind);
@@ -285,7 +286,7 @@ TEST(exhausted, a_request_that_no_heap_can_hold_names_the_heap) {
 
 TEST(exhausted, the_heap_grows_up_to_what_is_in_the_way) {
     temp_dir dir;
-    heap h = heap::create(dir / "h", {.reserve_bytes = 4 * MiB});
+    heap h = heap::create(dir / "h", {.memory = {.reserve_bytes = 4 * MiB}});
     void* behind = static_cast<std::byte*>(h.base()) + 40 * MiB;
     ASSERT_EQ(::mmap(behind, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), behind);
     auto where = h.get_allocator<>();
@@ -328,7 +329,8 @@ TEST(no_space_no_sanitizer, a_commit_that_could_open_no_file_may_be_repeated) {
 TEST(exhausted, nothing_behind_the_reservation_is_touched_whatever_the_chunk_size) {
     temp_dir dir;
     constexpr std::uint64_t k_reserve = 5 * MiB; // ends within the second chunk
-    heap h = heap::create(dir / "h", {.reserve_bytes = k_reserve, .chunk_bytes = 4 * MiB, .log_limit_bytes = 1});
+    heap h = heap::create(
+        dir / "h", {.log = {.log_limit_bytes = 1}, .memory = {.reserve_bytes = k_reserve, .chunk_bytes = 4 * MiB}});
     auto* behind = static_cast<std::byte*>(h.base()) + align_up(k_reserve, 4 * MiB);
     std::byte* in_the_way = nullptr;
     for (std::byte* at = static_cast<std::byte*>(h.base()) + k_reserve; at <= behind && in_the_way == nullptr;
@@ -374,14 +376,15 @@ TEST(read_only, every_change_is_refused) {
 
 TEST(invalid_argument, options_out_of_range_leave_no_file) {
     temp_dir dir;
-    for (const heap_options& options : std::initializer_list<heap_options>{{.chunk_bytes = 100000},
-                                                                           {.chunk_bytes = 32 * KiB},
-                                                                           {.chunk_bytes = 8 * MiB},
-                                                                           {.base = 4096},
-                                                                           {.base = std::uintptr_t{1} << 47},
-                                                                           {.reserve_bytes = std::uint64_t{1} << 46},
-                                                                           {.reserve_bytes = ~std::uint64_t{0}},
-                                                                           {.mode = 04644}}) {
+    for (const heap_options& options :
+         std::initializer_list<heap_options>{{.memory = {.chunk_bytes = 100000}},
+                                             {.memory = {.chunk_bytes = 32 * KiB}},
+                                             {.memory = {.chunk_bytes = 8 * MiB}},
+                                             {.memory = {.base = 4096}},
+                                             {.memory = {.base = std::uintptr_t{1} << 47}},
+                                             {.memory = {.reserve_bytes = std::uint64_t{1} << 46}},
+                                             {.memory = {.reserve_bytes = ~std::uint64_t{0}}},
+                                             {.sharing = {.mode = 04644}}}) {
         EXPECT_TRUE(
             is_error(error_of([&] { heap::open(dir / "h", options); }), errc::invalid_argument, dir / "h", "options."));
     }

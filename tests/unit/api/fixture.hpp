@@ -39,7 +39,7 @@ using numbers = vector<std::uint64_t>;
 using names = map<string, std::uint64_t>;
 
 /// Small, so that hundreds can be open one after the other. A random base, as users have it.
-inline heap_options small_heap() { return {.reserve_bytes = 64 * MiB}; }
+inline heap_options small_heap() { return {.memory = {.reserve_bytes = 64 * MiB}}; }
 
 inline fs::path log_of(const fs::path& heap) { return heap.string() + "-log"; }
 inline fs::path new_of(const fs::path& heap) { return heap.string() + "-new"; }

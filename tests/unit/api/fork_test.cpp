@@ -305,7 +305,7 @@ TEST(fork_in_a_checkpoint, leaves_it_to_the_parent) {
             held.pass();
     });
     heap_options options = small_heap();
-    options.log_limit_bytes = 16 * KiB;
+    options.log.log_limit_bytes = 16 * KiB;
     std::optional<heap> h = detail::open(files, path, options, detail::opening::create);
     auto& list = h->root<numbers>("numbers", 50'000U, std::uint64_t{0});
     held.shut();

@@ -150,9 +150,9 @@ TEST(group_commit_on_files_threads, keeps_every_commit_of_all_threads) {
     temp_dir dir;
     constexpr std::size_t k_threads = 4;
     constexpr int k_commits = 100;
-    heap h = heap::create(
-        dir / "h",
-        {.reserve_bytes = 64 * MiB, .lazy_interval = std::chrono::milliseconds(5), .log_limit_bytes = 100 * KiB});
+    heap h =
+        heap::create(dir / "h", {.log = {.log_limit_bytes = 100 * KiB, .lazy_interval = std::chrono::milliseconds(5)},
+                                 .memory = {.reserve_bytes = 64 * MiB}});
     auto& counts = h.root<numbers>("counts", k_threads + 1, std::uint64_t{0});
     std::vector<std::thread> threads;
     for (std::size_t t = 0; t < k_threads; ++t) {

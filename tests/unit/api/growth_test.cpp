@@ -12,7 +12,7 @@ TEST(growth_no_sanitizer, to_terabytes) {
     temp_dir dir;
     constexpr std::uint64_t k_blocks = 3;
     constexpr std::uint64_t k_step = 64 * GiB;
-    heap h = heap::create(dir / "h", {.reserve_bytes = 64 * MiB});
+    heap h = heap::create(dir / "h", {.memory = {.reserve_bytes = 64 * MiB}});
     std::vector<std::uint64_t*> blocks;
     for (std::uint64_t i = 0; i < k_blocks; ++i) {
         blocks.push_back(h.get_allocator<std::uint64_t>().allocate(TiB / sizeof(std::uint64_t)));
@@ -30,7 +30,7 @@ TEST(growth_no_sanitizer, to_terabytes) {
     EXPECT_GT(file.st_size, static_cast<off_t>(2 * TiB));
     EXPECT_LT(file.st_blocks * 512, static_cast<off_t>(64 * MiB));
 
-    h = heap::open_existing(dir / "h", {.reserve_bytes = 64 * MiB});
+    h = heap::open_existing(dir / "h", {.memory = {.reserve_bytes = 64 * MiB}});
     const auto& found = *h.find_root<std::array<std::uint64_t*, k_blocks>>("blocks");
     for (std::uint64_t i = 0; i < k_blocks; ++i) {
         for (std::uint64_t at = 0; at < TiB; at += k_step)

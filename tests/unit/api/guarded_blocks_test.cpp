@@ -1,4 +1,4 @@
-// heap_options::guarded_blocks: who writes behind a block is found out by the commit, by verify(), and by the one who frees it.
+// check_options::guarded_blocks: who writes behind a block is found out by the commit, by verify(), and by the one who frees it.
 #include "fixture.hpp"
 
 #include <remanence/remanence.h>
@@ -21,7 +21,8 @@ namespace {
 class guarded_blocks : public ::testing::Test {
 protected:
     guarded_blocks()
-        : heap_(heap::create(dir_ / "heap", {.guarded_blocks = true})), kept_(&heap_.root<buffer>("buffer")) {}
+        : heap_(heap::create(dir_ / "heap", {.checks = {.guarded_blocks = true}})),
+          kept_(&heap_.root<buffer>("buffer")) {}
 
     static constexpr std::size_t k_bytes = 100;
     char* make_buffer() {
@@ -84,7 +85,7 @@ TEST_F(guarded_blocks, also_in_blocks_and_chunks_that_no_commit_has_seen) {
 
 TEST_F(guarded_blocks, who_frees_such_a_block_or_one_twice_ends_at_once) {
     const auto free_with = [&](const char* name, std::size_t written, int times) {
-        heap child = heap::create(dir_ / name, {.guarded_blocks = true});
+        heap child = heap::create(dir_ / name, {.checks = {.guarded_blocks = true}});
         char* const bytes = child.get_allocator<char>().allocate(k_bytes);
         std::memset(bytes, 5, written);
         for (int i = 0; i != times; ++i)

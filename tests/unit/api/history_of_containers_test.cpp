@@ -406,8 +406,8 @@ TEST_P(histories_of_containers, give_back_each_byte_of_all_kinds) {
     const std::uint64_t wanted = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 10'000;
     const temp_dir dir;
     heap_options options = small_heap();
-    options.chunk_bytes = 64 * KiB;
-    options.log_limit_bytes = 256 * KiB; // checkpoints between and beside commits
+    options.memory.chunk_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 256 * KiB; // checkpoints between and beside commits
     options.commits = durability::lazy;
     options.history = GetParam();
     editor random([&] { return heap::open(dir / "h", options); }, random_seed());

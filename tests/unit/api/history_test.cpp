@@ -30,7 +30,7 @@ class histories : public testing::TestWithParam<tracking> {
 protected:
     [[nodiscard]] static heap_options options(const history_options& how = {.steps_max = 10'000}) {
         heap_options made = small_heap();
-        made.chunk_bytes = 64 * KiB;
+        made.memory.chunk_bytes = 64 * KiB;
         made.tracker = GetParam();
         made.history = how;
         return made;
@@ -562,9 +562,9 @@ TEST_P(histories, give_back_each_byte_whatever_came_between) {
         if (seed == 2)
             how = {.bytes_max = 2 * MiB};
         heap_options with = options(how);
-        with.log_limit_bytes = seed >= 3 ? 64 * KiB : 0; // checkpoints between and beside commits
+        with.log.log_limit_bytes = seed >= 3 ? 64 * KiB : 0; // checkpoints between and beside commits
         if (seed == 4)
-            with.dirty_limit_bytes = 512 * KiB; // chunks are spilled, with changes in them and without
+            with.memory.dirty_limit_bytes = 512 * KiB; // chunks are spilled, with changes in them and without
         heap h = heap::open(dir_ / std::to_string(seed), with);
         walk random(h, seed, seed == 4);
         for (std::uint64_t i = 0; i < steps; ++i)
@@ -590,7 +590,7 @@ TEST_P(histories, give_back_each_byte_whatever_session_it_is_of) {
             how = {.bytes_max = 2 * MiB};
         how.kept_over_sessions = true;
         heap_options with = options(how);
-        with.log_limit_bytes = seed == 3 ? 64 * KiB : 0;
+        with.log.log_limit_bytes = seed == 3 ? 64 * KiB : 0;
         const auto open = [&] { return heap::open(dir_ / std::to_string(seed), with); };
         heap h = open();
         walk random(h, seed, false, open);

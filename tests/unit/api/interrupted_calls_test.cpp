@@ -33,7 +33,7 @@ std::uint64_t& number_in(heap& h) { return h.root<std::uint64_t>("number"); }
 
 heap_options small_log() {
     heap_options options = small_heap();
-    options.log_limit_bytes = 64 * KiB;
+    options.log.log_limit_bytes = 64 * KiB;
     return options;
 }
 

@@ -29,7 +29,7 @@ class kept_histories : public testing::Test {
 protected:
     static heap_options options() {
         heap_options made = small_heap();
-        made.chunk_bytes = 64 * KiB;
+        made.memory.chunk_bytes = 64 * KiB;
         made.history = {.steps_max = 100, .kept_over_sessions = true};
         return made;
     }

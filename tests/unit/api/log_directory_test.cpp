@@ -1,4 +1,4 @@
-// heap_options::log_directory: the redo log lies elsewhere than its heap.
+// log_options::log_directory: the redo log lies elsewhere than its heap.
 
 #include "unit/api/fixture.hpp"
 
@@ -21,7 +21,7 @@ protected:
 
     [[nodiscard]] static heap_options with_log_in(const fs::path& directory) {
         heap_options made = small_heap();
-        made.log_directory = directory;
+        made.log.log_directory = directory;
         return made;
     }
     [[nodiscard]] static std::vector<std::string> names_in(const fs::path& directory) {
@@ -191,10 +191,10 @@ TEST_F(log_directories, are_for_the_first_of_several_processes_to_name) {
     ::close(is_open[1]);
     EXPECT_EQ(::read(is_open[0], &byte, 1), 1);
     EXPECT_EQ(names_in(dir_ / "fast").size(), 1U);
-    shared.log_directory = dir_ / "faster";
+    shared.log.log_directory = dir_ / "faster";
     EXPECT_TRUE(is_error(error_of([&] { heap::open(dir_ / "h", shared); }), errc::invalid_argument, dir_ / "h",
                          "stays where it is"));
-    shared.log_directory.reset();
+    shared.log.log_directory.reset();
     {
         heap second = heap::open(dir_ / "h", shared);
         second.write([&] { second.find_root<numbers>("numbers")->front() = 5; });

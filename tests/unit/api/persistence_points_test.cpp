@@ -181,7 +181,7 @@ TEST(persistence_points, that_would_end_a_section_are_undone_with_it) {
 TEST(persistence_points, need_no_section_and_count_as_commits) {
     temp_dir dir;
     heap_options options = small_heap();
-    options.log_limit_bytes = 64 * KiB; // checkpoints come between
+    options.log.log_limit_bytes = 64 * KiB; // checkpoints come between
     heap h = heap::open(dir / "h", options);
     auto& list = h.root<numbers>("numbers", 1000, std::uint64_t{0});
     const heap_stats before = h.stats();
@@ -298,7 +298,7 @@ class persistence_points_on_disk : public testing::Test {
 protected:
     heap open() {
         heap_options options = small_heap();
-        options.lazy_interval = 1h;
+        options.log.lazy_interval = 1h;
         return detail::open(disk_, "/disk/h", options);
     }
     simulation::simulated_disk disk_;

@@ -33,7 +33,7 @@ protected:
     }
     heap open(os::file_system& files, std::uint64_t log_limit_bytes = 0) {
         heap_options options = small_heap();
-        options.log_limit_bytes = log_limit_bytes;
+        options.log.log_limit_bytes = log_limit_bytes;
         heap opened = detail::open(files, "/disk/h", options);
         if (GetParam() == std::string_view("copied"))
             detail::impl_of(opened).engine().copy_points_from(1);

@@ -120,7 +120,7 @@ class procedures : public testing::Test {
 protected:
     heap open(const history_options& how = {.steps_max = 1000}, procedure_set known = some_procedures()) {
         heap_options options = small_heap();
-        options.chunk_bytes = 64 * KiB;
+        options.memory.chunk_bytes = 64 * KiB;
         options.history = how;
         options.procedures = std::move(known);
         heap h = heap::open(dir_ / "h", options);
@@ -395,7 +395,7 @@ TEST_F(procedures, are_told_of_where_only_bytes_would_do) {
     EXPECT_EQ(h.diff(called, h.version()).ranges.size(), 1);
     h.branch(called, dir_ / "b");
     h.close(); // the branch has its addresses
-    heap b = heap::open(dir_ / "b", {.reserve_bytes = 64 * MiB, .read_only = true});
+    heap b = heap::open(dir_ / "b", {.read_only = true, .memory = {.reserve_bytes = 64 * MiB}});
     EXPECT_NEAR(doubles_of(b)[1], 0.8, 1e-9);
 }
 
@@ -547,7 +547,7 @@ TEST_F(procedures, lead_where_whole_copies_say) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         const fs::path path = dir_ / ("h" + std::to_string(seed));
         heap_options options = small_heap();
-        options.chunk_bytes = 64 * KiB;
+        options.memory.chunk_bytes = 64 * KiB;
         options.history = {.steps_max = 20 + seed};
         options.procedures = some_procedures();
         heap h = heap::create(path, options);

@@ -1,4 +1,4 @@
-// What a heap reads of its file beyond what is asked for: heap_options::read_ahead, and what packed maps do without it.
+// What a heap reads of its file beyond what is asked for: memory_options::read_ahead, and what packed maps do without it.
 
 #include "support/waiting.hpp"
 #include "unit/api/fixture.hpp"
@@ -41,7 +41,7 @@ protected:
     }
     heap open(bool read_ahead) {
         heap_options options;
-        options.read_ahead = read_ahead;
+        options.memory.read_ahead = read_ahead;
         return heap::open_existing(path_, options);
     }
     /// Pages of the file that were asked for, whether or not they have come, or have gone again: from Linux 6.5 on the kernel tells.

@@ -56,8 +56,8 @@ std::map<std::uint64_t, std::size_t> make_varied_crashed_heap(const fs::path& pa
     const fs::path running = path.string() + ".running";
     std::map<std::uint64_t, std::size_t> sizes;
     {
-        heap h =
-            heap::create(running, {.reserve_bytes = 256 * MiB, .chunk_bytes = 64 * KiB, .commits = durability::lazy});
+        heap h = heap::create(
+            running, {.commits = durability::lazy, .memory = {.reserve_bytes = 256 * MiB, .chunk_bytes = 64 * KiB}});
         auto& all = h.root<lists>("lists");
         for (int i = 0; i < 24; ++i) {
             const std::uint64_t key = random() % 6;

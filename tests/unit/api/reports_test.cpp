@@ -204,7 +204,7 @@ TEST(reports, a_timer_that_interrupts_system_calls_fails_no_commit) {
                   const itimerval often{{0, 300}, {0, 300}};
                   ::setitimer(ITIMER_REAL, &often, nullptr);
                   heap_options options = small_heap();
-                  options.log_limit_bytes = MiB;
+                  options.log.log_limit_bytes = MiB;
                   heap h = heap::create(dir / "h", options);
                   put_contents(h);
                   auto& count = h.root<std::uint64_t>("count");

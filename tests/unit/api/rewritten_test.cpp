@@ -16,8 +16,8 @@ protected:
     heap open() { return heap::open(dir_ / "h", options()); }
     static heap_options options() {
         heap_options chosen = small_heap();
-        chosen.chunk_bytes = 64 * KiB;
-        chosen.log_limit_bytes = 300 * KiB;
+        chosen.memory.chunk_bytes = 64 * KiB;
+        chosen.log.log_limit_bytes = 300 * KiB;
         chosen.tracker = GetParam();
         return chosen;
     }

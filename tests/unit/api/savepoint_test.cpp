@@ -372,7 +372,7 @@ TEST(savepoints_whose_committed_content_is_damaged, poison_the_heap) {
 TEST(savepoints_of_large_sections, keep_changes_in_memory_and_are_refused_when_some_were_spilled) {
     temp_dir dir;
     heap_options options = small_heap();
-    options.dirty_limit_bytes = 4 * MiB;
+    options.memory.dirty_limit_bytes = 4 * MiB;
     heap h = heap::open(dir / "h", options);
     auto& list = h.root<numbers>("numbers");
     h.write([&] {
@@ -396,8 +396,8 @@ TEST(savepoints_of_large_sections, keep_changes_in_memory_and_are_refused_when_s
 TEST(savepoints_of_large_sections, do_without_what_was_spilled_and_is_as_committed) {
     temp_dir dir;
     heap_options options = small_heap();
-    options.chunk_bytes = 64 * KiB;
-    options.dirty_limit_bytes = 512 * KiB;
+    options.memory.chunk_bytes = 64 * KiB;
+    options.memory.dirty_limit_bytes = 512 * KiB;
     heap h = heap::open(dir / "h", options);
     auto& list = h.root<numbers>("numbers");
     h.write([&] { list.resize(MiB / 2, 1); });

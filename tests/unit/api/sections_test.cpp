@@ -88,7 +88,7 @@ TEST(rollback, of_growth_leaves_zeros_and_the_heap_grows_again) {
     temp_dir dir;
     for (std::uint64_t chunk : {64 * KiB, 256 * KiB, 4 * MiB}) {
         fs::path path = dir / std::to_string(chunk);
-        heap h = heap::create(path, {.reserve_bytes = 256 * MiB, .chunk_bytes = chunk});
+        heap h = heap::create(path, {.memory = {.reserve_bytes = 256 * MiB, .chunk_bytes = chunk}});
         put_contents(h);
         const auto before = memory_of(h, k_first_bytes);
         for (std::uint64_t round = 1; round <= 4; ++round) { // across several regions of the file
@@ -401,7 +401,8 @@ TEST(tiny_log, every_commit_begins_a_checkpoint_and_rollback_is_still_exact) {
     temp_dir dir;
     for (std::uint64_t chunk : {64 * KiB, 4 * MiB}) {
         const fs::path path = dir / std::to_string(chunk);
-        heap_options options{.reserve_bytes = 64 * MiB, .chunk_bytes = chunk, .log_limit_bytes = 1};
+        heap_options options{.log = {.log_limit_bytes = 1},
+                             .memory = {.reserve_bytes = 64 * MiB, .chunk_bytes = chunk}};
         std::mt19937_64 random(test::random_seed());
         std::vector<std::uint64_t> model(300'000);
         heap h = heap::create(path, options);

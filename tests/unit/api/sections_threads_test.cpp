@@ -66,7 +66,7 @@ TEST(sections_threads, readers_never_see_half_a_section) {
 TEST(sections_threads, helpers_allocate_within_a_section_while_the_heap_grows) {
     temp_dir dir;
     // So small that the reservation is extended while the others allocate and look pointers up.
-    heap h = heap::create(dir / "h", {.reserve_bytes = 4 * MiB});
+    heap h = heap::create(dir / "h", {.memory = {.reserve_bytes = 4 * MiB}});
     constexpr std::size_t k_threads = 4;
     auto& lists = h.root<vector<numbers>>("lists");
     h.write([&] {
@@ -89,7 +89,7 @@ TEST(sections_threads, helpers_allocate_within_a_section_while_the_heap_grows) {
             helper.join();
     });
     h.close();
-    h = heap::open(dir / "h", {.reserve_bytes = 4 * MiB});
+    h = heap::open(dir / "h", {.memory = {.reserve_bytes = 4 * MiB}});
     for (const auto& list : *h.find_root<vector<numbers>>("lists")) {
         ASSERT_EQ(list.size(), 100'000U);
         for (std::uint64_t i = 0; i < list.size(); ++i)
@@ -179,7 +179,7 @@ TEST(sections_threads, try_lock_and_close_meet_other_threads_sections) {
 
 TEST(sections_threads, statistics_and_verification_beside_writers) {
     temp_dir dir;
-    heap h = heap::create(dir / "h", {.reserve_bytes = 64 * MiB, .log_limit_bytes = 64 * KiB});
+    heap h = heap::create(dir / "h", {.log = {.log_limit_bytes = 64 * KiB}, .memory = {.reserve_bytes = 64 * MiB}});
     put_contents(h);
     std::atomic<bool> done{false};
     std::thread watcher([&] {

@@ -13,7 +13,7 @@ constexpr std::size_t k_chunk = 64UL * 1024;
 // Touches every other chunk of an array of `count` chunks.
 void commit_with_holes(const std::filesystem::path& path, std::size_t count) {
     heap_options options;
-    options.chunk_bytes = k_chunk;
+    options.memory.chunk_bytes = k_chunk;
     {
         heap h = heap::create(path, options);
         std::byte* data = nullptr;
@@ -48,7 +48,7 @@ TEST(skipped_chunks, more_of_them_than_the_first_chunk_map_holds_survive_a_crash
     test::temp_dir dir;
     constexpr std::size_t k_count = 400;
     heap_options options;
-    options.chunk_bytes = k_chunk;
+    options.memory.chunk_bytes = k_chunk;
     {
         heap h = heap::create(dir / "running", options);
         auto& data = h.root<std::byte*>("data");

@@ -57,7 +57,7 @@ TEST(latency_histogram, is_all_zeros_without_times_and_takes_any) {
 
 TEST(stats, count_what_commits_change_write_and_wait_for) {
     const temp_dir dir;
-    heap h = heap::create(dir / "h", {.reserve_bytes = 64 * MiB, .log_limit_bytes = 50'000});
+    heap h = heap::create(dir / "h", {.log = {.log_limit_bytes = 50'000}, .memory = {.reserve_bytes = 64 * MiB}});
     auto& list = h.root<numbers>("list", std::size_t{100'000}, std::uint64_t{1});
     h.checkpoint();
     list[0] = 0;

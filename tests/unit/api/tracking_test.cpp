@@ -197,7 +197,7 @@ TEST_F(trackers, commits_that_changed_nothing_need_no_record_and_leave_later_cha
 
 TEST_F(trackers, stray_writes_are_caught_by_traps_only) {
     make_heap(dir_ / "h");
-    EXPECT_TRUE(is_error(error_of_opening(dir_ / "h", [](heap_options& o) { o.catch_stray_writes = true; }),
+    EXPECT_TRUE(is_error(error_of_opening(dir_ / "h", [](heap_options& o) { o.checks.catch_stray_writes = true; }),
                          errc::invalid_argument, dir_ / "h", "needs tracking::trap"));
 }
 
@@ -206,7 +206,7 @@ class stray_writes_no_sanitizer : public testing::Test {
 protected:
     heap_options catching() {
         heap_options options = with(tracking::trap);
-        options.catch_stray_writes = true;
+        options.checks.catch_stray_writes = true;
         return options;
     }
     /// in_child(), with its standard error in said() and no core file.

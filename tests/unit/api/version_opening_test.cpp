@@ -21,7 +21,7 @@ class opened_versions : public testing::Test {
 protected:
     static heap_options writing() {
         heap_options made = small_heap();
-        made.chunk_bytes = 64 * KiB;
+        made.memory.chunk_bytes = 64 * KiB;
         made.history = {.steps_max = 1000, .kept_over_sessions = true};
         return made;
     }

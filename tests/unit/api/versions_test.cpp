@@ -73,7 +73,7 @@ std::vector<version_difference::range> words_that_differ(whole_memory one, whole
 
 heap_options with_steps(const history_options& how) {
     heap_options made = small_heap();
-    made.chunk_bytes = 64 * KiB;
+    made.memory.chunk_bytes = 64 * KiB;
     made.history = how;
     return made;
 }
@@ -567,7 +567,7 @@ TEST_F(kept_versions, are_whole_whatever_came_between) {
             how = {.bytes_max = 512 * KiB};
         how.kept_over_sessions = seed > 4;
         heap_options with = with_steps(how);
-        with.log_limit_bytes = seed % 2 == 0 ? 64 * KiB : 0;
+        with.log.log_limit_bytes = seed % 2 == 0 ? 64 * KiB : 0;
         heap h = heap::open(dir_ / std::to_string(seed), with);
         fs::create_directory(dir_ / ("of" + std::to_string(seed)));
         versions_walk random(h, with, dir_ / ("of" + std::to_string(seed)), seed);

@@ -252,7 +252,7 @@ TEST_F(dump_load, carries_zeros_that_were_allocated_last) {
     constexpr std::size_t k_count = 200'000;
     std::string dump;
     {
-        rem::heap made = rem::heap::create(directory_ / "zeros", {.chunk_bytes = 64 << 10});
+        rem::heap made = rem::heap::create(directory_ / "zeros", {.memory = {.chunk_bytes = 64 << 10}});
         made.root<rem::vector<std::uint64_t>>("numbers", k_count);
         made.commit();
         made.close();

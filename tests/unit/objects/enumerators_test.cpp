@@ -157,7 +157,8 @@ TEST_F(other_enumerators, that_have_other_values_are_refused_without_a_migration
     for (const std::uint32_t hash : {0U, 4711U}) {
         make("root", {kind::x});
         store({"x", "y", "z"}, {0, 1, 2}, hash); // w is new before z
-        EXPECT_NE(refused().find("enumerators_test::kind::z had the value 2, and has 3"), std::string::npos) << refused();
+        EXPECT_NE(refused().find("enumerators_test::kind::z had the value 2, and has 3"), std::string::npos)
+            << refused();
         store({"x", "y", "w", "z"}, {0, 1, 2, 3});
         EXPECT_EQ(refused(), "");
         heap_.remove_root<entries>("root");
@@ -167,10 +168,11 @@ TEST_F(other_enumerators, that_have_other_values_are_refused_without_a_migration
 TEST_F(other_enumerators, whose_values_have_other_names_are_refused_unless_they_were_renamed) {
     make("root", {stored_as(2)});
     store({"x", "y", "former", "z"}, {0, 1, 2, 3}, 4711);
-    EXPECT_NE(refused().find("the value 2 of enumerators_test::kind was named former, and is named w"), std::string::npos)
+    EXPECT_NE(refused().find("the value 2 of enumerators_test::kind was named former, and is named w"),
+              std::string::npos)
         << refused();
     EXPECT_THROW((void)rem::migrate<entries>(heap_, "root"), rem::error);
-    reopen({.accept_renamed_members = true});
+    reopen({.checks = {.accept_renamed_members = true}});
     EXPECT_EQ(kinds("root"), (std::vector{kind::w}));
     heap_.commit(); // which stores the new name
     reopen({});

@@ -787,7 +787,7 @@ TEST(coordination_on_a_simulated_disk, is_refused_where_other_machines_have_a_ha
     EXPECT_EQ(refused.why().message,
               "heap is on a file system of the kind NFS, where processes cannot rely on each other's "
               "locks and memory. Copy the heap to a disk of this machine, or open it in one process "
-              "only; or, if you know that they can, set heap_options::share_on_network.");
+              "only; or, if you know that they can, set heap_options::sharing.share_on_network.");
     auto heap = std::move(*disk.open("heap", os::access::read_write));
     EXPECT_TRUE(coordination::attach(disk, *heap, "heap", 0600, soon(), coordination::on::any));
 }

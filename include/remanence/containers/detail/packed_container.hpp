@@ -132,7 +132,7 @@ public:
 
     // Look-up.
 
-    /// In a heap that is read page by page (heap_options::read_ahead) begins to read what leads to the elements, some 2 % of all,
+    /// In a heap that is read page by page (memory_options::read_ahead) begins to read what leads to the elements, some 2 % of all,
     /// in large pieces: for look-ups at random that are to come. Elsewhere it does nothing but go there. O(n / 500), and some
     /// memory outside the heap.
     void read_index() const {

@@ -1,5 +1,5 @@
 // How an iteration over our own containers reads ahead in a heap whose memory the kernel reads page by page
-// (heap_options::read_ahead). Depends on the standard library only.
+// (memory_options::read_ahead). Depends on the standard library only.
 #pragma once
 
 #include <algorithm>
