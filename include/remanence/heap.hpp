@@ -484,24 +484,15 @@ public:
     /// created. If these addresses are taken, a heap of which every root was `position_independent` to the program that made it is
     /// mapped elsewhere, and takes nothing else until it is closed. Any other one is errc::base_taken.
     /// Complexity: independent of the heap's size; recovery is bounded by the log limit.
-    static heap open(const std::filesystem::path& path) {
-        return heap(path, {}, detail::opening::open_or_create, detail::k_abi);
-    }
-    static heap open(const std::filesystem::path& path, const heap_options& options) {
+    static heap open(const std::filesystem::path& path, const heap_options& options = {}) {
         return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
     /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
-    static heap create(const std::filesystem::path& path) {
-        return heap(path, {}, detail::opening::create, detail::k_abi);
-    }
-    static heap create(const std::filesystem::path& path, const heap_options& options) {
+    static heap create(const std::filesystem::path& path, const heap_options& options = {}) {
         return heap(path, options, detail::opening::create, detail::k_abi);
     }
     /// Opens the heap; errc::not_found when there is none.
-    static heap open_existing(const std::filesystem::path& path) {
-        return heap(path, {}, detail::opening::open_existing, detail::k_abi);
-    }
-    static heap open_existing(const std::filesystem::path& path, const heap_options& options) {
+    static heap open_existing(const std::filesystem::path& path, const heap_options& options = {}) {
         return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 
