@@ -109,7 +109,7 @@ public:
         return guarded_blocks_ ? std::max<std::uint64_t>(bytes, 1)
                                : alloc::block_allocator::block_bytes(placed(bytes), alignment);
     }
-    /// heap_options::guarded_blocks
+    /// check_options::guarded_blocks
     [[nodiscard]] bool has_guards() const { return guarded_blocks_; }
     /// Calls f with the allocator, which nobody uses meanwhile.
     template <class F>
