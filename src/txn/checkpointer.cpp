@@ -290,7 +290,7 @@ result<void> checkpointer::begin() { return poison_unless_refused(prepare_and_be
 
 // What refuses to be prepared, for a limit perhaps, is tried again when the next commit finds a checkpoint due.
 result<void> checkpointer::prepare_and_begin() {
-    if (auto prepared = prepare_history(); !prepared) {
+    if (auto prepared = prepare(); !prepared) {
         if (others_ != nullptr)
             others_->release_checkpoint();
         return is_refusal(prepared.why().code) ? result<void>() : std::move(prepared);
@@ -319,7 +319,9 @@ result<void> checkpointer::prepare_and_begin() {
     return {};
 }
 
-result<void> checkpointer::prepare_history() {
+// Commits of other processes, which this one only followed, may have moved more chunks than the map has room for.
+result<void> checkpointer::prepare() {
+    REM_TRY(room_.reserve_map(0));
     return history_ == nullptr ? result<void>() : history_->prepare_to_move();
 }
 
@@ -439,7 +441,7 @@ result<void> checkpointer::fold_and_settle(change::commit_scope committed) {
 }
 
 result<void> checkpointer::fold_at_close() {
-    REM_TRY(prepare_history());
+    REM_TRY(prepare());
     return health_.poison_if_failed(fold(true));
 }
 

@@ -12,6 +12,7 @@
 #include "change/change_set.hpp"
 #include "share/coordination.hpp"
 #include "store/chunk_homes.hpp"
+#include "store/commit_room.hpp"
 #include "store/image_writer.hpp"
 #include "store/publication.hpp"
 #include "txn/checkpoint_run.hpp"
@@ -44,11 +45,12 @@ struct checkpoint_progress {
 class checkpointer {
 public:
     /// All must outlive it.
-    checkpointer(store::image_writer& writer, const store::chunk_homes& homes, view::memory_view& view,
-                 session& commits, const memory_budget& budget, reclaimer& space, health& state,
-                 const engine_options& options)
+    checkpointer(store::image_writer& writer, const store::chunk_homes& homes, store::commit_room& room,
+                 view::memory_view& view, session& commits, const memory_budget& budget, reclaimer& space,
+                 health& state, const engine_options& options)
         : writer_(writer),
           homes_(homes),
+          room_(room),
           view_(view),
           session_(commits),
           budget_(budget),
@@ -150,12 +152,13 @@ private:
     void adopt() noexcept;
     result<void> fold(bool is_clean);
     result<void> fold_and_settle(change::commit_scope committed);
-    result<void> prepare_history();
+    result<void> prepare();
     result<history_mover*> move_history(bool is_clean);
     result<void> step_of(checkpoint_run& run, std::uint64_t bytes_max);
 
     store::image_writer& writer_;
     const store::chunk_homes& homes_;
+    store::commit_room& room_;
     view::memory_view& view_;
     session& session_;
     const memory_budget& budget_;

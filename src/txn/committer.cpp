@@ -124,8 +124,8 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
     // Room in the log is made by the end of the checkpoint; and a superblock of another kind would come between.
     if (when == room::now && session_.has_begun() && !session_.log().has_room(record_bytes))
         REM_TRY(checkpoints_.make_room_in_log(record_bytes));
-    if (changes.has_whole_chunks())
-        REM_TRY(reserve_whole_chunks(changes));
+    // Without whole chunks, too: those that other processes' commits have moved are in the map.
+    REM_TRY(changes.has_whole_chunks() ? reserve_whole_chunks(changes) : store_.room().reserve_map(0));
     REM_TRY(reserve_for_fold(changes));
     if (!session_.has_begun())
         REM_TRY(session_.begin());
