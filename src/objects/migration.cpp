@@ -71,94 +71,34 @@ public:
             return outcome;
         outcome.is_needed = true;
         outcome.is_readable = false;
-        auto schemas = types::read_schemas(bytes_, memory_.path(), memory_.header().type_table);
-        if (!schemas)
-            return schemas.error();
-        auto stored =
-            types::schema_of(*schemas, (*root)->fingerprint_hash, (*root)->fingerprint_algorithm, memory_.path());
-        if (!stored)
-            return stored.error();
-        if (!*stored)
-            return refused(
-                errc::not_supported,
-                "the heap does not have the schema of the type " + std::string((*root)->type) +
-                    ": the release that wrote it opens the root and commits, with this library, to store it");
-        from_ = std::move(**stored);
-        auto described = schema_of_program(request_.type);
-        if (!described)
-            return refused(errc::not_supported, "the type " + request_.type.name + " is too large for a schema");
-        to_ = std::move(*described);
+        REM_TRY(describe(**root));
         step_table steps;
         if (auto prepared = steps.prepare(request_.steps); !prepared)
             return refused(prepared.why().code, prepared.why().message);
-
-        row_matching rows(from_, to_);
-        rows.use(steps);
-        for (const member_renaming& each : request_.renamings)
-            rows.rename(each.type, each.old_name, each.new_name);
-        for (const class_renaming& each : request_.renamed_classes)
-            rows.rename_class(each.old_name, each.new_name);
-        for (const std::string& each : request_.dropped)
-            rows.drop(each);
-        outcome.is_possible = rows.match(from_.root, to_.root);
-        outcome.changes = rows.changes();
+        row_matching rows = match(steps, outcome);
         object_builder builder(memory_, to_, {.trusts_order = true});
         heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
+        const std::uint64_t object = memory_.offset_of((*root)->object);
         const bool stays = outcome.is_possible && rows.has_same_bytes();
         outcome.is_in_place = stays;
         outcome.is_readable = is_of_type && stays;
-        const std::uint64_t object = memory_.offset_of((*root)->object);
         std::optional<place_plan> plan;
         if (outcome.is_possible && !stays) {
             plan.emplace(rows, old_objects, builder);
             outcome.is_in_place = plan->is_possible();
-            auto why = why_not_converted(builder, rows, *schemas, outcome.is_in_place, object);
-            if (!why)
-                return why.error();
-            if (why->empty() && rows.may_lose() && (!request_.only_says || request_.estimates)) {
-                auto lost = values_lost(old_objects, rows, object);
-                if (!lost)
-                    return lost.error();
-                *why = std::move(*lost);
-            }
-            for (const std::string& each : *why) {
-                std::erase_if(outcome.changes, // "book.year is gone", of which this says more
-                              [&](const type_change& known) { return each.starts_with(known.what + ", and "); });
-                outcome.changes.push_back({each, false});
-            }
-            outcome.is_possible = why->empty();
+            REM_TRY(find_obstacles(old_objects, builder, rows, object, outcome));
         }
         if (request_.only_says) {
             if (request_.estimates && outcome.is_possible && !outcome.is_in_place)
                 REM_TRY(estimate(old_objects, builder, rows, object, outcome.memory));
             return outcome;
         }
-        if (!outcome.is_possible) {
-            std::string text;
-            for (const bool is_automatic : {false, true}) {
-                for (const type_change& each : outcome.changes) {
-                    if (each.is_automatic == is_automatic)
-                        text += (text.empty() ? "" : "; ") + each.what + (is_automatic ? " (automatic)" : "");
-                }
-            }
-            return refused(errc::type_mismatch, text);
-        }
-        if (stays) {
+        if (!outcome.is_possible)
+            return refused(errc::type_mismatch, text_of(outcome.changes));
+        if (stays)
             REM_TRY(outcome.is_readable ? store_schema() : become((*root)->object));
-            return outcome;
-        }
-        root_conversion converted(memory_, old_objects, builder, rows, names(), request_.makers());
-        std::uint64_t now = object;
-        if (outcome.is_in_place) {
-            REM_TRY(converted.change_in_place(*plan, object));
-        } else {
-            auto made = converted.convert(object);
-            if (!made)
-                return made.error();
-            now = *made;
-        }
-        REM_TRY(become(memory_.base() + now));
-        REM_TRY(converted.free_garbage());
+        else
+            REM_TRY(convert(old_objects, builder, rows, outcome.is_in_place ? &*plan : nullptr, object));
         return outcome;
     }
 
@@ -174,9 +114,94 @@ private:
                    : root.fingerprint_hash == type.hash && root.fingerprint_algorithm == type.algorithm;
     }
 
+    /// Finds both types' schemas.
+    result<void> describe(const types::root_view& root) {
+        auto schemas = types::read_schemas(bytes_, memory_.path(), memory_.header().type_table);
+        if (!schemas)
+            return schemas.error();
+        schemas_ = std::move(*schemas);
+        auto stored = types::schema_of(schemas_, root.fingerprint_hash, root.fingerprint_algorithm, memory_.path());
+        if (!stored)
+            return stored.error();
+        if (!*stored)
+            return refused(
+                errc::not_supported,
+                "the heap does not have the schema of the type " + std::string(root.type) +
+                    ": the release that wrote it opens the root and commits, with this library, to store it");
+        from_ = std::move(**stored);
+        auto described = schema_of_program(request_.type);
+        if (!described)
+            return refused(errc::not_supported, "the type " + request_.type.name + " is too large for a schema");
+        to_ = std::move(*described);
+        return {};
+    }
+
+    row_matching match(const step_table& steps, migration_outcome& outcome) const {
+        row_matching rows(from_, to_);
+        rows.use(steps);
+        for (const member_renaming& each : request_.renamings)
+            rows.rename(each.type, each.old_name, each.new_name);
+        for (const class_renaming& each : request_.renamed_classes)
+            rows.rename_class(each.old_name, each.new_name);
+        for (const std::string& each : request_.dropped)
+            rows.drop(each);
+        outcome.is_possible = rows.match(from_.root, to_.root);
+        outcome.changes = rows.changes();
+        return rows;
+    }
+
+    /// Of types that match: whether the objects can be converted, and no value is lost unasked.
+    result<void> find_obstacles(heap_source& old_objects, const object_builder& builder, const row_matching& rows,
+                                std::uint64_t object, migration_outcome& outcome) {
+        auto why = why_not_converted(builder, rows, outcome.is_in_place, object);
+        if (!why)
+            return why.error();
+        if (why->empty() && rows.may_lose() && (!request_.only_says || request_.estimates)) {
+            auto lost = values_lost(old_objects, rows, object);
+            if (!lost)
+                return lost.error();
+            *why = std::move(*lost);
+        }
+        for (const std::string& each : *why) {
+            std::erase_if(outcome.changes, // "book.year is gone", of which this says more
+                          [&](const type_change& known) { return each.starts_with(known.what + ", and "); });
+            outcome.changes.push_back({each, false});
+        }
+        outcome.is_possible = why->empty();
+        return {};
+    }
+
+    /// Those that somebody must decide first.
+    static std::string text_of(const std::vector<type_change>& changes) {
+        std::string text;
+        for (const bool is_automatic : {false, true}) {
+            for (const type_change& each : changes) {
+                if (each.is_automatic == is_automatic)
+                    text += (text.empty() ? "" : "; ") + each.what + (is_automatic ? " (automatic)" : "");
+            }
+        }
+        return text;
+    }
+
+    /// By this plan, or anew.
+    result<void> convert(heap_source& old_objects, object_builder& builder, const row_matching& rows,
+                         const place_plan* in_place, std::uint64_t object) {
+        root_conversion converted(memory_, old_objects, builder, rows, names(), request_.makers());
+        std::uint64_t now = object;
+        if (in_place != nullptr) {
+            REM_TRY(converted.change_in_place(*in_place, object));
+        } else {
+            auto made = converted.convert(object);
+            if (!made)
+                return made.error();
+            now = *made;
+        }
+        REM_TRY(become(memory_.base() + now));
+        return converted.free_garbage();
+    }
+
     /// Why objects that match cannot be made anew, or changed in place; empty: they can.
     result<std::vector<std::string>> why_not_converted(const object_builder& builder, const row_matching& rows,
-                                                       const std::vector<types::stored_schema>& schemas,
                                                        bool is_in_place, std::uint64_t object) {
         std::vector<std::string> why;
         if (!is_in_place) {
@@ -186,7 +211,7 @@ private:
         }
         if (!why.empty() || (request_.only_says && !request_.estimates))
             return why; // who goes on will ask again
-        auto shared = root_with_common_objects(memory_, schemas, request_.root, from_, object);
+        auto shared = root_with_common_objects(memory_, schemas_, request_.root, from_, object);
         if (!shared)
             return shared.error();
         if (!shared->empty())
@@ -259,6 +284,7 @@ private:
     types::memory_bytes bytes_;
     std::uint64_t base_;
     types::root_directory directory_;
+    std::vector<types::stored_schema> schemas_;
     type_description from_;
     type_description to_;
 };

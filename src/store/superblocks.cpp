@@ -110,10 +110,94 @@ bool is_sound(const area_reference& area, bool may_be_there) {
            is_aligned(area.offset, k_page_bytes);
 }
 
+// What follows names what is wrong with a part of a superblock; null: nothing.
+
+const char* wrong_in_head(const superblock& s) {
+    if (!is_power_of_two(s.chunk_bytes) || s.chunk_bytes < format::k_chunk_bytes_min ||
+        s.chunk_bytes > format::k_chunk_bytes_max)
+        return "chunk size";
+    if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end)
+        return "base address";
+    if (!has_sound_numbers(s))
+        return "its numbers";
+    if (s.abi.back() != '\0')
+        return "ABI";
+    if (const std::string_view name(s.application.data(), s.application.size());
+        name.find_first_not_of('\0') != name.npos) {
+        const std::size_t end = name.find('\0');
+        if (end == name.npos || !may_be_application(name.substr(0, end)) ||
+            name.find_first_not_of('\0', end) != name.npos)
+            return "application";
+    }
+    if (s.log_begin < format::k_log_header_bytes || s.log_begin > k_layout_bytes_max ||
+        !is_aligned(s.log_begin, format::k_record_alignment) ||
+        ((s.flags & format::k_flag_clean) != 0 && s.log_begin != format::k_log_header_bytes))
+        return "where its log begins";
+    return nullptr;
+}
+
+/// Of chunk map, history and log directory. Adds where they lie.
+const char* wrong_in_areas(const superblock& s, std::vector<file_range>& areas) {
+    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_layout_bytes_max ||
+        s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_layout_bytes_max ||
+        !is_aligned(s.map.area_offset, k_page_bytes) || !is_aligned(s.map.slot_bytes, k_page_bytes) ||
+        s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes)
+        return "chunk map";
+    areas.push_back({s.map.area_offset, 2 * s.map.slot_bytes});
+    for (const auto& [area, may_be_there, name] :
+         {std::tuple(s.history, (s.features_ro_compat & format::k_feature_history) != 0, "place of its history"),
+          std::tuple(s.log_directory, (s.features_incompat & format::k_feature_log_directory) != 0,
+                     "place of its log directory")}) {
+        if (!is_sound(area, may_be_there))
+            return name;
+        if (area.bytes != 0)
+            areas.push_back({area.offset, area.bytes});
+    }
+    return nullptr;
+}
+
+/// Of regions, their homes and the image in them. Adds where they lie.
+const char* wrong_in_regions(const superblock& s, std::vector<file_range>& areas) {
+    if (s.region_count > s.regions.size())
+        return "number of regions";
+    std::uint64_t heap_end = 0;
+    std::uint64_t file_end = format::k_first_table_offset;
+    for (std::size_t i = 0; i < s.region_count; ++i) {
+        const region& r = s.regions[i];
+        if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) ||
+            r.bytes > k_layout_bytes_max || heap_end + r.bytes > k_layout_bytes_max || r.table_offset < file_end ||
+            r.table_offset > k_layout_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
+            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) ||
+            r.home_offset > k_layout_bytes_max || !is_aligned(r.home_offset, format::k_home_alignment) ||
+            r.root.slot > 1)
+            return "regions";
+        heap_end += r.bytes;
+        file_end = r.home_offset + r.bytes;
+        areas.push_back({r.table_offset, file_end - r.table_offset});
+    }
+    for (std::size_t i = 0; i < s.second_homes.size(); ++i) {
+        const std::uint64_t home = s.second_homes[i];
+        if (home == 0)
+            continue;
+        if (i >= s.region_count || (s.features_incompat & format::k_feature_second_homes) == 0 ||
+            home < format::k_first_table_offset || home > k_layout_bytes_max ||
+            !is_aligned(home, format::k_home_alignment))
+            return "second homes";
+        areas.push_back({home, s.regions[i].bytes});
+    }
+    return s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes) ? "image size" : nullptr;
+}
+
+bool lie_over_each_other(std::vector<file_range>& areas) {
+    std::ranges::sort(areas, {}, &file_range::offset);
+    return std::ranges::adjacent_find(areas, [](const file_range& one, const file_range& next) {
+               return next.offset < one.end();
+           }) != areas.end();
+}
+
 // I7: a superblock with a fitting checksum may still have been made by an enemy.
 result<void> check(const superblock& s, const std::string& path) {
     const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
-    auto bad = [&](const char* what) { return damaged_superblock(path, at, what); };
     if (!is_known(s.format_version))
         return other_format(path, s.format_version, at);
     const bool may_retain_versions = (s.features_ro_compat & format::k_feature_versions) != 0;
@@ -126,79 +210,16 @@ result<void> check(const superblock& s, const std::string& path) {
                         "). Use a newer release.",
                     path, 0, at);
     }
-    if (!is_power_of_two(s.chunk_bytes) || s.chunk_bytes < format::k_chunk_bytes_min ||
-        s.chunk_bytes > format::k_chunk_bytes_max) {
-        return bad("chunk size");
-    }
-    if (!is_aligned(s.base, os::k_base_alignment) || s.base == 0 || s.base >= os::k_address_end)
-        return bad("base address");
-    if (!has_sound_numbers(s))
-        return bad("its numbers");
-    if (s.abi.back() != '\0')
-        return bad("ABI");
-    if (const std::string_view name(s.application.data(), s.application.size());
-        name.find_first_not_of('\0') != name.npos) {
-        const std::size_t end = name.find('\0');
-        if (end == name.npos || !may_be_application(name.substr(0, end)) ||
-            name.find_first_not_of('\0', end) != name.npos)
-            return bad("application");
-    }
-    if (s.log_begin < format::k_log_header_bytes || s.log_begin > k_layout_bytes_max ||
-        !is_aligned(s.log_begin, format::k_record_alignment) ||
-        ((s.flags & format::k_flag_clean) != 0 && s.log_begin != format::k_log_header_bytes)) {
-        return bad("where its log begins");
-    }
-    if (s.region_count > s.regions.size())
-        return bad("number of regions");
-    if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_layout_bytes_max ||
-        s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_layout_bytes_max ||
-        !is_aligned(s.map.area_offset, k_page_bytes) || !is_aligned(s.map.slot_bytes, k_page_bytes) ||
-        s.map.count * sizeof(format::chunk_exception) > s.map.slot_bytes) {
-        return bad("chunk map");
-    }
-    std::vector<file_range> areas{{s.map.area_offset, 2 * s.map.slot_bytes}};
-    for (const auto& [area, may_be_there, name] :
-         {std::tuple(s.history, (s.features_ro_compat & format::k_feature_history) != 0, "place of its history"),
-          std::tuple(s.log_directory, (s.features_incompat & format::k_feature_log_directory) != 0,
-                     "place of its log directory")}) {
-        if (!is_sound(area, may_be_there))
-            return bad(name);
-        if (area.bytes != 0)
-            areas.push_back({area.offset, area.bytes});
-    }
-    std::uint64_t heap_end = 0;
-    std::uint64_t file_end = format::k_first_table_offset;
-    for (std::size_t i = 0; i < s.region_count; ++i) {
-        const region& r = s.regions[i];
-        if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) ||
-            r.bytes > k_layout_bytes_max || heap_end + r.bytes > k_layout_bytes_max || r.table_offset < file_end ||
-            r.table_offset > k_layout_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
-            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) ||
-            r.home_offset > k_layout_bytes_max || !is_aligned(r.home_offset, format::k_home_alignment) ||
-            r.root.slot > 1) {
-            return bad("regions");
-        }
-        heap_end += r.bytes;
-        file_end = r.home_offset + r.bytes;
-        areas.push_back({r.table_offset, file_end - r.table_offset});
-    }
-    for (std::size_t i = 0; i < s.second_homes.size(); ++i) {
-        const std::uint64_t home = s.second_homes[i];
-        if (home == 0)
-            continue;
-        if (i >= s.region_count || (s.features_incompat & format::k_feature_second_homes) == 0 ||
-            home < format::k_first_table_offset || home > k_layout_bytes_max ||
-            !is_aligned(home, format::k_home_alignment))
-            return bad("second homes");
-        areas.push_back({home, s.regions[i].bytes});
-    }
-    std::ranges::sort(areas, {}, &file_range::offset);
-    for (std::size_t i = 1; i < areas.size(); ++i) {
-        if (areas[i].offset < areas[i - 1].end())
-            return bad("chunk map, homes and other places lie over each other");
-    }
-    if (s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes))
-        return bad("image size");
+    std::vector<file_range> areas;
+    const char* wrong = wrong_in_head(s);
+    if (wrong == nullptr)
+        wrong = wrong_in_areas(s, areas);
+    if (wrong == nullptr)
+        wrong = wrong_in_regions(s, areas);
+    if (wrong == nullptr && lie_over_each_other(areas))
+        wrong = "chunk map, homes and other places lie over each other";
+    if (wrong != nullptr)
+        return damaged_superblock(path, at, wrong);
     return {};
 }
 

@@ -10,10 +10,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <utility>
 
 namespace remanence::tool {
 
@@ -108,174 +112,198 @@ constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy --force --history book.rem backup.rem\n"
                                         "  rem copy book.rem - | ssh host 'cat > book.rem'";
 
-int run_command(int argc, char** argv) {
-    CLI::App app(k_about, "rem");
-    app.set_version_flag("--version", "rem " REM_VERSION, "Print the version and exit");
-    app.set_help_flag("-h,--help", "Print this help and exit");
-    app.footer(k_exit_codes);
-    app.require_subcommand(1);
+/// What may be typed, and what it does. Members that begin with add_ each make some of the commands.
+class command_line {
+public:
+    command_line() {
+        app_.set_version_flag("--version", "rem " REM_VERSION, "Print the version and exit");
+        app_.set_help_flag("-h,--help", "Print this help and exit");
+        app_.footer(k_exit_codes);
+        app_.require_subcommand(1);
+        add_looks();
+        add_copy();
+        add_objects();
+        add_history();
+        add_changes_of_history();
+        add_version_files();
+        add_upgrade();
+    }
 
-    const CLI::Validator is_name([](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, "");
-    std::string file;
-    std::string to;
-    std::string application;
-    std::string object;
-    std::string root;
-    bool as_cpp = false;
-    bool as_cbor = false;
-    bool salvages = false;
-    bool as_json = false;
-    bool force = false;
-    bool with_history = false;
-    bool with_pointers = false;
-    auto add = [&](const char* name, const char* about, const char* examples) {
-        CLI::App* command = app.add_subcommand(name, about);
-        command->add_option("FILE", file, "The heap")->required()->type_name("")->check(is_name);
+    int run(int argc, char** argv) {
+        try {
+            app_.parse(argc, argv);
+        } catch (const CLI::ParseError& stop) {
+            const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success); // --help, --version
+            std::ostringstream said;
+            (void)app_.exit(stop, asked ? std::cout : said, said);
+            fmt::print(stderr, "{}", visible_lines(said.str())); // it has what was typed
+            return asked ? exit_ok : exit_usage;
+        }
+        try {
+            return commands_.at(app_.get_subcommands().front())();
+        } catch (const error& stop) {
+            if (as_json_)
+                put(json_object().add("path", real_path(file_)).add("error", stop.what()).text() + "\n");
+            fmt::print(stderr, "rem: {}\n", visible(stop.what()));
+            return is_damage(stop.reason()) ? exit_damage : exit_error;
+        }
+    }
+
+private:
+    CLI::App* add(const char* name, const char* about, const char* examples, std::function<int()> run) {
+        CLI::App* const command = app_.add_subcommand(name, about);
+        command->add_option("FILE", file_, "The heap")->required()->type_name("")->check(is_name_);
         command->footer(std::string(examples) + "\n\n" + k_exit_codes);
+        commands_.emplace(command, std::move(run));
         return command;
-    };
-    auto add_json = [&](CLI::App* command) { command->add_flag("--json", as_json, "Print one JSON object"); };
-    auto* info_command = add("info", "Say what a heap's superblock, header and log say", k_info_examples);
-    auto* ls_command = add("ls", "List the roots: names, sizes of their objects, types", k_ls_examples);
-    auto* stat_command = add("stat", "Say what the redo log holds, and how the heap's memory is used", k_stat_examples);
-    auto* verify_command =
-        add("verify", "Read everything; say what is wrong, where, and which roots are whole", k_verify_examples);
-    verify_command->add_flag("--pointers", with_pointers,
-                             "Also look for words that look like pointers out of the heap");
-    auto* readers_command = add("readers", "Say who has a heap open, and who reads and writes", k_readers_examples);
-    for (CLI::App* command : {info_command, ls_command, stat_command, verify_command, readers_command})
-        add_json(command);
-    auto* copy_command = add("copy", "Copy the last commit of a heap, which may be open for writing", k_copy_examples);
-    copy_command->add_option("TO", to, "The new file, or - for standard output")
-        ->required()
-        ->type_name("")
-        ->check(is_name);
-    copy_command->add_flag("--force", force, "Replace TO if it exists and is not in use");
-    copy_command->add_flag("--history", with_history, "Also copy its history, to TO-history");
-
-    auto* schema_command =
-        add("schema", "Say what the types of the roots consist of, as the heap has stored it", k_schema_examples);
-    schema_command->add_flag("--cpp", as_cpp, "Print a C++ header that declares them");
-    auto* get_command = add("get", "Print a part of a root as JSON", k_get_examples);
-    get_command->add_option("PATH", object, "A root's name, then .member, [number] or [\"key\"]")
-        ->required()
-        ->type_name("")
-        ->check(is_name);
-    auto* dump_command = add("dump", "Print all objects as JSON, one element of a root per line", k_dump_examples);
-    dump_command->add_option("ROOT", root, "Only this root")->type_name("")->check(is_name);
-    dump_command->add_flag("--cbor", as_cbor, "Print CBOR, which takes fewer bytes");
-    auto* salvage_flag =
-        dump_command->add_flag("--salvage", salvages, "Leave out what cannot be read or written, and say what it is");
-
-    std::string seen_version;
-    for (CLI::App* command : {schema_command, get_command, dump_command})
-        command->add_option("--version", seen_version, "As of this version, by number or by the name it is kept by")
-            ->type_name("VERSION")
-            ->check(is_name);
-    salvage_flag->excludes(dump_command->get_option("--version"));
-
-    auto* load_command = add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples);
-    std::string version;
-    std::string other;
-    std::uint64_t steps = 1;
-    auto add_word = [&](CLI::App* command, const char* name, std::string& into, const char* about) {
-        command->add_option(name, into, about)->required()->type_name("")->check(is_name);
-    };
-    constexpr const char* k_version_about = "A number that rem log shows, or the name of a kept version";
-    auto* log_command = add("log", "Say which steps and versions a heap's history has", k_log_examples);
-    auto* history_command =
-        add("history", "Say what history a heap records, give it other limits, or end it", k_history_examples);
-    history_change change;
-    const CLI::Range is_limit(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max() / 2);
-    auto* bytes_option = history_command->add_option("--bytes", change.bytes, "The steps may keep so many bytes; 0: any");
-    auto* steps_option = history_command->add_option("--steps", change.steps, "There may be so many steps; 0: any");
-    for (CLI::Option* each : {bytes_option, steps_option})
-        each->type_name("N")->check(is_limit);
-    history_command->add_flag("--end", change.ends, "End it: its steps and kept versions go, and NAME-history")
-        ->excludes(bytes_option, steps_option);
-    auto* diff_command = add("diff", "Say what differs between two versions", k_diff_examples);
-    add_word(diff_command, "BEFORE", version, k_version_about);
-    add_word(diff_command, "AFTER", other, "Likewise");
-    auto* undo_command = add("undo", "Take back the last steps of a heap's history", k_undo_examples);
-    undo_command->add_option("STEPS", steps, "How many: 1 if it is not given")
-        ->type_name("")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
-    auto* restore_command = add("restore", "Make a heap what it was at a version", k_restore_examples);
-    add_word(restore_command, "VERSION", version, k_version_about);
-    auto* keep_command = add("keep", "Keep the last commit, whatever the limits of the history", k_keep_examples);
-    add_word(keep_command, "NAME", version, "Its name, which is no number");
-    const CLI::Validator is_no_number(
-        [](const std::string& name) {
-            return is_number(name) ? "a number is taken for that of a version" : "";
-        },
-        "");
-    keep_command->get_option("NAME")->check(is_no_number);
-    auto* drop_command = add("drop", "Keep a version no longer", k_drop_examples);
-    add_word(drop_command, "VERSION", version, k_version_about);
-    auto* branch_command = add("branch", "Make a heap of its own of a version", k_branch_examples);
-    add_word(branch_command, "VERSION", version, k_version_about);
-    add_word(branch_command, "TO", to, "The new file");
-    auto* export_command = add("export", "Write all objects of a version to a file, as JSON", k_export_examples);
-    export_command->add_option("--version", version, k_version_about)->required()->type_name("VERSION")->check(is_name);
-    add_word(export_command, "OUT", to, "The new file");
-    for (CLI::App* command : {log_command, history_command, diff_command, undo_command, restore_command, keep_command, drop_command,
-                              branch_command, export_command})
-        add_json(command);
-
-    auto* upgrade_command = add("upgrade", "Convert a heap of an older format, in place, to the format of this release",
-                                k_upgrade_examples);
-    const CLI::Validator is_application(
-        [](const std::string& name) {
-            return inspect::may_be_application(name)
-                       ? ""
-                       : "it must have 1 to 15 printable characters of ASCII, none of them a space";
-        },
-        "");
-    upgrade_command
-        ->add_option("--application", application, "Also record whose heap it is, if nothing is recorded yet")
-        ->type_name("NAME")
-        ->check(is_application);
-
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& stop) {
-        const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success); // --help, --version
-        std::ostringstream said;
-        (void)app.exit(stop, asked ? std::cout : said, said);
-        fmt::print(stderr, "{}", visible_lines(said.str())); // it has what was typed
-        return asked ? exit_ok : exit_usage;
     }
-    try {
-        return info_command->parsed()      ? info(file, as_json)
-               : ls_command->parsed()      ? ls(file, as_json)
-               : stat_command->parsed()    ? stat(file, as_json)
-               : readers_command->parsed() ? readers(file, as_json)
-               : verify_command->parsed()  ? verify(file, with_pointers, as_json)
-               : copy_command->parsed()    ? copy(file, to, force, with_history)
-               : schema_command->parsed()  ? schema(file, seen_version, as_cpp)
-               : get_command->parsed()     ? get(file, seen_version, object)
-               : dump_command->parsed()    ? dump(file, seen_version, root, as_cbor, salvages)
-               : load_command->parsed()    ? load(file)
-               : log_command->parsed()     ? log(file, as_json)
-               : history_command->parsed() ? history(file, change, as_json)
-               : diff_command->parsed()    ? diff(file, version, other, as_json)
-               : undo_command->parsed()    ? undo(file, steps, as_json)
-               : restore_command->parsed() ? restore(file, version, as_json)
-               : keep_command->parsed()    ? keep(file, version, as_json)
-               : drop_command->parsed()    ? drop(file, version, as_json)
-               : branch_command->parsed()  ? branch(file, version, to, as_json)
-               : export_command->parsed()  ? export_dump(file, version, to, as_json)
-                                           : upgrade(file, application);
-    } catch (const error& stop) {
-        if (as_json)
-            put(json_object().add("path", real_path(file)).add("error", stop.what()).text() + "\n");
-        fmt::print(stderr, "rem: {}\n", visible(stop.what()));
-        return is_damage(stop.reason()) ? exit_damage : exit_error;
+    CLI::App* add_with_json(const char* name, const char* about, const char* examples, std::function<int()> run) {
+        CLI::App* const command = add(name, about, examples, std::move(run));
+        command->add_flag("--json", as_json_, "Print one JSON object");
+        return command;
     }
-}
+    void add_word(CLI::App* command, const char* name, std::string& into, const char* about) {
+        command->add_option(name, into, about)->required()->type_name("")->check(is_name_);
+    }
+
+    void add_looks() {
+        add_with_json("info", "Say what a heap's superblock, header and log say", k_info_examples,
+                      [this] { return info(file_, as_json_); });
+        add_with_json("ls", "List the roots: names, sizes of their objects, types", k_ls_examples,
+                      [this] { return ls(file_, as_json_); });
+        add_with_json("stat", "Say what the redo log holds, and how the heap's memory is used", k_stat_examples,
+                      [this] { return stat(file_, as_json_); });
+        add_with_json("verify", "Read everything; say what is wrong, where, and which roots are whole",
+                      k_verify_examples, [this] { return verify(file_, with_pointers_, as_json_); })
+            ->add_flag("--pointers", with_pointers_, "Also look for words that look like pointers out of the heap");
+        add_with_json("readers", "Say who has a heap open, and who reads and writes", k_readers_examples,
+                      [this] { return readers(file_, as_json_); });
+    }
+
+    void add_copy() {
+        CLI::App* const copies = add("copy", "Copy the last commit of a heap, which may be open for writing",
+                                     k_copy_examples, [this] { return copy(file_, to_, force_, with_history_); });
+        add_word(copies, "TO", to_, "The new file, or - for standard output");
+        copies->add_flag("--force", force_, "Replace TO if it exists and is not in use");
+        copies->add_flag("--history", with_history_, "Also copy its history, to TO-history");
+    }
+
+    void add_objects() {
+        CLI::App* const schemas = add("schema", "Say what the types of the roots consist of, as the heap has stored it",
+                                      k_schema_examples, [this] { return schema(file_, seen_version_, as_cpp_); });
+        schemas->add_flag("--cpp", as_cpp_, "Print a C++ header that declares them");
+        CLI::App* const gets = add("get", "Print a part of a root as JSON", k_get_examples,
+                                   [this] { return get(file_, seen_version_, object_); });
+        add_word(gets, "PATH", object_, "A root's name, then .member, [number] or [\"key\"]");
+        CLI::App* const dumps =
+            add("dump", "Print all objects as JSON, one element of a root per line", k_dump_examples,
+                [this] { return dump(file_, seen_version_, root_, as_cbor_, salvages_); });
+        dumps->add_option("ROOT", root_, "Only this root")->type_name("")->check(is_name_);
+        dumps->add_flag("--cbor", as_cbor_, "Print CBOR, which takes fewer bytes");
+        CLI::Option* const salvages =
+            dumps->add_flag("--salvage", salvages_, "Leave out what cannot be read or written, and say what it is");
+        for (CLI::App* command : {schemas, gets, dumps})
+            command
+                ->add_option("--version", seen_version_, "As of this version, by number or by the name it is kept by")
+                ->type_name("VERSION")
+                ->check(is_name_);
+        salvages->excludes(dumps->get_option("--version"));
+        add("load", "Make the roots of a dump, read from standard input, in a heap", k_load_examples,
+            [this] { return load(file_); });
+    }
+
+    void add_history() {
+        add_with_json("log", "Say which steps and versions a heap's history has", k_log_examples,
+                      [this] { return log(file_, as_json_); });
+        CLI::App* const records =
+            add_with_json("history", "Say what history a heap records, give it other limits, or end it",
+                          k_history_examples, [this] { return history(file_, change_, as_json_); });
+        const CLI::Range is_limit(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max() / 2);
+        auto* bytes = records->add_option("--bytes", change_.bytes, "The steps may keep so many bytes; 0: any");
+        auto* steps = records->add_option("--steps", change_.steps, "There may be so many steps; 0: any");
+        for (CLI::Option* each : {bytes, steps})
+            each->type_name("N")->check(is_limit);
+        records->add_flag("--end", change_.ends, "End it: its steps and kept versions go, and NAME-history")
+            ->excludes(bytes, steps);
+        CLI::App* const differs = add_with_json("diff", "Say what differs between two versions", k_diff_examples,
+                                                [this] { return diff(file_, version_, other_, as_json_); });
+        add_word(differs, "BEFORE", version_, k_version_about);
+        add_word(differs, "AFTER", other_, "Likewise");
+    }
+
+    void add_changes_of_history() {
+        add_with_json("undo", "Take back the last steps of a heap's history", k_undo_examples,
+                      [this] { return undo(file_, steps_, as_json_); })
+            ->add_option("STEPS", steps_, "How many: 1 if it is not given")
+            ->type_name("")
+            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
+        add_word(add_with_json("restore", "Make a heap what it was at a version", k_restore_examples,
+                               [this] { return restore(file_, version_, as_json_); }),
+                 "VERSION", version_, k_version_about);
+        CLI::App* const keeps = add_with_json("keep", "Keep the last commit, whatever the limits of the history",
+                                              k_keep_examples, [this] { return keep(file_, version_, as_json_); });
+        add_word(keeps, "NAME", version_, "Its name, which is no number");
+        keeps->get_option("NAME")->check(CLI::Validator(
+            [](const std::string& name) { return is_number(name) ? "a number is taken for that of a version" : ""; },
+            ""));
+        add_word(add_with_json("drop", "Keep a version no longer", k_drop_examples,
+                               [this] { return drop(file_, version_, as_json_); }),
+                 "VERSION", version_, k_version_about);
+    }
+
+    void add_version_files() {
+        CLI::App* const branches = add_with_json("branch", "Make a heap of its own of a version", k_branch_examples,
+                                                 [this] { return branch(file_, version_, to_, as_json_); });
+        add_word(branches, "VERSION", version_, k_version_about);
+        add_word(branches, "TO", to_, "The new file");
+        CLI::App* const exports =
+            add_with_json("export", "Write all objects of a version to a file, as JSON", k_export_examples,
+                          [this] { return export_dump(file_, version_, to_, as_json_); });
+        exports->add_option("--version", version_, k_version_about)->required()->type_name("VERSION")->check(is_name_);
+        add_word(exports, "OUT", to_, "The new file");
+    }
+
+    void add_upgrade() {
+        const CLI::Validator is_application(
+            [](const std::string& name) {
+                return inspect::may_be_application(name)
+                           ? ""
+                           : "it must have 1 to 15 printable characters of ASCII, none of them a space";
+            },
+            "");
+        add("upgrade", "Convert a heap of an older format, in place, to the format of this release", k_upgrade_examples,
+            [this] { return upgrade(file_, application_); })
+            ->add_option("--application", application_, "Also record whose heap it is, if nothing is recorded yet")
+            ->type_name("NAME")
+            ->check(is_application);
+    }
+
+    static constexpr const char* k_version_about = "A number that rem log shows, or the name of a kept version";
+
+    CLI::App app_{k_about, "rem"};
+    const CLI::Validator is_name_{[](const std::string& name) { return name.empty() ? "the name is empty" : ""; }, ""};
+    std::map<const CLI::App*, std::function<int()>> commands_;
+    std::string file_;
+    std::string to_;
+    std::string application_;
+    std::string object_;
+    std::string root_;
+    std::string seen_version_;
+    std::string version_;
+    std::string other_;
+    std::uint64_t steps_ = 1;
+    history_change change_;
+    bool as_cpp_ = false;
+    bool as_cbor_ = false;
+    bool salvages_ = false;
+    bool as_json_ = false;
+    bool force_ = false;
+    bool with_history_ = false;
+    bool with_pointers_ = false;
+};
 
 int run(int argc, char** argv) {
-    const int code = run_command(argc, argv);
+    const int code = command_line().run(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
         fmt::print(stderr, "rem: cannot write to standard output.\n");
         return code == exit_ok ? exit_error : code;
