@@ -19,8 +19,8 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       session_(*files_, *heap_.store, names_, health_),
       budget_(*files_, heap_.store->homes(), *heap_.view, options_),
       space_(*heap_.store, *heap_.view, health_),
-      checkpoints_(heap_.store->writer(), heap_.store->homes(), *heap_.view, session_, budget_, space_, health_,
-                   options_),
+      checkpoints_(heap_.store->writer(), heap_.store->homes(), heap_.store->room(), *heap_.view, session_, budget_,
+                   space_, health_, options_),
       spiller_(locks_, heap_.store->image(), heap_.store->room(), *heap_.view, budget_, checkpoints_, space_, health_,
                options_),
       memory_(locks_, *heap_.store, *heap_.view, spiller_, options_),
@@ -91,7 +91,7 @@ result<std::uint64_t> engine::make_commit(const commit_order& order) {
 }
 
 result<std::uint64_t> engine::try_to_commit(const commit_order& order) {
-    REM_TRY(transactions_.begin());
+    REM_TRY(transactions_.finish_earlier());
     const std::lock_guard allocation(locks_.allocation);
     REM_TRY(transactions_.make_room_in_memory());
     if (order.awaited == log::durability::none) {
@@ -111,7 +111,7 @@ result<std::uint64_t> engine::try_to_commit(const commit_order& order) {
         if (history_ != nullptr)
             history_->accept();
     }
-    return transactions_.end(*commit, order.awaited);
+    return transactions_.conclude(*commit, order.awaited);
 }
 
 result<void> engine::await(std::uint64_t version, log::durability how) {

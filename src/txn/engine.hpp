@@ -7,10 +7,10 @@
 //   snapshot_point a commit whose record comes later
 //   spiller        what is written early              reclaimer      what goes back to the file system
 //   heap_memory    allocations and announcements      memory_budget  how much memory may be kept
-//   commit_history what undoes commits                sharing        other processes that have the heap
+//   transactions   how a commit and a rollback go     sharing        other processes that have the heap
+//   commit_history what undoes commits
 //
-// Each part knows only those that engine's constructor makes before it; commit_history commits by commit_taker besides. What has to
-// happen across them is said here: a checkpoint that is due comes after a commit, not within one.
+// Each part knows only those that engine's constructor makes before it.
 //
 // Not thread-safe but for what is said to be for any thread: callers hold the lock of the sections. In here at_store is locked
 // before the allocation lock (heap_locks.hpp).

@@ -76,8 +76,6 @@ unexpected heap_history::full(const history::delta& before) const {
         path_);
 }
 
-void heap_history::discard_staged() noexcept { steps_.discard_staged(); }
-
 void heap_history::accept(std::uint64_t version) noexcept { steps_.accept(version); }
 
 result<void> heap_history::stage_since(const view::kept_pages& kept) {

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,8 +42,6 @@ public:
     /// The changes of the next commit are those of this call alone, so it is enough to keep that, where it is smaller. Not so while versions
     /// are kept: a state that is reached by an inverse need not have the same bytes.
     void note_call(std::optional<history::procedure_call> call) noexcept { call_ = std::move(call); }
-    /// The commit was not made.
-    void discard_staged() noexcept;
     /// It is made, and has this version.
     void accept(std::uint64_t version) noexcept;
 

@@ -38,11 +38,10 @@ result<opening> decide(const open_request& request) {
         return fail(errc::not_found, "cannot open " + request.path + " read-only: there is no such file.",
                     request.path);
     if (options.is_shared && options.has.sharing == nullptr)
-        return fail(
-            errc::not_supported,
-            "cannot open " + request.path +
-                " to be shared: this program has that part of the library not linked in. Open it for one process.",
-            request.path);
+        return fail(errc::not_supported,
+                    "cannot open " + request.path +
+                        " to be shared: this program lacks that part. Name it: options.access = sharing::processes.",
+                    request.path);
     if (options.read_only)
         return options.is_shared ? opening::guest : opening::read_only;
     if (options.is_shared)
@@ -71,26 +70,25 @@ result<opened_heap> open_existing(const open_request& request) {
     return heap;
 }
 
+/// Another process may create it meanwhile, which is as good where opening it was asked for, too.
 result<opened_heap> create(const open_request& request) {
-    auto place = place_of_new(request);
-    if (!place)
-        return place.error();
+    auto taken = place_of_new(request);
+    if (!taken)
+        return taken.error();
+    std::optional<os::reservation> place(std::move(*taken));
     auto made = store::heap_file::create(request.files, request.path, creation_at(*place, request));
+    if (!made && made.why().code == errc::exists && request.mode != open_mode::create) {
+        auto present = request.files.exists(request.path); // else something else is in the way
+        place.reset();
+        if (present && *present)
+            return open_existing(request);
+    }
     if (!made)
         return made.error();
-    opened_heap heap{.store = std::move(*made), .place = std::move(*place)};
+    opened_heap heap{.store = std::move(*made), .place = std::move(place)};
     REM_TRY(place_log(heap, request));
     REM_TRY(settle_history(heap, request));
     return heap;
-}
-
-/// Another process may have just created it, which is as good where opening it was asked for, too.
-result<opened_heap> create_or_open(const open_request& request) {
-    auto created = create(request);
-    if (created || created.why().code != errc::exists || request.mode == open_mode::create)
-        return created;
-    auto present = request.files.exists(request.path); // else something else is in the way
-    return present && *present ? open_existing(request) : std::move(created);
 }
 
 /// With a lock that is shared with others who do the same. What was not closed is recovered in memory.
@@ -135,7 +133,7 @@ result<opened_heap> open_file(const open_request& request) {
     const sharing_part* const sharing = request.options.has.sharing;
     switch (*what) {
     case opening::create:
-        return create_or_open(request);
+        return create(request);
     case opening::existing:
         return open_existing(request);
     case opening::read_only:

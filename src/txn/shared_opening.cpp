@@ -4,7 +4,6 @@
 #include "txn/opening_steps.hpp"
 
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>

@@ -5,7 +5,7 @@
 
 namespace remanence::txn {
 
-result<void> transactions::begin() {
+result<void> transactions::finish_earlier() {
     REM_TRY(health_.usable());
     checkpoints_.adopt_if_done();
     return point_.is_in_flight() ? point_.finish() : result<void>();
@@ -33,11 +33,12 @@ result<void> transactions::write(pending_commit& commit) {
     return {};
 }
 
-result<std::uint64_t> transactions::end(const pending_commit& commit, log::durability awaited) {
+result<std::uint64_t> transactions::conclude(const pending_commit& commit, log::durability awaited) {
     savepoints_.end_all();
     if (point_.has_failed() && commit.scope == commit_scope::everything)
         point_.forget();
-    if (!commit.record || sharing_ != nullptr)
+    if (!commit.record || sharing_ != nullptr ||
+        health_.is_poisoned()) // for lack of memory: what is kept of the file may be half of it
         return session_.version();
     try {
         REM_TRY(checkpoints_.begin_if_due(last_.scope, last_.pages, awaited));

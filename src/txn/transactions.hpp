@@ -29,7 +29,7 @@ struct commit_order {
     log::durability awaited = log::durability::durable;
 };
 
-/// Callers hold at_store; for all but begin(), repeat_with_room() and roll_back() the allocation lock, too.
+/// Callers hold at_store; for all but finish_earlier(), repeat_with_room() and roll_back() the allocation lock, too.
 class transactions {
 public:
     /// All must outlive it.
@@ -55,17 +55,17 @@ public:
 
     // A commit: these, in this order.
 
-    /// Ends what earlier ones have left: a checkpoint that is carried out, a point in flight. errc::poisoned.
-    result<void> begin();
+    /// Of what earlier ones have left: a checkpoint that is carried out, a point in flight. errc::poisoned.
+    result<void> finish_earlier();
     /// Before twins of another commit come on top of those that a large one made, or a log grows beyond its bounds.
     result<void> make_room_in_memory() { return checkpoints_.make_room_for_twins(); }
-    /// As committer::prepare(). Up to here nothing has changed.
+    /// As committer::prepare(): one without a record has nothing to write.
     result<pending_commit> prepare(const commit_order& order);
-    /// Reserves, and writes. std::bad_alloc: nothing is committed, and the heap is poisoned.
+    /// Reserves, and writes. A lack of memory poisons: std::bad_alloc if the record is not in the log, success if it is.
     result<void> write(pending_commit& commit);
-    /// Of one with or without a record. Begins a checkpoint that is due, but in a shared heap, where the commit is not visible yet.
+    /// Of one with or without a record. The savepoints of the section end. Begins a checkpoint that is due, but in a shared heap, where the commit is not visible yet.
     /// Returns the heap's version.
-    result<std::uint64_t> end(const pending_commit& commit, log::durability awaited);
+    result<std::uint64_t> conclude(const pending_commit& commit, log::durability awaited);
 
     /// Runs `commit`, and again if the disk was full and the checkpoint under way gives back what it lacked: parts of the log, and
     /// homes that chunks left.

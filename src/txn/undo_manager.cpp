@@ -46,74 +46,34 @@ result<std::unique_ptr<commit_history>> undo_manager::begin(const history_needs&
 
 bool undo_manager::is_shared() const { return needs_.transactions.shared() != nullptr; }
 
+// It would make durable what is half undone.
+result<void> undo_manager::may_commit() const {
+    if (!is_passing_call_)
+        return {};
+    return fail(errc::section_open,
+                "a procedure, or its inverse, was called by an undo or redo of " + needs_.store.path() +
+                    ", and has committed. The undo commits by itself. Leave that to it.",
+                needs_.store.path());
+}
+
 result<void> undo_manager::prepare(pending_commit& commit) {
     REM_TRY(history_.stage(commit.changes, needs_.savepoints.step()));
-    if (!history_.is_kept())
+    is_described_ = history_.is_kept();
+    if (!is_described_)
         return {};
     history_.describe_commit();
     return add_described(commit);
 }
 
 void undo_manager::accept() noexcept {
-    if (history_.is_kept())
+    if (is_described_)
         history_.add_events(last_commit());
     history_.accept(needs_.session.version());
-}
-
-// I5: as for all else that a commit needs, room is made before anything is written.
-result<void> undo_manager::add_described(pending_commit& commit) {
-    needs_.committer.add_events(commit, history_.events());
-    auto reserved = history_.reserve_events(
-        last_commit(), [this] { return needs_.session.await(needs_.session.version(), log::durability::durable); });
-    if (!reserved && reserved.why().code == errc::io)
-        return needs_.health.poison(reserved.error());
-    return reserved;
-}
-
-// A commit that changes nothing in memory.
-result<void> undo_manager::commit_described() {
-    REM_TRY(needs_.names.find());
-    pending_commit commit{commit_scope::everything, {}};
-    needs_.committer.take_record(commit);
-    REM_TRY(add_described(commit));
-    if (is_shared())
-        needs_.transactions.shared()->protocol().begin_writing();
-    REM_TRY(needs_.committer.reserve(commit));
-    REM_TRY(needs_.committer.write_nothing(*commit.record));
-    history_.add_events(last_commit());
-    return {};
-}
-
-result<void> undo_manager::commit_nothing() {
-    REM_TRY(needs_.names.find());
-    pending_commit commit{commit_scope::everything, {}};
-    needs_.committer.take_record(commit);
-    REM_TRY(needs_.committer.reserve(commit));
-    return needs_.committer.write_nothing(*commit.record);
 }
 
 result<void> undo_manager::read_history() {
     const std::lock_guard alone(needs_.locks.at_store);
     return history_.have_all();
-}
-
-result<void> undo_manager::forget_history() {
-    const std::lock_guard alone(needs_.locks.at_store);
-    REM_TRY(history_.have_all());
-    if (history_.is_kept()) {
-        REM_TRY(needs_.health.usable());
-        needs_.checkpoints.adopt_if_done();
-        const std::lock_guard allocation(needs_.locks.allocation);
-        history_.describe_forgetting();
-        REM_TRY(commit_described());
-        REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
-        history_.steps().forget();
-        history_.steps().arrive(history_.steps().present(), needs_.session.version());
-        return is_shared() ? needs_.transactions.publish(log::durability::durable, history_.differs_from_others())
-                           : result<void>();
-    }
-    history_.steps().forget();
-    return {};
 }
 
 result<void> undo_manager::let_next_commit_migrate() {
@@ -122,6 +82,8 @@ result<void> undo_manager::let_next_commit_migrate() {
     needs_.savepoints.note_step(history::step_kind::migration);
     return {};
 }
+
+// --- to another state
 
 result<std::uint64_t> undo_manager::undo(std::uint64_t steps, log::durability awaited) {
     return go([=, this] { return history_.leads().after_undo(steps); }, awaited);
@@ -133,6 +95,15 @@ result<std::uint64_t> undo_manager::redo(std::uint64_t steps, log::durability aw
 
 result<std::uint64_t> undo_manager::go_to(std::uint64_t version, log::durability awaited) {
     return go([=, this] { return history_.leads().state_of(version); }, awaited);
+}
+
+result<std::uint64_t> undo_manager::restore(const find_state& find, log::durability awaited) {
+    return go(
+        [&, this]() -> result<std::uint64_t> {
+            REM_TRY(history_.leads().refuse_in_group());
+            return find(history_);
+        },
+        awaited);
 }
 
 result<std::uint64_t> undo_manager::go(const std::function<result<std::uint64_t>()>& find, log::durability awaited) {
@@ -184,246 +155,6 @@ result<std::uint64_t> undo_manager::go_by_bytes(store_lock& alone, log::durabili
     }
     REM_TRY(keep_roots(alone));
     return arrive(awaited);
-}
-
-// What is made changes memory behind the state that was gone to, by a hidden step of the same commit (H10). Nothing of it is in a twin
-// or in the file, so a failure takes all back as a rollback does.
-result<void> undo_manager::keep_roots(store_lock& alone) {
-    if (keeper_ == nullptr)
-        return {};
-    {
-        const std::lock_guard allocation(needs_.locks.allocation);
-        REM_TRY(needs_.memory.changed_under_allocator());
-    }
-    auto is_missing = keeper_->is_missing();
-    if (!is_missing)
-        return is_missing.error();
-    if (!*is_missing)
-        return {};
-    std::optional<view::kept_pages> there;
-    {
-        const std::lock_guard allocation(needs_.locks.allocation);
-        auto kept = needs_.savepoints.keep_written();
-        if (!kept)
-            return kept.error();
-        there.emplace(std::move(*kept));
-        needs_.spills.hold(true);
-    }
-    const struct held {
-        spiller& by;
-        ~held() { by.hold(false); }
-    } unspilled{needs_.spills};
-    has_made_roots_ = true;
-    {
-        alone.unlock();
-        const struct locked_again {
-            store_lock& by;
-            ~locked_again() { by.lock(); }
-        } meanwhile{alone};
-        REM_TRY(keeper_->make());
-    }
-    const std::lock_guard allocation(needs_.locks.allocation);
-    needs_.memory.allocator().flush();
-    return history_.stage_since(*there);
-}
-
-// What undone steps wrote where no block lies would stay otherwise.
-result<std::uint64_t> undo_manager::arrive(log::durability awaited) {
-    const struct kept {
-        heap_memory& memory;
-        explicit kept(heap_memory& of) : memory(of) { memory.keep_unused(true); }
-        ~kept() { memory.keep_unused(false); }
-    } meanwhile(needs_.memory);
-    {
-        const std::lock_guard allocation(needs_.locks.allocation);
-        REM_TRY(needs_.memory.changed_under_allocator());
-    }
-    return needs_.transactions.repeat_with_room([&] { return try_to_arrive(awaited); });
-}
-
-// As engine::try_to_commit().
-result<std::uint64_t> undo_manager::try_to_arrive(log::durability awaited) {
-    REM_TRY(needs_.transactions.begin());
-    const std::lock_guard allocation(needs_.locks.allocation);
-    REM_TRY(needs_.transactions.make_room_in_memory());
-    auto commit = needs_.transactions.prepare({.awaited = awaited});
-    if (!commit)
-        return commit.error();
-    if (!commit->record) {
-        REM_TRY(arrive_without_changes());
-        return needs_.transactions.end(*commit, awaited);
-    }
-    REM_TRY(history_.hold_bytes_of_way(commit->changes));
-    const bool is_kept = history_.is_kept();
-    if (is_kept) {
-        history_.describe_arrival();
-        REM_TRY(add_described(*commit));
-    }
-    REM_TRY(needs_.transactions.write(*commit));
-    if (is_kept)
-        history_.add_events(last_commit());
-    history_.arrive(needs_.session.version());
-    return needs_.transactions.end(*commit, awaited);
-}
-
-result<void> undo_manager::arrive_without_changes() {
-    if (history_.is_kept() && (history_.is_elsewhere() || history_.has_staged())) {
-        history_.describe_arrival();
-        REM_TRY(commit_described());
-    } else if (history_.has_staged()) { // which needs a version of its own
-        REM_TRY(commit_nothing());
-    }
-    history_.arrive(needs_.session.version());
-    return {};
-}
-
-// After a commit that failed. If that poisoned the heap, what memory holds does not matter any more.
-result<void> undo_manager::stay() {
-    if (needs_.health.is_poisoned())
-        return {};
-    if (has_made_roots_) {
-        history_.give_up();
-        return needs_.transactions.roll_back();
-    }
-    const std::lock_guard allocation(needs_.locks.allocation);
-    history_.take_back();
-    return needs_.memory.changed_under_allocator();
-}
-
-result<void> undo_manager::change_steps(const std::function<void(history::event_bytes&)>& describe,
-                                        const std::function<void()>& change) {
-    if (!history_.is_kept()) {
-        change();
-        return {};
-    }
-    needs_.checkpoints.adopt_if_done();
-    {
-        const std::lock_guard allocation(needs_.locks.allocation);
-        history_.describe(describe);
-        REM_TRY(commit_described());
-    }
-    change(); // the commit is in the log, durable or not
-    history_.steps().arrive(history_.steps().present(), needs_.session.version());
-    REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
-    if (!is_shared())
-        return {};
-    const std::lock_guard allocation(needs_.locks.allocation);
-    return needs_.transactions.publish(log::durability::durable, history_.differs_from_others());
-}
-
-result<std::uint64_t> undo_manager::keep(std::string_view name) {
-    const std::lock_guard alone(needs_.locks.at_store);
-    REM_TRY(needs_.health.usable());
-    REM_TRY(history_.have_all());
-    auto state = history_.leads().may_keep(name);
-    if (!state)
-        return state;
-    std::string owned(name);
-    REM_TRY(change_steps([&](history::event_bytes& into) { history::step_tree::append_keeping(into, name); },
-                         [&] { history_.steps().keep(std::move(owned)); }));
-    return state;
-}
-
-result<void> undo_manager::drop_kept(const find_state& find) {
-    const std::lock_guard alone(needs_.locks.at_store);
-    REM_TRY(needs_.health.usable());
-    REM_TRY(history_.have_all());
-    REM_TRY(history_.leads().refuse_in_group());
-    auto state = find(history_);
-    if (!state)
-        return state.error();
-    return change_steps([&](history::event_bytes& into) { history::step_tree::append_dropping(into, *state); },
-                        [&] { history_.steps().drop(*state); });
-}
-
-result<void> undo_manager::squash(std::uint64_t steps) {
-    const std::lock_guard alone(needs_.locks.at_store);
-    REM_TRY(needs_.health.usable());
-    REM_TRY(history_.have_all());
-    REM_TRY(history_.leads().may_squash(steps));
-    if (steps <= 1)
-        return {};
-    std::list<history::delta> as_one = history_.steps().squashed(steps);
-    return change_steps([&](history::event_bytes& into) { history::step_tree::append_squashing(into, steps); },
-                        [&] { history_.steps().squash(steps, std::move(as_one)); });
-}
-
-result<std::uint64_t> undo_manager::restore(const find_state& find, log::durability awaited) {
-    return go(
-        [&, this]() -> result<std::uint64_t> {
-            REM_TRY(history_.leads().refuse_in_group());
-            return find(history_);
-        },
-        awaited);
-}
-
-result<history::delta> undo_manager::way_to(std::uint64_t version) {
-    const std::lock_guard alone(needs_.locks.at_store);
-    REM_TRY(history_.have_all());
-    auto state = history_.leads().any_state_of(version);
-    if (!state)
-        return state.error();
-    return history_.steps().whole_way_to(*state, needs_.store.path());
-}
-
-// --- calls of procedures
-
-void undo_manager::let_procedures_be_run(procedure_runner by) {
-    const std::lock_guard alone(needs_.locks.at_store);
-    run_procedure_ = std::move(by);
-}
-
-undo_manager::call_watch undo_manager::watch_call() {
-    const std::lock_guard allocation(needs_.locks.allocation);
-    needs_.memory.watch_allocator();
-    return {needs_.session.version(), rollbacks_, true};
-}
-
-std::string_view undo_manager::why_not(const call_watch& watched) {
-    const std::lock_guard allocation(needs_.locks.allocation);
-    const bool has_allocated = needs_.memory.stop_watching_allocator();
-    if (needs_.session.version() != watched.version)
-        return "it committed";
-    if (rollbacks_ != watched.rollbacks)
-        return "it rolled back";
-    if (has_allocated)
-        return "it allocated or freed memory of the heap";
-    return {};
-}
-
-result<void> undo_manager::begin_call() {
-    const std::lock_guard alone(needs_.locks.at_store);
-    if (is_shared())
-        return {};
-    REM_TRY(needs_.health.usable());
-    bool is_alone = false;
-    {
-        const std::lock_guard allocation(needs_.locks.allocation);
-        needs_.memory.allocator().flush();
-        auto changed = needs_.view.collector().holds_changes(needs_.memory.unused_pages());
-        if (!changed)
-            return changed.error();
-        is_alone = !*changed;
-    }
-    call_ = watch_call();
-    call_->is_alone = is_alone;
-    return {};
-}
-
-void undo_manager::end_call(std::optional<history::procedure_call> call) {
-    const std::lock_guard alone(needs_.locks.at_store);
-    if (!call_)
-        return;
-    const call_watch watched = *std::exchange(call_, std::nullopt);
-    if (why_not(watched).empty() && watched.is_alone)
-        history_.note_call(std::move(call));
-}
-
-void undo_manager::forget_call() noexcept {
-    const std::lock_guard alone(needs_.locks.at_store);
-    if (call_)
-        (void)why_not(*std::exchange(call_, std::nullopt));
-    history_.note_call(std::nullopt);
 }
 
 result<std::uint64_t> undo_manager::go_by_calls(store_lock& alone, log::durability awaited) {
@@ -485,14 +216,288 @@ result<void> undo_manager::pass_call(store_lock& alone) {
                 needs_.store.path());
 }
 
-// It would make durable what is half undone.
-result<void> undo_manager::may_commit() const {
-    if (!is_passing_call_)
+// What is made changes memory behind the state that was gone to, by a hidden step of the same commit (H10). Nothing of it is in a twin
+// or in the file, so a failure takes all back as a rollback does.
+result<void> undo_manager::keep_roots(store_lock& alone) {
+    if (keeper_ == nullptr)
         return {};
-    return fail(errc::section_open,
-                "a procedure, or its inverse, was called by an undo or redo of " + needs_.store.path() +
-                    ", and has committed. The undo commits by itself. Leave that to it.",
-                needs_.store.path());
+    {
+        const std::lock_guard allocation(needs_.locks.allocation);
+        REM_TRY(needs_.memory.changed_under_allocator());
+    }
+    auto is_missing = keeper_->is_missing();
+    if (!is_missing)
+        return is_missing.error();
+    if (!*is_missing)
+        return {};
+    std::optional<view::kept_pages> there;
+    {
+        const std::lock_guard allocation(needs_.locks.allocation);
+        auto kept = needs_.savepoints.keep_written();
+        if (!kept)
+            return kept.error();
+        there.emplace(std::move(*kept));
+        needs_.spills.hold(true);
+    }
+    const struct held {
+        spiller& by;
+        ~held() { by.hold(false); }
+    } unspilled{needs_.spills};
+    has_made_roots_ = true;
+    {
+        alone.unlock();
+        const struct locked_again {
+            store_lock& by;
+            ~locked_again() { by.lock(); }
+        } meanwhile{alone};
+        REM_TRY(keeper_->make());
+    }
+    const std::lock_guard allocation(needs_.locks.allocation);
+    needs_.memory.allocator().flush();
+    return history_.stage_since(*there);
+}
+
+// What undone steps wrote where no block lies would stay otherwise.
+result<std::uint64_t> undo_manager::arrive(log::durability awaited) {
+    const struct kept {
+        heap_memory& memory;
+        explicit kept(heap_memory& of) : memory(of) { memory.keep_unused(true); }
+        ~kept() { memory.keep_unused(false); }
+    } meanwhile(needs_.memory);
+    {
+        const std::lock_guard allocation(needs_.locks.allocation);
+        REM_TRY(needs_.memory.changed_under_allocator());
+    }
+    return needs_.transactions.repeat_with_room([&] { return try_to_arrive(awaited); });
+}
+
+// As engine::try_to_commit().
+result<std::uint64_t> undo_manager::try_to_arrive(log::durability awaited) {
+    REM_TRY(needs_.transactions.finish_earlier());
+    const std::lock_guard allocation(needs_.locks.allocation);
+    REM_TRY(needs_.transactions.make_room_in_memory());
+    auto commit = needs_.transactions.prepare({.awaited = awaited});
+    if (!commit)
+        return commit.error();
+    if (!commit->record) {
+        REM_TRY(arrive_without_changes());
+        return needs_.transactions.conclude(*commit, awaited);
+    }
+    REM_TRY(history_.hold_bytes_of_way(commit->changes));
+    const bool is_kept = history_.is_kept();
+    if (is_kept) {
+        history_.describe_arrival();
+        REM_TRY(add_described(*commit));
+    }
+    REM_TRY(needs_.transactions.write(*commit));
+    if (is_kept)
+        history_.add_events(last_commit());
+    history_.arrive(needs_.session.version());
+    return needs_.transactions.conclude(*commit, awaited);
+}
+
+result<void> undo_manager::arrive_without_changes() {
+    if (history_.is_kept() && (history_.is_elsewhere() || history_.has_staged())) {
+        history_.describe_arrival();
+        REM_TRY(commit_described());
+    } else if (history_.has_staged()) { // which needs a version of its own
+        REM_TRY(commit_nothing());
+    }
+    history_.arrive(needs_.session.version());
+    return {};
+}
+
+// After a commit that failed. If that poisoned the heap, what memory holds does not matter any more.
+result<void> undo_manager::stay() {
+    if (needs_.health.is_poisoned())
+        return {};
+    if (has_made_roots_) {
+        history_.give_up();
+        return needs_.transactions.roll_back();
+    }
+    const std::lock_guard allocation(needs_.locks.allocation);
+    history_.take_back();
+    return needs_.memory.changed_under_allocator();
+}
+
+// --- the steps themselves
+
+result<std::uint64_t> undo_manager::keep(std::string_view name) {
+    const std::lock_guard alone(needs_.locks.at_store);
+    REM_TRY(needs_.health.usable());
+    REM_TRY(history_.have_all());
+    auto state = history_.leads().may_keep(name);
+    if (!state)
+        return state;
+    std::string owned(name);
+    REM_TRY(change_steps([&](history::event_bytes& into) { history::step_tree::append_keeping(into, name); },
+                         [&] { history_.steps().keep(std::move(owned)); }));
+    return state;
+}
+
+result<void> undo_manager::drop_kept(const find_state& find) {
+    const std::lock_guard alone(needs_.locks.at_store);
+    REM_TRY(needs_.health.usable());
+    REM_TRY(history_.have_all());
+    REM_TRY(history_.leads().refuse_in_group());
+    auto state = find(history_);
+    if (!state)
+        return state.error();
+    return change_steps([&](history::event_bytes& into) { history::step_tree::append_dropping(into, *state); },
+                        [&] { history_.steps().drop(*state); });
+}
+
+result<void> undo_manager::squash(std::uint64_t steps) {
+    const std::lock_guard alone(needs_.locks.at_store);
+    REM_TRY(needs_.health.usable());
+    REM_TRY(history_.have_all());
+    REM_TRY(history_.leads().may_squash(steps));
+    if (steps <= 1)
+        return {};
+    std::list<history::delta> as_one = history_.steps().squashed(steps);
+    return change_steps([&](history::event_bytes& into) { history::step_tree::append_squashing(into, steps); },
+                        [&] { history_.steps().squash(steps, std::move(as_one)); });
+}
+
+result<void> undo_manager::change_steps(const std::function<void(history::event_bytes&)>& describe,
+                                        const std::function<void()>& change) {
+    if (!history_.is_kept()) {
+        change();
+        return {};
+    }
+    needs_.checkpoints.adopt_if_done();
+    {
+        const std::lock_guard allocation(needs_.locks.allocation);
+        history_.describe(describe);
+        REM_TRY(commit_described());
+    }
+    change(); // the commit is in the log, durable or not
+    history_.steps().arrive(history_.steps().present(), needs_.session.version());
+    REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
+    if (!is_shared())
+        return {};
+    const std::lock_guard allocation(needs_.locks.allocation);
+    return needs_.transactions.publish(log::durability::durable, history_.differs_from_others());
+}
+
+result<void> undo_manager::forget_history() {
+    const std::lock_guard alone(needs_.locks.at_store);
+    REM_TRY(history_.have_all());
+    if (history_.is_kept()) {
+        REM_TRY(needs_.health.usable());
+        needs_.checkpoints.adopt_if_done();
+        const std::lock_guard allocation(needs_.locks.allocation);
+        history_.describe_forgetting();
+        REM_TRY(commit_described());
+        REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
+        history_.steps().forget();
+        history_.steps().arrive(history_.steps().present(), needs_.session.version());
+        return is_shared() ? needs_.transactions.publish(log::durability::durable, history_.differs_from_others())
+                           : result<void>();
+    }
+    history_.steps().forget();
+    return {};
+}
+
+// A commit that changes nothing in memory.
+result<void> undo_manager::commit_described() {
+    REM_TRY(needs_.names.find());
+    pending_commit commit{commit_scope::everything, {}};
+    needs_.committer.take_record(commit);
+    REM_TRY(add_described(commit));
+    if (is_shared())
+        needs_.transactions.shared()->protocol().begin_writing();
+    REM_TRY(needs_.committer.reserve(commit));
+    REM_TRY(needs_.committer.write_nothing(*commit.record));
+    history_.add_events(last_commit());
+    return {};
+}
+
+result<void> undo_manager::commit_nothing() {
+    REM_TRY(needs_.names.find());
+    pending_commit commit{commit_scope::everything, {}};
+    needs_.committer.take_record(commit);
+    REM_TRY(needs_.committer.reserve(commit));
+    return needs_.committer.write_nothing(*commit.record);
+}
+
+// I5: as for all else that a commit needs, room is made before anything is written.
+result<void> undo_manager::add_described(pending_commit& commit) {
+    needs_.committer.add_events(commit, history_.events());
+    auto reserved = history_.reserve_events(
+        last_commit(), [this] { return needs_.session.await(needs_.session.version(), log::durability::durable); });
+    if (!reserved && reserved.why().code == errc::io)
+        return needs_.health.poison(reserved.error());
+    return reserved;
+}
+
+result<history::delta> undo_manager::way_to(std::uint64_t version) {
+    const std::lock_guard alone(needs_.locks.at_store);
+    REM_TRY(history_.have_all());
+    auto state = history_.leads().any_state_of(version);
+    if (!state)
+        return state.error();
+    return history_.steps().whole_way_to(*state, needs_.store.path());
+}
+
+// --- calls of procedures
+
+void undo_manager::let_procedures_be_run(procedure_runner by) {
+    const std::lock_guard alone(needs_.locks.at_store);
+    run_procedure_ = std::move(by);
+}
+
+result<void> undo_manager::begin_call() {
+    const std::lock_guard alone(needs_.locks.at_store);
+    if (is_shared())
+        return {};
+    REM_TRY(needs_.health.usable());
+    bool is_alone = false;
+    {
+        const std::lock_guard allocation(needs_.locks.allocation);
+        needs_.memory.allocator().flush();
+        auto changed = needs_.view.collector().holds_changes(needs_.memory.unused_pages());
+        if (!changed)
+            return changed.error();
+        is_alone = !*changed;
+    }
+    call_ = watch_call();
+    call_->is_alone = is_alone;
+    return {};
+}
+
+void undo_manager::end_call(std::optional<history::procedure_call> call) {
+    const std::lock_guard alone(needs_.locks.at_store);
+    if (!call_)
+        return;
+    const call_watch watched = *std::exchange(call_, std::nullopt);
+    if (why_not(watched).empty() && watched.is_alone)
+        history_.note_call(std::move(call));
+}
+
+void undo_manager::forget_call() noexcept {
+    const std::lock_guard alone(needs_.locks.at_store);
+    if (call_)
+        (void)why_not(*std::exchange(call_, std::nullopt));
+    history_.note_call(std::nullopt);
+}
+
+undo_manager::call_watch undo_manager::watch_call() {
+    const std::lock_guard allocation(needs_.locks.allocation);
+    needs_.memory.watch_allocator();
+    return {needs_.session.version(), rollbacks_, true};
+}
+
+std::string_view undo_manager::why_not(const call_watch& watched) {
+    const std::lock_guard allocation(needs_.locks.allocation);
+    const bool has_allocated = needs_.memory.stop_watching_allocator();
+    if (needs_.session.version() != watched.version)
+        return "it committed";
+    if (rollbacks_ != watched.rollbacks)
+        return "it rolled back";
+    if (has_allocated)
+        return "it allocated or freed memory of the heap";
+    return {};
 }
 
 constinit const history_part k_history_part{undo_manager::begin, recover::keep_history};

@@ -126,12 +126,13 @@ private:
 
     const history_needs needs_;
     heap_history history_;
+    bool is_described_ = false;     // the commit that was prepared
     root_keeper* keeper_ = nullptr; // null: nobody has roots
     bool has_made_roots_ = false;   // on the way
     procedure_runner run_procedure_;
     std::optional<call_watch> call_; // that is being made
     bool is_passing_call_ = false;   // on the way to another state of the history
-    std::uint64_t rollbacks_ = 0;
+    std::uint64_t rollbacks_ = 0;    // by others than this
 };
 
 /// What heap_options::history brings into a program.

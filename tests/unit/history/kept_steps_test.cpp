@@ -340,7 +340,7 @@ event_bytes with_ending_limits(event_bytes all, bool has_ended) {
 step_tree three_states() {
     const std::vector<std::byte> memory(k_memory_bytes);
     step_tree steps({.steps_max = 2}, 1);
-    for (const std::uint64_t version : {2, 3}) {
+    for (const std::uint64_t version : {std::uint64_t{2}, std::uint64_t{3}}) {
         delta before;
         before.add({8 * version, 8}, memory.data());
         steps.stage(std::move(before));
