@@ -6,10 +6,13 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "inspect/row_forms.hpp"
+#include "inspect/row_layout.hpp"
 #include "types/heap_bytes.hpp"
 #include "types/type_description.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,14 +21,6 @@
 #include <vector>
 
 namespace remanence::inspect {
-
-/// An object, or a part of one: its row in the schema, and where it lies.
-struct object_place {
-    std::uint32_t row = 0;
-    std::uint64_t at = 0;       // heap offset
-    std::uint8_t first_bit = 0; // of a bit-field, in the byte there
-    std::uint8_t bits = 0;      // of a bit-field; else 0
-};
 
 /// What an optional or a variant holds.
 struct held_place : object_place {
@@ -41,56 +36,6 @@ struct element_place {
 
 /// Objects may lie so many levels deep in each other; a container and its elements are two levels.
 inline constexpr unsigned k_depth_max = 1000;
-
-/// Whether an object of this row has elements, and whether these have keys beside their values.
-[[nodiscard]] bool is_container(const types::type_row& row);
-[[nodiscard]] bool is_map(const types::type_row& row);
-/// The rows of its elements. In what is no map they are the same.
-struct element_rows {
-    std::uint32_t key, value;
-};
-[[nodiscard]] element_rows rows_of_elements(const types::type_row& container);
-/// Whether object_reader::text() tells it, and it is not serialised.
-[[nodiscard]] bool is_text(const types::type_row& row);
-/// Whether only another library can make it.
-[[nodiscard]] bool is_foreign(const types::type_row& row);
-/// Where the member lies in an object at `of`, by its number among `members`, which are the row's; nothing: a bit-field whose place is not
-/// known.
-[[nodiscard]] std::optional<object_place> place_of_member(const types::type_row& row,
-                                                          const std::vector<types::type_part>& members,
-                                                          std::size_t index, std::uint64_t of);
-/// Whether it is a multimap or a multiset.
-[[nodiscard]] bool has_several_of_a_key(const types::type_row& container);
-/// Whether an object of a class that hides its members is told by its bytes: it has no address, since an address is aligned to 8 bytes.
-[[nodiscard]] bool is_told_by_bytes(const types::type_row& row);
-/// In bytes. Arrays have that of their elements.
-[[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
-/// Of an aggregate with bit-fields.
-[[nodiscard]] bool has_bit_fields(const types::type_row& row);
-/// Whether it has some whose place is not known, so that only their bytes can be told.
-[[nodiscard]] bool has_unknown_bits(const types::type_row& row);
-/// Of an object of this row, in bytes; 0 where it is not known.
-[[nodiscard]] std::uint64_t size_of(const types::type_description& schema, std::uint32_t row);
-struct byte_range {
-    std::uint64_t at, count;
-    friend bool operator==(const byte_range&, const byte_range&) = default;
-};
-/// Where no member lies whose place is known, from the object's begin: bit-fields, what a class leaves out, and padding. Precondition: the
-/// row has members.
-[[nodiscard]] std::vector<byte_range> rest_of(const types::type_description& schema, std::uint32_t row);
-/// Sets the bits of bit-fields whose place is known in the bytes of these ranges, one behind the other: `is_one` tells each, by the
-/// member's number and the bit's.
-void put_bits(std::string& rest, const std::vector<byte_range>& ranges, const types::type_row& row,
-              const std::function<bool(std::size_t member, std::uint64_t bit)>& is_one);
-/// Whether there may be an address in these bytes, one range behind the other: an aligned word that is not 0, of what a class leaves out.
-[[nodiscard]] bool has_address(const types::type_row& row, const std::vector<byte_range>& ranges,
-                               std::string_view rest);
-inline constexpr std::uint64_t k_all_room = ~std::uint64_t{0};
-/// How many bytes of a member are its own, up to the next member, which may lie in its padding; k_all_room, if that does not.
-[[nodiscard]] std::uint64_t room_of(const types::type_description& schema, std::uint32_t row,
-                                    const types::type_part& member);
-/// Of a class that says its members (REM_REFLECT), and may have others: those it leaves out, and bases that it does not list.
-[[nodiscard]] bool may_leave_out(const types::type_row& row);
 
 class object_reader {
 public:
@@ -116,6 +61,11 @@ public:
     result<void> for_each_element(object_place container, const visit_element& visit);
     [[nodiscard]] bool is_container(std::uint32_t row) const { return inspect::is_container(schema_.rows[row]); }
     [[nodiscard]] bool is_map(std::uint32_t row) const { return inspect::is_map(schema_.rows[row]); }
+    /// One of the row's members; nothing: a bit-field whose place is not known.
+    [[nodiscard]] std::optional<object_place> member(object_place of, const types::type_part& part) const {
+        const std::vector<types::type_part>& members = *members_of(schema_.rows[of.row]);
+        return place_of_member(schema_.rows[of.row], members, static_cast<std::size_t>(&part - members.data()), of.at);
+    }
     /// How many elements there are. Precondition and errors as for_each_element(). O(elements).
     result<std::uint64_t> count(object_place container);
     /// Elements that lie one behind the other.
@@ -138,7 +88,11 @@ public:
     result<std::optional<held_place>> held(object_place of);
     /// Where a pointer leads; 0: null. The object of this row lies in the heap.
     result<std::uint64_t> target(object_place pointer);
-    result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count);
+    result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count) {
+        if (near_.have(at, count))
+            return near_.bytes + (at - near_.begin);
+        return bytes_from_heap(at, count);
+    }
 
     /// Of an object that is not as its schema says.
     [[nodiscard]] unexpected damaged(object_place where, std::string_view what) const;
@@ -148,9 +102,20 @@ public:
     [[nodiscard]] unexpected too_deep(object_place where) const;
 
 private:
+    static constexpr std::uint64_t k_word = 8;
+    /// Bits have no place of their own. An element of std::vector<bool> is told to lie behind all heaps, at 0 or 1 from here: its value.
+    static constexpr std::uint64_t k_place_of_bits = ~std::uint64_t{0} - 64;
+
     result<const std::byte*> bytes_from_heap(std::uint64_t at, std::uint64_t count);
     template <class T>
-    result<T> word(std::uint64_t at);
+    result<T> word(std::uint64_t at) {
+        auto found = bytes(at, sizeof(T));
+        if (!found)
+            return found.error();
+        T value;
+        std::memcpy(&value, *found, sizeof value);
+        return value;
+    }
     result<std::uint64_t> followed(std::uint64_t address, object_place from);
     /// What follows a link: the offset, 0 for null.
     result<std::uint64_t> linked(std::uint64_t at);

@@ -94,43 +94,17 @@ result<bool> heap_source::is_null(object_place pointer) {
     return *to == 0;
 }
 
-bool is_character_array(const type_description& schema, std::uint32_t index) {
-    const type_row& row = schema.rows[index];
-    if (row.kind != type_kind::array && row.shape != shape_kind::array)
-        return false;
-    const type_row& element = schema.rows[row.parts[0].type];
-    return element.shape == shape_kind::character && element.kind == type_kind::object;
-}
-
-std::uint64_t extent_of(const type_row& row) { return row.kind == type_kind::array ? row.extent : row.numbers[0]; }
-
-const std::vector<type_part>* members_of(const type_row& row) {
-    if (row.shape == shape_kind::members)
-        return &row.fields;
-    return row.kind == type_kind::members ? &row.parts : nullptr;
-}
-
-std::string member_name(const type_description& schema, const type_part& part) {
-    return part.name.empty() ? schema.name_of(part.type) : part.name;
-}
-
 bool has_known_order(const type_description& schema,
                      std::uint32_t index) { // NOLINT(misc-no-recursion): sound schemas end
     const type_row& row = schema.rows[index];
     if (row.kind != type_kind::object)
         return false;
-    if (inspect::is_text(row))
+    switch (form_of(row)) {
+    case form::text:
         return true;
-    switch (row.shape) {
-    case shape_kind::signed_number:
-    case shape_kind::unsigned_number:
-        return row.size <= sizeof(std::uint64_t);
-    case shape_kind::floating:
-    case shape_kind::boolean:
-    case shape_kind::character:
-    case shape_kind::enumeration:
-        return true;
-    case shape_kind::members: // others may have an operator of their own
+    case form::number:
+        return row.size <= sizeof(std::uint64_t) || row.shape == shape_kind::floating;
+    case form::members: // others may have an operator of their own
         return (row.name.starts_with("std::pair<") || row.name.starts_with("std::tuple<")) &&
                std::all_of(row.fields.begin(), row.fields.end(),
                            [&](const type_part& part) { return has_known_order(schema, part.type); });

@@ -22,16 +22,22 @@ inline constexpr std::string_view k_rest = "$rest";
 
 using inspect::alignment_of;
 using inspect::element_place;
+using inspect::extent_of;
+using inspect::form;
+using inspect::form_of;
 using inspect::held_place;
+using inspect::is_character_array;
+using inspect::member_name;
+using inspect::members_of;
 using inspect::object_place;
 
 /// The value of a number, an enumeration, a character or a bool.
 struct scalar {
     enum class form : std::uint8_t { whole, real, bytes };
     form what = form::whole;
-    bool is_negative = false;    // whole
-    std::uint64_t bits = 0;      // whole, as two's complement
-    long double real = 0;        // real
+    bool is_negative = false; // whole
+    std::uint64_t bits = 0;   // whole, as two's complement
+    long double real = 0;     // real
     // real: what the number itself looks like, and its size, so that one of the same size has every bit of a NaN.
     std::array<std::byte, sizeof(long double)> real_bits = {};
     std::size_t real_size = 0;
@@ -120,15 +126,6 @@ private:
 [[nodiscard]] inline std::string_view without_arguments(std::string_view name) {
     return name.substr(0, name.find('<'));
 }
-/// An array of characters is told as a text.
-[[nodiscard]] bool is_character_array(const types::type_description& schema, std::uint32_t row);
-/// How many elements an array has, of either kind.
-[[nodiscard]] std::uint64_t extent_of(const types::type_row& row);
-/// The members that a row has as one of shape or kind `members`; null: it is none.
-[[nodiscard]] const std::vector<types::type_part>* members_of(const types::type_row& row);
-/// The name by which a member is told: a base by that of its type.
-[[nodiscard]] std::string member_name(const types::type_description& schema, const types::type_part& part);
-
 /// Whether keys of this row have an order that is known here, that of std::less.
 [[nodiscard]] bool has_known_order(const types::type_description& schema, std::uint32_t row);
 /// Less than 0, 0, or more. Precondition: has_known_order(). Nothing: they cannot be compared (a number that is none).
