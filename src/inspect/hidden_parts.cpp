@@ -1,13 +1,11 @@
 #include "inspect/hidden_parts.hpp"
 
-#include "inspect/object_reader.hpp"
+#include "inspect/row_forms.hpp"
 
 namespace remanence::inspect {
 
-using detail::shape_kind;
 using types::type_description;
 using types::type_kind;
-using types::type_part;
 using types::type_row;
 
 namespace {
@@ -22,47 +20,34 @@ public:
             return;
         seen_[index] = true;
         const type_row& row = schema_.rows[index];
-        if (row.kind == type_kind::pointer) // to what no type describes: it may be null
-            return schema_.rows[row.parts[0].type].kind == type_kind::plain ? void()
-                                                                            : look_at(row.parts[0].type, way + "->");
-        if (row.kind == type_kind::array)
-            return row.extent == 0 ? hidden(index, way) : look_at(row.parts[0].type, way + "[]");
-        if (row.shape == shape_kind::members || row.kind == type_kind::members) {
-            for (const type_part& each : row.shape == shape_kind::members ? row.fields : row.parts) {
-                if (each.offset) // bit-fields are told together
-                    look_at(each.type, way + '.' + (each.name.empty() ? schema_.name_of(each.type) : each.name));
-            }
-            return;
-        }
-        if (is_foreign(row))
+        if (is_foreign(row) || (form_of(row) == form::hidden && !is_told_by_bytes(row)))
             return hidden(index, way);
-        std::size_t held = 0;
-        switch (row.shape) {
-        case shape_kind::none:
-            return is_told_by_bytes(row) ? void() : hidden(index, way);
-        case shape_kind::same_as_part:
-            return look_at(row.parts[row.numbers[0]].type, way);
-        case shape_kind::variant:
-            held = row.parts.size();
-            break;
-        case shape_kind::optional:
-            held = 1;
-            break;
-        default:
-            if (is_container(row))
-                return is_map(row) ? look_at_pair(row, way) : look_at(row.parts[0].type, way + "[]");
-            return;
+        for (const row_part& each : parts_of(row)) {
+            // A pointer to what no type describes may be null; bit-fields are told together.
+            const bool leads_nowhere =
+                each.role == part_role::pointee && schema_.rows[each.row].kind == type_kind::plain;
+            if (!leads_nowhere && (each.member == nullptr || each.member->offset))
+                look_at(each.row, way + step_to(each));
         }
-        for (std::size_t i = 0; i != held; ++i)
-            look_at(row.parts[i].type, way);
     }
     [[nodiscard]] std::vector<std::string> found() && { return std::move(found_); }
 
 private:
-    void look_at_pair(const type_row& map, const std::string& way) { // NOLINT(misc-no-recursion)
-        const element_rows rows = rows_of_elements(map);
-        look_at(rows.key, way + "[] (a key)");
-        look_at(rows.value, way + "[]");
+    [[nodiscard]] std::string step_to(const row_part& part) const {
+        switch (part.role) {
+        case part_role::pointee:
+            return "->";
+        case part_role::member:
+            return '.' + member_name(schema_, *part.member);
+        case part_role::key:
+            return "[] (a key)";
+        case part_role::element:
+            return "[]";
+        case part_role::same:
+        case part_role::held:
+            break;
+        }
+        return {};
     }
     void hidden(std::uint32_t index, const std::string& way) {
         const type_row& row = schema_.rows[index];

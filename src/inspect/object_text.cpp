@@ -311,14 +311,11 @@ const std::vector<object_walk::member_text>& object_walk::members_of(std::uint32
 // NOLINTNEXTLINE(misc-no-recursion): bounded
 result<void> object_walk::put_elements(std::string& out, object_place of, unsigned depth) {
     const type_row& row = reader_.row(of.row);
-    const bool is_array = row.kind == type_kind::array || row.shape == shape_kind::array;
-    if (is_array && reader_.row(row.parts[0].type).shape == shape_kind::character &&
-        reader_.row(row.parts[0].type).kind == type_kind::object) {
-        const std::uint64_t length = row.kind == type_kind::array ? row.extent : row.numbers[0];
-        auto read = reader_.bytes(of.at, length);
+    if (is_character_array(reader_.schema(), of.row)) {
+        auto read = reader_.bytes(of.at, extent_of(row));
         if (!read)
             return read.error();
-        std::string_view text(reinterpret_cast<const char*>(*read), length);
+        std::string_view text(reinterpret_cast<const char*>(*read), extent_of(row));
         text = text.substr(0, text.find_last_not_of('\0') + 1); // npos + 1 is 0
         put_json_bytes(out, text);
         return {};
@@ -356,7 +353,8 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
     const type_row& row = reader_.row(of.row);
     if (follows_)
         told_.meet(of, path_);
-    if (row.kind == type_kind::pointer) {
+    switch (form_of(row)) {
+    case form::pointer: {
         auto to = reader_.target(of);
         if (!to)
             return to.error();
@@ -368,23 +366,18 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
             told_.point(out, of, *to);
         return {};
     }
-    if (row.kind == type_kind::array)
-        return row.extent == 0 ? put_hidden(out, of) : put_elements(out, of, depth);
-    if (row.shape == shape_kind::members)
-        return put_members(out, of, row.fields, room, depth);
-    if (row.kind == type_kind::members)
-        return put_members(out, of, row.parts, room, depth);
-    if (is_text(row)) {
+    case form::members:
+        return put_members(out, of, *inspect::members_of(row), room, depth);
+    case form::text: {
         auto text = reader_.text(of);
         if (!text)
             return text.error();
         put_json_bytes(out, *text);
         return {};
     }
-    switch (row.shape) {
-    case shape_kind::none:
+    case form::hidden:
         return put_hidden(out, of);
-    case shape_kind::serialised: {
+    case form::serialised: {
         auto text = reader_.text(of);
         if (!text)
             return text.error();
@@ -393,10 +386,10 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
         out += '}';
         return {};
     }
-    case shape_kind::same_as_part:
+    case form::same:
         return put(out, {row.parts[row.numbers[0]].type, of.at}, depth + 1);
-    case shape_kind::optional:
-    case shape_kind::variant: {
+    case form::optional:
+    case form::variant: {
         auto held = reader_.held(of);
         if (!held)
             return held.error();
@@ -421,9 +414,16 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
         out += '}';
         return {};
     }
-    default:
-        return reader_.is_container(of.row) ? put_elements(out, of, depth) : put_number(out, of);
+    case form::array:
+    case form::sequence:
+    case form::set:
+    case form::map:
+    case form::packed:
+        return put_elements(out, of, depth);
+    case form::number:
+        break;
     }
+    return put_number(out, of);
 }
 
 } // namespace remanence::inspect

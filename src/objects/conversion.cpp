@@ -45,54 +45,17 @@ public:
         const type_row& row = builder_.row(index);
         if (auto why = builder_.why_not(index))
             return why;
-        const std::vector<type_part>* parts = members_of(row);
-        if (parts == nullptr) {
-            if (row.kind == type_kind::pointer && builder_.row(row.parts[0].type).kind == type_kind::plain)
-                return {};
-            if (row.kind == type_kind::pointer || row.kind == type_kind::array)
-                return find(row.parts[0].type);
-            if (inspect::is_foreign(row))
-                return "a " + builder_.schema().name_of(index) + " is made by its own library alone";
-            std::size_t held = 0;
-            switch (row.shape) {
-            case shape_kind::none:
-                if (inspect::is_told_by_bytes(row))
-                    return {};
-                return "a " + builder_.schema().name_of(index) +
-                       " is of a class that does not say its members (REM_REFLECT), or of a kind that the schema does "
-                       "not describe";
-            case shape_kind::variant:
-                held = row.parts.size();
-                break;
-            case shape_kind::tree:
-            case shape_kind::btree:
-            case shape_kind::hash_chain:
-            case shape_kind::hash_table:
-                held = inspect::is_map(row) ? 2 : 1;
-                break;
-            case shape_kind::same_as_part:
-                return find(row.parts[row.numbers[0]].type);
-            case shape_kind::array:
-            case shape_kind::optional:
-            case shape_kind::contiguous:
-            case shape_kind::linked_block:
-            case shape_kind::deque:
-            case shape_kind::ring:
-            case shape_kind::chain:
-            case shape_kind::bits:
-                held = 1;
-                break;
-            default:
-                return {};
-            }
-            for (std::size_t i = 0; i != held; ++i) {
-                if (auto why = find(row.parts[i].type))
-                    return why;
-            }
-            return {};
-        }
-        for (const type_part& each : *parts) {
-            if (auto why = find(each.type))
+        if (inspect::is_foreign(row))
+            return "a " + builder_.schema().name_of(index) + " is made by its own library alone";
+        if (form_of(row) == form::hidden && !inspect::is_told_by_bytes(row))
+            return "a " + builder_.schema().name_of(index) +
+                   " is of a class that does not say its members (REM_REFLECT), or of a kind that the schema does "
+                   "not describe";
+        for (const inspect::row_part& each : inspect::parts_of(row)) {
+            const bool leads_nowhere =
+                each.role == inspect::part_role::pointee && builder_.row(each.row).kind == type_kind::plain;
+            auto why = leads_nowhere ? std::nullopt : find(each.row);
+            if (why)
                 return why;
         }
         return {};
@@ -124,85 +87,75 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
         return make({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
     if (is.shape == shape_kind::same_as_part)
         return make(from, {is.parts[is.numbers[0]].type, to.at}, depth + 1);
-    if (is.kind == type_kind::pointer) {
+    const form what = form_of(is);
+    if (what == form::optional && form_of(was) != form::optional) {
+        REM_TRY(make(from, {is.parts[0].type, to.at}, depth + 1));
+        builder_.put_mark(to, 1);
+        return {};
+    }
+    switch (what) {
+    case form::pointer: {
         auto is_null = source_.is_null(from);
         if (!is_null)
             return is_null.error();
         return *is_null ? result<void>() : told_.point(from, to);
     }
-    if (is.shape == shape_kind::optional && was.shape != shape_kind::optional) {
-        REM_TRY(make(from, {is.parts[0].type, to.at}, depth + 1));
-        builder_.put_mark(to, 1);
-        return {};
-    }
-    if (members_of(is) != nullptr)
+    case form::members:
         return make_members(from, to, room, false, depth);
-    if (is_character_array(builder_.schema(), to.row)) {
-        auto text = source_.text(from);
-        if (!text)
-            return text.error();
-        if (!builder_.put_characters(to, *text))
-            return source_.damaged(from, "a text of " + std::to_string(text->size()) + " bytes does not fit into " +
-                                             builder_.schema().name_of(to.row));
-        return {};
-    }
-    if (is.kind == type_kind::array || is.shape == shape_kind::array)
-        return make_array(from, to, depth);
-    switch (is.shape) {
-    case shape_kind::text:
-    case shape_kind::text_by_link:
-    case shape_kind::packed_text:
-    case shape_kind::serialised: {
+    case form::array:
+        return is_character_array(builder_.schema(), to.row) ? make_characters(from, to) : make_array(from, to, depth);
+    case form::text:
+    case form::serialised: {
         auto text = source_.text(from);
         if (!text)
             return text.error();
         // It may lie in memory that an allocation moves no more than it moves anything else: a heap's stays.
         return builder_.put_text(to, *text);
     }
-    case shape_kind::optional:
-    case shape_kind::variant: {
+    case form::optional:
+    case form::variant: {
         auto held = source_.held(from);
         if (!held)
             return held.error();
-        if (is.shape == shape_kind::optional) {
-            if (!*held)
-                return {};
-            REM_TRY(make(**held, {is.parts[0].type, to.at}, depth + 1));
-            builder_.put_mark(to, 1);
-            return {};
-        }
         if (!*held) {
-            builder_.put_mark(to, 255);
+            if (what == form::variant)
+                builder_.put_mark(to, 255);
             return {};
         }
-        const auto becomes = rows_.alternatives(from.row, to.row)[(*held)->alternative];
+        const auto becomes = what == form::variant ? rows_.alternatives(from.row, to.row)[(*held)->alternative]
+                                                   : std::optional<std::size_t>(0);
         REM_CHECK(becomes); // it matches
         REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
-        builder_.put_mark(to, static_cast<unsigned char>(*becomes));
+        builder_.put_mark(to, what == form::variant ? static_cast<unsigned char>(*becomes) : 1);
         return {};
     }
-    case shape_kind::contiguous:
-    case shape_kind::linked_block:
-    case shape_kind::deque:
-    case shape_kind::ring:
-    case shape_kind::chain:
-    case shape_kind::tree:
-    case shape_kind::btree:
-    case shape_kind::hash_chain:
-    case shape_kind::hash_table:
-    case shape_kind::bits:
-    case shape_kind::packed:
+    case form::sequence:
+    case form::set:
+    case form::map:
+    case form::packed:
         return make_container(from, to, depth);
-    case shape_kind::none: {
+    case form::hidden: {
         auto bytes = source_.hidden(from);
         if (!bytes)
             return bytes.error();
         builder_.put_bytes(to.at, reinterpret_cast<const std::byte*>(bytes->data()), bytes->size());
         return {};
     }
-    default:
-        return make_number(from, to);
+    case form::number:
+    case form::same:
+        break;
     }
+    return make_number(from, to);
+}
+
+result<void> conversion::make_characters(object_place from, object_place to) {
+    auto text = source_.text(from);
+    if (!text)
+        return text.error();
+    if (!builder_.put_characters(to, *text))
+        return source_.damaged(from, "a text of " + std::to_string(text->size()) + " bytes does not fit into " +
+                                         builder_.schema().name_of(to.row));
+    return {};
 }
 
 result<void> conversion::make_members(object_place from, object_place to, rooms room, bool by_function,

@@ -223,6 +223,7 @@ private:
     result<void> make_filled(object_place from, object_place to, unsigned depth);
     result<void> make_last(const prepared_step& step, object_place stored, object_place between, object_place to,
                            unsigned depth);
+    result<void> make_characters(object_place from, object_place to);
     result<void> make_array(object_place from, object_place to, unsigned depth);
     result<void> make_container(object_place from, object_place to, unsigned depth);
     result<void> make_number(object_place from, object_place to);

@@ -1,5 +1,6 @@
 // What of an object is copied as it is: numbers that have not changed, whatever they lie in.
 #include "objects/conversion.hpp"
+#include "types/number_shapes.hpp"
 
 #include <algorithm>
 
@@ -17,19 +18,8 @@ constexpr std::uint64_t k_number_bytes_max = 8; // longer ones have padding
 } // namespace
 
 bool is_same_number(const type_row& was, const type_row& is) {
-    switch (was.shape) {
-    case shape_kind::signed_number:
-    case shape_kind::unsigned_number:
-    case shape_kind::floating:
-    case shape_kind::boolean:
-    case shape_kind::character:
-        return was.shape == is.shape && was.size == is.size && was.size <= k_number_bytes_max;
-    case shape_kind::enumeration:
-        return was.shape == is.shape && was.size == is.size && was.size <= k_number_bytes_max &&
-               has_all_enumerators(was, is);
-    default:
-        return false;
-    }
+    return types::is_number(was.shape) && was.shape == is.shape && was.size == is.size &&
+           was.size <= k_number_bytes_max && (was.shape != shape_kind::enumeration || has_all_enumerators(was, is));
 }
 
 /// False: an object of this row is not only such numbers, and nothing was added.

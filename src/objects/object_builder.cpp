@@ -29,6 +29,9 @@ constexpr std::uint64_t k_elements_max = std::uint64_t{1} << 32;
 constexpr std::uint64_t k_element_bytes_max = std::uint64_t{1} << 27;
 constexpr std::uint64_t k_offset_max = std::uint64_t{1} << 20; // within nodes, and sizes of slots
 
+/// Whether its elements are found by keys, and packed ones are not among them.
+bool has_keys(const type_row& row) { return form_of(row) == form::set || form_of(row) == form::map; }
+
 /// Where among the parts of a container with keys its comparator or hash is.
 std::size_t part_of_function(const type_row& container) { return inspect::is_map(container) ? 2 : 1; }
 
@@ -344,29 +347,23 @@ std::optional<std::string> object_builder::why_not(std::uint32_t index) const {
     }
     if (!is_known || is.alignment != k_word)
         return other_layout();
-    switch (is.shape) {
-    case shape_kind::tree:
-    case shape_kind::btree:
-        if (function_of(index) == key_function::own && !trusts_order_ && functions_of(index) == nullptr)
-            return "the order of a " + name +
-                   " is made by a function of the program's. A program that has this type loads it, by rem::load()";
-        break;
-    case shape_kind::hash_chain:
-    case shape_kind::hash_table:
-        if (function_of(index) != key_function::own)
-            break;
-        if (functions_of(index) == nullptr)
-            return "the places of elements of a " + name +
-                   " are made by a function of the program's. A program that has this type loads a dump of it, by "
-                   "rem::load()";
-        if (has_pointers_in_keys(index))
-            return "the places of elements of a " + name +
-                   " are made by a function of the program's, of keys with pointers, which lead nowhere before all "
-                   "objects are made";
-        break;
-    default:
-        break;
+    if (!has_keys(is) || function_of(index) != key_function::own)
+        return {};
+    const bool is_function_known = functions_of(index) != nullptr;
+    if (is_ordered(is)) {
+        if (trusts_order_ || is_function_known)
+            return {};
+        return "the order of a " + name +
+               " is made by a function of the program's. A program that has this type loads it, by rem::load()";
     }
+    if (!is_function_known)
+        return "the places of elements of a " + name +
+               " are made by a function of the program's. A program that has this type loads a dump of it, by "
+               "rem::load()";
+    if (has_pointers_in_keys(index))
+        return "the places of elements of a " + name +
+               " are made by a function of the program's, of keys with pointers, which lead nowhere before all "
+               "objects are made";
     return {};
 }
 
@@ -378,18 +375,11 @@ result<std::unique_ptr<container_filler>> object_builder::begin(object_place con
         !std::all_of(is.numbers.begin(), is.numbers.end(), is_small))
         return fail(errc::exhausted, "a " + schema_.name_of(container.row) + " of " + std::to_string(count) +
                                          " elements does not fit into " + memory_.path());
-    switch (is.shape) {
-    case shape_kind::packed:
+    if (is.shape == shape_kind::packed)
         return make_packed_filler(*this, container, count);
-    case shape_kind::tree:
-    case shape_kind::btree:
-        return make_ordered_filler(*this, container, count);
-    case shape_kind::hash_chain:
-    case shape_kind::hash_table:
-        return make_hash_filler(*this, container, count);
-    default:
+    if (!has_keys(is))
         return make_sequence_filler(*this, container, count);
-    }
+    return is_ordered(is) ? make_ordered_filler(*this, container, count) : make_hash_filler(*this, container, count);
 }
 
 } // namespace remanence::objects

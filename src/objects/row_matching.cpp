@@ -13,82 +13,6 @@ using types::type_row;
 
 namespace {
 
-enum class category {
-    pointer,
-    array,
-    members,
-    optional,
-    variant,
-    text,
-    sequence,
-    set,
-    map,
-    number,
-    same,
-    serialised,
-    packed,
-    foreign,
-    hidden
-};
-
-/// Of a container of another library, as what it may become one of ours.
-category category_of_foreign(const type_row& row) {
-    using detail::foreign_way;
-    const auto way = static_cast<foreign_way>(row.numbers[0]);
-    const bool has_keys = way == foreign_way::tree || way == foreign_way::buckets;
-    return inspect::is_text(row)  ? category::text
-           : inspect::is_map(row) ? category::map
-           : has_keys             ? category::set
-                                  : category::sequence;
-}
-
-category category_of(const type_row& row) {
-    if (row.kind == type_kind::pointer)
-        return category::pointer;
-    if (row.kind == type_kind::array)
-        return row.extent == 0 ? category::hidden : category::array;
-    if (members_of(row) != nullptr)
-        return category::members;
-    switch (row.shape) {
-    case shape_kind::none:
-    case shape_kind::members:
-        return category::hidden;
-    case shape_kind::array:
-        return category::array;
-    case shape_kind::same_as_part:
-        return category::same;
-    case shape_kind::optional:
-        return category::optional;
-    case shape_kind::variant:
-        return category::variant;
-    case shape_kind::text:
-    case shape_kind::text_by_link:
-        return category::text;
-    case shape_kind::serialised:
-        return category::serialised;
-    case shape_kind::contiguous:
-    case shape_kind::linked_block:
-    case shape_kind::deque:
-    case shape_kind::ring:
-    case shape_kind::chain:
-    case shape_kind::bits:
-        return category::sequence;
-    case shape_kind::packed:
-        return category::packed;
-    case shape_kind::packed_text:
-        return category::text;
-    case shape_kind::foreign:
-        return category::foreign;
-    case shape_kind::tree:
-    case shape_kind::btree:
-    case shape_kind::hash_chain:
-    case shape_kind::hash_table:
-        return inspect::is_map(row) ? category::map : category::set;
-    default:
-        return category::number;
-    }
-}
-
 /// A type's name with that of a class in it replaced, as in "rem::vector<app::circle>".
 std::string with_name_replaced(std::string type, const std::string& old_name, const std::string& new_name) {
     const auto goes_on = [](char c) {
@@ -329,7 +253,7 @@ void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
     const auto has_other_name = [&] { // such as that of a container which may have several elements of a key
         return without_arguments(was.name) != without_arguments(is.name);
     };
-    const bool is_keyed = category_of(was) == category::set || category_of(was) == category::map;
+    const bool is_keyed = !inspect::is_foreign(was) && (form_of(was) == form::set || form_of(was) == form::map);
     if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
         was.number != is.number || was.extent != is.extent || was.note != is.note ||
         (was.shape != shape_kind::enumeration && was.shape != shape_kind::members && was.numbers != is.numbers) ||
@@ -340,19 +264,19 @@ void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
 bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    const category b = category_of(is);
-    const category a = inspect::is_foreign(was) && b != category::foreign ? category_of_foreign(was) : category_of(was);
-    if (b == category::optional && a != category::optional) {
+    const form a = form_of(was);
+    const form b = form_of(is);
+    if (b == form::optional && a != form::optional) {
         if (!match(from, is.parts[0].type))
             return false;
         note(place_ + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
         return true;
     }
-    if (a == category::same && !is_of_chrono(was))
+    if (a == form::same && !is_of_chrono(was))
         return match(was.parts[was.numbers[0]].type, to);
-    if (b == category::same && !is_of_chrono(is))
+    if (b == form::same && !is_of_chrono(is))
         return match(from, is.parts[is.numbers[0]].type);
-    if (a == category::same || b == category::same) {
+    if (a == form::same || b == form::same) {
         if (a != b)
             return refuse(from, to, ": a number does not say of what it is a number, so a function has to");
         if (was.name != is.name)
@@ -360,7 +284,7 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         return match(was.parts[was.numbers[0]].type, is.parts[is.numbers[0]].type);
     }
     const auto changed_kind = [&] {
-        if (was.name != is.name && a != category::members)
+        if (was.name != is.name && a != form::members)
             note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " +
                      to_.name_of(to),
                  true);
@@ -369,13 +293,20 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
     const auto is_array_of_characters = [](const types::type_description& schema, std::uint32_t row) {
         return is_character_array(schema, row);
     };
+    if (inspect::is_foreign(is)) {
+        if (!inspect::is_foreign(was) || layout_difference(from_, from, to_, to, enumerators::same))
+            return refuse(from, to, ", which only its own library makes: .migrate<Old, New>(function) has to");
+        only_in_place_.push_back((place_.empty() ? std::string("it") : place_) + " is a " + to_.name_of(to) +
+                                 ", which only its own library makes");
+        return true;
+    }
     switch (b) {
-    case category::hidden:
+    case form::hidden:
         if (a == b && inspect::is_told_by_bytes(was) && inspect::is_told_by_bytes(is) && was.name == is.name &&
             was.size == is.size && was.alignment == is.alignment)
             return true;
         return refuse(from, to, is.name == was.name ? ", a class that does not say its members (REM_REFLECT)" : "");
-    case category::pointer:
+    case form::pointer:
         if (a != b)
             return refuse(from, to, "");
         if (from_.rows[was.parts[0].type].kind == type_kind::plain ||
@@ -387,7 +318,7 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         if (pointees_.try_emplace(was.parts[0].type, is.parts[0].type).first->second != is.parts[0].type)
             return refuse(from, to, ", where another pointer leads to another type");
         return match_pointee(was.parts[0].type, is.parts[0].type);
-    case category::array: {
+    case form::array: {
         if (is_array_of_characters(to_, to) || is_array_of_characters(from_, from))
             return is_array_of_characters(to_, to) && is_array_of_characters(from_, from) &&
                            extent_of(was) <= extent_of(is)
@@ -397,11 +328,11 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
             return refuse(from, to, a == b ? ", with another number of elements" : "");
         return match(was.parts[0].type, is.parts[0].type);
     }
-    case category::members:
+    case form::members:
         return a == b ? match_members(from, to) : refuse(from, to, "");
-    case category::optional:
+    case form::optional:
         return match(was.parts[0].type, is.parts[0].type);
-    case category::variant: {
+    case form::variant: {
         if (a != b)
             return refuse(from, to, "");
         bool matches = true;
@@ -417,42 +348,36 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         }
         return matches && changed_kind();
     }
-    case category::text:
+    case form::text:
         return a == b || is_array_of_characters(from_, from) ? changed_kind() : refuse(from, to, "");
-    case category::serialised:
+    case form::serialised:
         return a == b && was.name == is.name && was.note == is.note
                    ? true
                    : refuse(from, to, ", which only the program can read");
-    case category::packed:
+    case form::packed:
         if (a != b)
             return refuse(from, to, "");
         if (layout_difference(from_, from, to_, to, enumerators::any)) // of the tree, which is not matched
             has_same_bytes_ = false;
         return changed_kind();
-    case category::foreign:
-        if (a != b || layout_difference(from_, from, to_, to, enumerators::same))
-            return refuse(from, to, ", which only its own library makes: .migrate<Old, New>(function) has to");
-        only_in_place_.push_back((place_.empty() ? std::string("it") : place_) + " is a " + to_.name_of(to) +
-                                 ", which only its own library makes");
-        return true;
-    case category::sequence:
-    case category::set: {
-        const bool has_elements = a == category::sequence || a == category::set || a == category::array;
+    case form::sequence:
+    case form::set: {
+        const bool has_elements = a == form::sequence || a == form::set || a == form::array;
         if (!has_elements || is_array_of_characters(from_, from))
             return refuse(from, to, "");
-        return (b == category::set ? match_key(was.parts[0].type, is.parts[0].type)
-                                   : match(was.parts[0].type, is.parts[0].type)) &&
+        return (b == form::set ? match_key(was.parts[0].type, is.parts[0].type)
+                               : match(was.parts[0].type, is.parts[0].type)) &&
                match_order(from, to) && changed_kind();
     }
-    case category::map: {
+    case form::map: {
         if (a != b)
             return refuse(from, to, "");
         const bool keys = match_key(was.parts[0].type, is.parts[0].type);
         return match(was.parts[1].type, is.parts[1].type) && keys && match_order(from, to) && changed_kind();
     }
-    case category::number:
+    case form::number:
         return a == b ? match_numbers(from, to) : refuse(from, to, "");
-    case category::same:
+    case form::same:
         break;
     }
     return false;

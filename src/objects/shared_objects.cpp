@@ -95,24 +95,12 @@ bool hides_addresses(const type_description& schema, std::uint32_t index, std::s
     if (!seen.insert(index).second)
         return false;
     const type_row& row = schema.rows[index];
-    if (row.shape == detail::shape_kind::same_as_part)
-        return hides_addresses(schema, row.parts[row.numbers[0]].type, seen);
-    if (row.shape == detail::shape_kind::packed)
-        return false;
-    if (inspect::is_foreign(row))
-        return true;
-    const auto* const members = members_of(row);
-    const auto& parts = members != nullptr ? *members : row.parts;
-    std::size_t held = parts.size();
-    if (row.kind == type_kind::pointer || row.kind == type_kind::array || row.shape == detail::shape_kind::optional)
-        held = 1;
-    else if (inspect::is_container(row))
-        held = inspect::is_map(row) ? 2 : 1;
-    else if (members == nullptr && row.shape != detail::shape_kind::variant)
-        return row.shape == detail::shape_kind::none && row.size >= k_word && !inspect::is_told_by_bytes(row);
-    // NOLINTNEXTLINE(misc-no-recursion)
-    return std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(held),
-                       [&](const type_part& each) { return hides_addresses(schema, each.type, seen); });
+    const bool is_hidden = form_of(row) == form::hidden && row.size >= k_word && !inspect::is_told_by_bytes(row);
+    const std::vector<inspect::row_part> parts = inspect::parts_of(row);
+    return is_hidden || inspect::is_foreign(row) ||
+           std::any_of(parts.begin(), parts.end(), [&](const inspect::row_part& each) { // NOLINT(misc-no-recursion)
+               return hides_addresses(schema, each.row, seen);
+           });
 }
 
 /// Whether words of these blocks, or of blocks that they lead to, may be addresses in one of `own`, which is sorted.
