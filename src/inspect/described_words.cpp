@@ -2,7 +2,7 @@
 
 #include "base/units.hpp"
 #include "inspect/object_reader.hpp"
-#include "types/number_shapes.hpp"
+#include "inspect/shape_walk.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,10 +22,6 @@ using types::type_row;
 namespace {
 
 constexpr std::uint64_t k_pointer_bytes = 8;
-
-bool is_plain_number(const type_row& row) {
-    return types::is_number(row.shape) || row.shape == shape_kind::enumeration;
-}
 
 /// The words that are asked about, and what is known of them.
 class word_list {
@@ -141,7 +137,7 @@ public:
           heap_bytes_(heap.end),
           words_(words),
           way_(how),
-          leads_on_(schema.rows.size(), answer::not_asked) {
+          leads_on_(rows_that_lead_on(schema, how.follows_pointers)) {
         reader_.listen([this](std::uint64_t begin, std::uint64_t bytes) {
             if (words_.has_some_in(begin, begin + bytes))
                 for_elements_only_.push_back({begin, bytes});
@@ -178,63 +174,55 @@ private:
             --way_.steps_left;
         if (end == of.at || (!words_.has_some_in(of.at, end) && !leads_on(of.row)))
             return;
-        switch (row.kind) {
-        case type_kind::pointer:
+        switch (form_of(row)) {
+        case form::pointer:
             words_.can_hold(of.at, end);
             return point_from(of);
-        case type_kind::array:
-            if (row.extent == 0)
-                return words_.can_hold(of.at, end);
-            return look_at_run(row.parts[0].type, {of.at, row.extent});
-        case type_kind::members:
-            return look_at_members(of, row.parts, hides_members(row));
-        case type_kind::object:
-            return look_at_object(of, row, end);
-        default:
-            return words_.can_hold(of.at, end);
-        }
-    }
-    void look_at_object(object_place of, const type_row& row, std::uint64_t end) { // NOLINT(misc-no-recursion)
-        const auto& n = row.numbers;
-        if (is_plain_number(row))
+        case form::number:
             return words_.rest_holds_none(of.at, end);
-        switch (row.shape) {
-        case shape_kind::none:
+        case form::hidden:
             return is_told_by_bytes(row) ? words_.rest_holds_none(of.at, end) : words_.can_hold(of.at, end);
-        case shape_kind::members:
-            return look_at_members(of, row.fields, hides_members(row));
-        case shape_kind::array:
-            look_at_run(row.parts[0].type, {of.at, n[0]});
+        case form::members:
+            return look_at_members(of, hides_members(row));
+        case form::array:
+            look_at_run(row.parts[0].type, {of.at, extent_of(row)});
             return words_.rest_holds_none(of.at, end);
-        case shape_kind::same_as_part:
-            look({row.parts[n[0]].type, of.at});
-            return words_.rest_holds_none(of.at, end);
-        case shape_kind::optional:
-        case shape_kind::variant: {
-            const auto held = reader_.held(of);
-            if (!held)
-                return words_.can_hold(of.at, end);
-            if (*held)
-                look(**held);
-            return words_.rest_holds_none(of.at, end);
+        case form::same:
+        case form::optional:
+        case form::variant: {
+            const auto done = for_each_part(reader_, of, [&](const object_part& held) -> result<bool> {
+                look(held.place);
+                return true;
+            });
+            return done ? words_.rest_holds_none(of.at, end) : words_.can_hold(of.at, end);
         }
-        case shape_kind::text: // an allocator, the address, then the length and the characters of a short one
-            words_.can_hold(of.at, of.at + n[0] + k_pointer_bytes);
-            words_.rest_holds_none(of.at, end);
-            return own_memory(of);
-        case shape_kind::packed_text:
-            return;
-        case shape_kind::packed: // its leaves hold nothing but bytes
+        case form::packed: // its leaves hold nothing but bytes
             look({row.parts[0].type, of.at});
             return words_.rest_holds_none(of.at, end);
-        case shape_kind::bits:
-            words_.rest_can_hold(of.at, end);
+        case form::text:
+        case form::serialised:
+            look_at_words(of, row, end);
             return own_memory(of);
+        case form::sequence:
+        case form::set:
+        case form::map:
+            look_at_words(of, row, end);
+            return row.shape == shape_kind::bits ? own_memory(of) : containers_.push_back(of);
+        }
+    }
+    /// Those of a text or a container itself: some are numbers.
+    void look_at_words(object_place of, const type_row& row, std::uint64_t end) {
+        const auto& n = row.numbers;
+        switch (row.shape) {
+        case shape_kind::packed_text:
+            return;
+        case shape_kind::text: // an allocator, the address, then the length and the characters of a short one
+            words_.can_hold(of.at, of.at + n[0] + k_pointer_bytes);
+            return words_.rest_holds_none(of.at, end);
         case shape_kind::text_by_link:
         case shape_kind::serialised:
             words_.rest_holds_none(of.at + n[0], of.at + n[0] + 3 * k_pointer_bytes);
-            words_.rest_can_hold(of.at, end);
-            return own_memory(of);
+            break;
         case shape_kind::tree: // a colour, and padding
             words_.rest_holds_none(of.at + n[0], of.at + n[0] + k_pointer_bytes);
             break;
@@ -246,12 +234,11 @@ private:
             break;
         }
         words_.rest_can_hold(of.at, end);
-        if (reader_.is_container(of.row))
-            containers_.push_back(of);
     }
     // NOLINTNEXTLINE(misc-no-recursion): by value nothing holds itself
-    void look_at_members(object_place of, const std::vector<type_part>& parts, bool hides_some) {
-        for (const type_part& part : parts) {
+    void look_at_members(object_place of, bool hides_some) {
+        const type_row& row = reader_.row(of.row);
+        for (const type_part& part : row.kind == type_kind::members ? row.parts : row.fields) {
             if (part.offset && !is_empty_class(reader_.row(part.type)))
                 look({part.type, of.at + *part.offset});
         }
@@ -335,41 +322,17 @@ private:
             return !row.name.starts_with("std::pair<") && !row.name.starts_with("std::tuple<");
         return std::any_of(row.parts.begin(), row.parts.end(), [&](const type_part& part) {
             return part.offset ? reader_.size_of(part.type) == 0
-                               : !is_plain_number(reader_.row(part.type)); // references
+                               : form_of(reader_.row(part.type)) != form::number; // references
         });
     }
     /// Whether an object of this row has more, elsewhere.
-    bool leads_on(std::uint32_t index) { // NOLINT(misc-no-recursion): by value nothing holds itself
-        answer& known = leads_on_[index];
-        if (known != answer::not_asked)
-            return known == answer::yes;
-        const type_row& row = reader_.row(index);
-        const auto any = [&](const std::vector<type_part>& parts) { // NOLINT(misc-no-recursion)
-            return std::any_of(parts.begin(), parts.end(), [&](const type_part& part) { return leads_on(part.type); });
-        };
-        bool leads = false;
-        if (row.kind == type_kind::pointer)
-            leads = way_.follows_pointers;
-        else if (row.kind == type_kind::array || row.kind == type_kind::members)
-            leads = any(row.parts);
-        else if (row.shape == shape_kind::members)
-            leads = any(row.fields);
-        else if (row.shape == shape_kind::same_as_part || row.shape == shape_kind::array ||
-                 row.shape == shape_kind::optional || row.shape == shape_kind::variant)
-            leads = any(row.parts);
-        else if (row.kind == type_kind::object)
-            leads = row.shape != shape_kind::none && !is_plain_number(row);
-        leads_on_[index] = leads ? answer::yes : answer::no;
-        return leads;
-    }
-
-    enum class answer : char { not_asked, no, yes };
+    [[nodiscard]] bool leads_on(std::uint32_t index) const { return leads_on_[index] != 0; }
 
     object_reader reader_;
     std::uint64_t heap_bytes_;
     word_list& words_;
     way& way_;
-    std::vector<answer> leads_on_;                           // by row
+    std::vector<char> leads_on_;                             // by row
     std::vector<object_place> containers_;                   // whose elements are to be looked at
     std::vector<object_place> targets_;                      // of pointers, the same
     std::set<std::pair<std::uint64_t, std::uint32_t>> seen_; // of targets: place and row

@@ -4,6 +4,7 @@
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/object_text.hpp"
+#include "inspect/shape_walk.hpp"
 #include "inspect/version_diff.hpp"
 
 #include <map>
@@ -14,8 +15,6 @@
 namespace remanence::inspect {
 
 using detail::shape_kind;
-using types::type_kind;
-using types::type_part;
 using types::type_row;
 
 namespace {
@@ -24,6 +23,40 @@ struct pointers_as_offsets : object_walk::listener {
     void point(std::string& out, object_place, std::uint64_t to) override {
         out += "{\"$offset\":" + std::to_string(to) + '}';
     }
+};
+
+/// What stands behind a container's path for its elements: "[3]", or the key's text.
+class element_names {
+public:
+    explicit element_names(const type_row& container)
+        : has_several_(is_map(container) && has_several_of_a_key(container)),
+          is_sorted_(container.shape == shape_kind::tree || container.shape == shape_kind::btree ||
+                     container.shape == shape_kind::packed),
+          is_keyed_(form_of(container) > form::sequence) {}
+
+    /// Where to put the next element's key as a text, if it has one.
+    std::string& key() {
+        key_.clear();
+        return key_;
+    }
+    std::string next(std::uint64_t index) {
+        if (!is_keyed_)
+            return '[' + std::to_string(index) + ']';
+        std::string name = '[' + key_ + ']';
+        if (has_several_) {
+            if (is_sorted_ && !of_keys_.contains(key_)) // the key before does not come again
+                of_keys_.clear();
+            name += '[' + std::to_string(of_keys_[key_]++) + ']';
+        }
+        return name;
+    }
+
+private:
+    bool has_several_;
+    bool is_sorted_;
+    bool is_keyed_;
+    std::string key_;
+    std::map<std::string, std::uint64_t> of_keys_; // elements that came, of those that have a number within their key
 };
 
 class object_parts {
@@ -35,92 +68,31 @@ public:
     result<void> add(const std::string& path, object_place of, unsigned depth) {
         if (depth == k_depth_max)
             return reader_.too_deep(of);
-        const type_row& row = reader_.row(of.row);
-        const bool has_parts =
-            row.shape == shape_kind::members || row.kind == type_kind::members || has_elements(row, of.row);
+        const form what = form_of(reader_.row(of.row));
+        const bool is_text = is_character_array(reader_.schema(), of.row);
+        const bool has_parts = !is_text && (what == form::members || what >= form::array);
         if (has_parts)
             REM_TRY(visit_(path, of, true));
-        if (row.shape == shape_kind::members)
-            return add_members(path, of, row.fields, depth);
-        if (row.kind == type_kind::members)
-            return add_members(path, of, row.parts, depth);
-        if (row.shape == shape_kind::same_as_part)
-            return add(path, {row.parts[row.numbers[0]].type, of.at}, depth + 1);
-        if (row.shape == shape_kind::optional || row.shape == shape_kind::variant) {
-            auto held = reader_.held(of);
-            if (!held)
-                return held.error();
-            return *held ? add(path, **held, depth + 1) : visit_(path, of, false);
-        }
-        if (has_elements(row, of.row))
-            return add_elements(path, of, depth);
-        return visit_(path, of, false);
+        bool is_whole = !has_parts; // it is told as one value
+        element_names names(reader_.row(of.row));
+        REM_TRY(is_text ? result<void>() : for_each_part(reader_, of, [&](const object_part& each) -> result<bool> {
+            is_whole = false;
+            std::string to = path;
+            if (each.role == part_role::member)
+                to += '.' + member_name(reader_.schema(), *each.member);
+            if (each.role == part_role::key || (each.role == part_role::element && what == form::set))
+                REM_TRY(walk_.put(names.key(), each.place));
+            if (each.role == part_role::key)
+                return true;
+            if (each.role == part_role::element)
+                to += names.next(each.index);
+            REM_TRY(add(to, each.place, depth + 1));
+            return true;
+        }));
+        return is_whole ? visit_(path, of, false) : result<void>();
     }
 
 private:
-    [[nodiscard]] bool has_elements(const type_row& row, std::uint32_t index) const {
-        const bool is_array = row.kind == type_kind::array || row.shape == shape_kind::array;
-        if (!is_array)
-            return reader_.is_container(index);
-        const type_row& element = reader_.row(row.parts[0].type);
-        const bool is_text = element.shape == shape_kind::character && element.kind == type_kind::object;
-        return !is_text && (row.kind != type_kind::array || row.extent != 0);
-    }
-    // NOLINTNEXTLINE(misc-no-recursion): bounded
-    result<void> add_members(const std::string& path, object_place of, const std::vector<type_part>& parts,
-                             unsigned depth) {
-        for (std::size_t i = 0; i != parts.size(); ++i) {
-            const type_part& part = parts[i];
-            const auto place = place_of_member(reader_.row(of.row), parts, i, of.at);
-            if (!place)
-                continue;
-            const std::string name = part.name.empty() ? reader_.schema().name_of(part.type) : part.name;
-            REM_TRY(add(path + '.' + name, *place, depth + 1));
-        }
-        return {};
-    }
-    // NOLINTNEXTLINE(misc-no-recursion): bounded
-    result<void> add_elements(const std::string& path, object_place of, unsigned depth) {
-        std::uint64_t index = 0;
-        const bool is_keyed = is_set(of.row);
-        const type_row& row = reader_.row(of.row);
-        const bool has_several = has_several_of_a_key(row);
-        const bool is_sorted =
-            row.shape == shape_kind::tree || row.shape == shape_kind::btree || row.shape == shape_kind::packed;
-        std::map<std::string, std::uint64_t>
-            of_keys; // elements that came, of those that have a number within their key
-        return reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
-            std::string at = std::to_string(index++);
-            if (each.has_key || is_keyed) {
-                at.clear();
-                REM_TRY(walk_.put(at, each.has_key ? each.key : each.value));
-            }
-            std::string way = path + '[' + at + ']';
-            if (each.has_key && has_several) {
-                if (is_sorted && !of_keys.contains(at)) // the key before does not come again
-                    of_keys.clear();
-                way += '[' + std::to_string(of_keys[at]++) + ']';
-            }
-            REM_TRY(add(way, each.value, depth + 1));
-            return true;
-        });
-    }
-    [[nodiscard]] bool is_set(std::uint32_t index) const {
-        switch (reader_.row(index).shape) {
-        case shape_kind::tree:
-        case shape_kind::hash_chain:
-        case shape_kind::btree:
-        case shape_kind::hash_table:
-            return !reader_.is_map(index);
-        case shape_kind::foreign: {
-            const auto way = static_cast<detail::foreign_way>(reader_.row(index).numbers[0]);
-            return !reader_.is_map(index) && (way == detail::foreign_way::tree || way == detail::foreign_way::buckets);
-        }
-        default:
-            return false;
-        }
-    }
-
     object_reader& reader_;
     const visit_part& visit_;
     pointers_as_offsets pointers_;

@@ -221,16 +221,16 @@ private:
     }
     result<void> member(object_place of, const way_step& wanted) {
         const type_row& row = reader_.row(of.row);
-        const auto& parts = row.shape == detail::shape_kind::members ? row.fields : row.parts;
-        if (row.kind != type_kind::members && row.shape != detail::shape_kind::members)
+        const std::vector<type_part>* const parts = members_of(row);
+        if (parts == nullptr)
             return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
                                              " has no members that are known.");
         std::string known;
-        for (std::size_t i = 0; i != parts.size(); ++i) {
-            const auto place = place_of_member(row, parts, i, of.at);
+        for (const type_part& part : *parts) {
+            const auto place = reader_.member(of, part);
             if (!place)
                 continue;
-            const std::string name = parts[i].name.empty() ? reader_.schema().name_of(parts[i].type) : parts[i].name;
+            const std::string name = member_name(reader_.schema(), part);
             if (name == wanted.member) {
                 at_ = {*place};
                 return {};

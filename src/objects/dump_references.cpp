@@ -1,6 +1,6 @@
 #include "objects/dump_references.hpp"
 
-#include "inspect/object_parts.hpp"
+#include "inspect/shape_walk.hpp"
 #include "objects/json_source.hpp"
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 
 namespace remanence::objects {
 
-using detail::shape_kind;
 using types::type_part;
 using types::type_row;
 
@@ -24,16 +23,14 @@ bool read_number(std::string_view text, std::uint64_t& value) {
 
 /// What an object holds in its own place, without a step on the way to it.
 result<std::optional<object_place>> held_in_place(way_of_making& by, object_place place) {
-    const type_row& row = by.to.rows[place.row];
-    if (row.shape == shape_kind::same_as_part)
-        return std::optional(object_place{row.parts[row.numbers[0]].type, place.at});
-    if (row.shape == shape_kind::optional || row.shape == shape_kind::variant) {
-        auto held = by.builder->built().held(place);
-        if (!held)
-            return held.error();
-        return *held ? std::optional<object_place>(**held) : std::nullopt;
-    }
-    return std::optional<object_place>();
+    const form what = form_of(by.to.rows[place.row]);
+    std::optional<object_place> found;
+    if (what == form::same || inspect::is_held(what))
+        REM_TRY(for_each_part(by.builder->built(), place, [&](const inspect::object_part& each) -> result<bool> {
+            found = each.place;
+            return true;
+        }));
+    return found;
 }
 
 } // namespace
