@@ -2,6 +2,7 @@
 
 #include "objects/object_blocks.hpp"
 #include "objects/packed_filler.hpp"
+#include "objects/pair_walk.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -10,8 +11,6 @@
 namespace remanence::objects {
 
 using detail::shape_kind;
-using types::type_kind;
-using types::type_part;
 using types::type_row;
 
 namespace {
@@ -44,82 +43,39 @@ result<void> conversion_size::add(object_place from, std::uint32_t to) {
 result<void> conversion_size::visit(object_place from, std::uint32_t to, unsigned depth) {
     if (depth == inspect::k_depth_max)
         return source_.too_deep(from);
-    const type_row& was = source_.row(from.row);
-    const type_row& is = builder_.row(to);
     if (const step_chain* const chain = rows_.chain(from.row, to))
         return visit_steps(*chain, from, to, depth);
     if (!may_own(to) && !rows_.has_chains())
         return {};
-    if (was.shape == shape_kind::same_as_part)
-        return visit({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
-    if (is.shape == shape_kind::same_as_part)
-        return visit(from, is.parts[is.numbers[0]].type, depth + 1);
-    if (is.shape == shape_kind::optional && was.shape != shape_kind::optional)
-        return visit(from, is.parts[0].type, depth + 1);
-    if (members_of(is) != nullptr)
-        return visit_members(from, to, depth);
-    switch (is.shape) {
-    case shape_kind::text:
-    case shape_kind::text_by_link:
-    case shape_kind::serialised: {
+    const type_row& is = builder_.row(to);
+    const form what = form_of_pair(rows_, from.row, to);
+    if (what == form::text || what == form::serialised) {
         auto text = source_.text(from);
         if (!text)
             return text.error();
         add_text(is, text->size());
         return {};
     }
-    case shape_kind::optional:
-    case shape_kind::variant: {
-        auto held = source_.held(from);
-        if (!held)
-            return held.error();
-        if (!*held)
-            return {};
-        const std::size_t index =
-            is.shape == shape_kind::variant ? *rows_.alternatives(from.row, to)[(*held)->alternative] : 0;
-        return visit(**held, is.parts[index].type, depth + 1);
-    }
-    default:
-        break;
-    }
-    if (is.shape == shape_kind::packed)
+    if (what == form::packed)
         return visit_packed(from);
-    const bool is_array = is.kind == type_kind::array || is.shape == shape_kind::array;
-    if (inspect::is_container(is) || (is_array && !is_character_array(builder_.schema(), to)))
-        return visit_elements(from, to, depth);
-    return {};
-}
-
-result<void> conversion_size::visit_members(object_place from, std::uint32_t to, unsigned depth) {
-    const auto& origins = rows_.origins(from.row, to);
-    std::size_t index = 0;
-    for (const type_part& each : *members_of(builder_.row(to))) {
-        const type_part* const origin = origins[index++];
-        if (!each.offset)
-            continue;
-        if (origin != nullptr)
-            REM_TRY(visit({origin->type, from.at + *origin->offset}, each.type, depth + 1));
-        else
-            add_default(each.type, depth + 1);
-    }
-    return {};
-}
-
-result<void> conversion_size::visit_elements(object_place from, std::uint32_t to, unsigned depth) {
-    const type_row& is = builder_.row(to);
-    auto count = source_.count(from);
-    if (!count)
-        return count.error();
-    if (inspect::is_container(is))
+    if (what > form::array) {
+        auto count = source_.count(from);
+        if (!count)
+            return count.error();
         add_container(to, *count);
-    const auto [first, second] = inspect::rows_of_elements(is);
-    if (!may_own(first) && !may_own(second) && !rows_.has_chains())
+        const auto [first, second] = inspect::rows_of_elements(is);
+        if (!may_own(first) && !may_own(second) && !rows_.has_chains())
+            return {};
+    }
+    return visit_parts(from, to, depth);
+}
+
+result<void> conversion_size::visit_parts(object_place from, std::uint32_t to, unsigned depth) {
+    return for_each_part_pair(source_, rows_, from, to, [&](const part_pair& each) -> result<void> {
+        if (!each.is_new)
+            return visit(each.from, each.to, depth + 1);
+        add_default(each.to, depth + 1);
         return {};
-    return source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-        if (each.has_key)
-            REM_TRY(visit(each.key, first, depth + 1));
-        REM_TRY(visit(each.value, second, depth + 1));
-        return true;
     });
 }
 
@@ -148,7 +104,7 @@ result<void> conversion_size::visit_steps(const step_chain& chain, object_place 
     if (chain.size() == 1) {
         const bool has_members =
             members_of(source_.row(from.row)) != nullptr && members_of(builder_.row(to)) != nullptr;
-        return has_members ? visit_members(from, to, depth) : result<void>();
+        return has_members ? visit_parts(from, to, depth) : result<void>();
     }
     for (std::size_t i = 0; i + 1 != chain.size(); ++i) {
         const types::type_row& made = chain[i]->is.rows[chain[i]->is.root];
@@ -166,23 +122,18 @@ result<void> conversion_size::visit_steps(const step_chain& chain, object_place 
 /// As its constructor leaves it, if that makes nothing of its own.
 void conversion_size::add_default(std::uint32_t to, unsigned depth) {
     const type_row& is = builder_.row(to);
-    if (depth == inspect::k_depth_max || !may_own(to))
+    if (depth == inspect::k_depth_max || !may_own(to) || form_of(is) == form::optional)
         return;
-    if (const auto* const members = members_of(is)) {
-        for (const type_part& each : *members)
-            add_default(each.type, depth + 1);
-        return;
-    }
-    if (is.shape == shape_kind::same_as_part)
-        return add_default(is.parts[is.numbers[0]].type, depth + 1);
-    if (is.shape == shape_kind::variant)
-        return add_default(is.parts[0].type, depth + 1);
-    if (inspect::is_container(is))
+    const form what = form_of(is);
+    if (what > form::array)
         return add_container(to, 0);
-    if (is.kind != type_kind::array && is.shape != shape_kind::array)
-        return;
-    for (std::uint64_t i = 0; i != extent_of(is); ++i)
-        add_default(is.parts[0].type, depth + 1);
+    const std::uint64_t times = what == form::array ? extent_of(is) : 1;
+    for (const inspect::row_part& each : inspect::parts_of(is)) {
+        for (std::uint64_t i = 0; i != times; ++i)
+            add_default(each.row, depth + 1);
+        if (what == form::variant) // the first
+            return;
+    }
 }
 
 // NOLINTEND(misc-no-recursion)
@@ -249,7 +200,7 @@ void conversion_size::add_container(std::uint32_t to, std::uint64_t count) {
 
 bool conversion_size::may_own(std::uint32_t to) {
     if (owners_.empty())
-        owners_ = rows_that_own(builder_.schema());
+        owners_ = inspect::rows_that_lead_on(builder_.schema(), false);
     return owners_[to] != 0;
 }
 

@@ -22,8 +22,7 @@ public:
 
 private:
     result<void> visit(object_place from, std::uint32_t to, unsigned depth);
-    result<void> visit_members(object_place from, std::uint32_t to, unsigned depth);
-    result<void> visit_elements(object_place from, std::uint32_t to, unsigned depth);
+    result<void> visit_parts(object_place from, std::uint32_t to, unsigned depth);
     result<void> visit_packed(object_place from);
     result<void> visit_steps(const step_chain& chain, object_place from, std::uint32_t to, unsigned depth);
     void add_default(std::uint32_t to, unsigned depth);

@@ -29,7 +29,6 @@ public:
 
 private:
     result<void> visit(object_place from, std::uint32_t to, unsigned depth);
-    result<void> visit_members(object_place from, std::uint32_t to, unsigned depth, bool by_function);
     [[nodiscard]] std::string way() const;
 
     struct way_step {

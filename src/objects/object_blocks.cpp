@@ -1,41 +1,16 @@
 #include "objects/object_blocks.hpp"
 
-#include <algorithm>
+#include "inspect/shape_walk.hpp"
+
 #include <cstring>
 
 namespace remanence::objects {
 
 using detail::shape_kind;
-using types::type_kind;
-using types::type_part;
+using inspect::part_role;
 using types::type_row;
 
 namespace {
-
-/// Whether objects of this row may have blocks. `known`: 1 no, 2 yes. NOLINTNEXTLINE(misc-no-recursion): sound schemas end
-bool owns_blocks(const types::type_description& schema, std::uint32_t index, std::vector<char>& known) {
-    enum : char { unknown, no, yes };
-    if (known[index] != unknown)
-        return known[index] == yes;
-    known[index] = yes; // of a vector of its own class
-    const type_row& is = schema.rows[index];
-    bool owns = true;
-    const auto any_owns = [&](const std::vector<type_part>& parts) { // NOLINT(misc-no-recursion)
-        return std::any_of(parts.begin(), parts.end(),
-                           [&](const type_part& each) { return owns_blocks(schema, each.type, known); });
-    };
-    if (is.kind == type_kind::pointer)
-        owns = false;
-    else if (const auto* const members = members_of(is))
-        owns = any_owns(*members);
-    else if (is.kind == type_kind::array || is.shape == shape_kind::array || is.shape == shape_kind::optional ||
-             is.shape == shape_kind::variant || is.shape == shape_kind::same_as_part)
-        owns = any_owns(is.parts);
-    else
-        owns = inspect::is_container(is) || inspect::is_text(is) || is.shape == shape_kind::serialised;
-    known[index] = owns ? yes : no;
-    return owns;
-}
 
 class block_walk {
 public:
@@ -49,28 +24,38 @@ public:
         if (!may_own(of.row))
             return {};
         const type_row& is = source_.row(of.row);
-        const auto& n = is.numbers;
-        if (const auto* const members = members_of(is)) {
-            for (const type_part& each : *members) {
-                if (each.offset)
-                    REM_TRY(visit({each.type, of.at + *each.offset}, depth + 1));
-            }
+        if (inspect::is_foreign(is)) // whose blocks only its library knows (I8)
             return {};
-        }
-        switch (is.shape) {
-        case shape_kind::same_as_part:
-            return visit({is.parts[n[0]].type, of.at}, depth + 1);
-        case shape_kind::optional:
-        case shape_kind::variant: {
-            auto held = source_.held(of);
-            if (!held)
-                return held.error();
-            return *held ? visit(**held, depth + 1) : result<void>();
-        }
-        case shape_kind::packed:
+        if (is.shape == shape_kind::packed)
             return visit({is.parts[0].type, of.at}, depth + 1);
+        if (is.shape != shape_kind::bits)
+            REM_TRY(visit_parts(of, depth));
+        return add_own(of);
+    }
+
+private:
+    result<void> visit_parts(object_place of, unsigned depth) {
+        const type_row& is = source_.row(of.row);
+        const auto& n = is.numbers;
+        const bool has_nodes = is.shape == shape_kind::ring || is.shape == shape_kind::chain ||
+                               is.shape == shape_kind::tree || is.shape == shape_kind::hash_chain;
+        const bool has_links = (is.shape == shape_kind::btree || is.shape == shape_kind::hash_table) && n[1] == 0;
+        const part_role first = inspect::is_map(is) ? part_role::key : part_role::element;
+        return for_each_part(source_, of, [&](const inspect::object_part& each) -> result<bool> {
+            if (each.role == first && (has_nodes || has_links))
+                blocks_.push_back(each.place.at - (has_nodes ? n[1] : 0));
+            REM_TRY(visit(each.place, depth + 1));
+            return true;
+        });
+    }
+    /// But for those that each element has.
+    result<void> add_own(object_place of) {
+        const type_row& is = source_.row(of.row);
+        const auto& n = is.numbers;
+        switch (is.shape) {
         case shape_kind::text:
         case shape_kind::bits:
+        case shape_kind::contiguous:
             return add_address(of.at + n[0], of);
         case shape_kind::text_by_link:
         case shape_kind::serialised: {
@@ -79,28 +64,6 @@ public:
                 return last.error();
             return *last >> 63 != 0 ? add_link(of.at + n[0]) : result<void>(); // a long one
         }
-        default:
-            break;
-        }
-        if (!inspect::is_container(is) || inspect::is_foreign(is)) // whose blocks only its library knows (I8)
-            return {};
-        const bool has_nodes = is.shape == shape_kind::ring || is.shape == shape_kind::chain ||
-                               is.shape == shape_kind::tree || is.shape == shape_kind::hash_chain;
-        const bool has_links = (is.shape == shape_kind::btree || is.shape == shape_kind::hash_table) && n[1] == 0;
-        REM_TRY(source_.for_each_element(of, [&](const element_place& each) -> result<bool> {
-            const std::uint64_t element = each.has_key ? each.key.at : each.value.at;
-            if (has_nodes)
-                blocks_.push_back(element - n[1]);
-            if (has_links)
-                blocks_.push_back(element);
-            if (each.has_key)
-                REM_TRY(visit(each.key, depth + 1));
-            REM_TRY(visit(each.value, depth + 1));
-            return true;
-        }));
-        switch (is.shape) {
-        case shape_kind::contiguous:
-            return add_address(of.at + n[0], of);
         case shape_kind::linked_block:
             return add_link(of.at + n[0]);
         case shape_kind::hash_table:
@@ -126,11 +89,9 @@ public:
             return {};
         }
     }
-
-private:
     bool may_own(std::uint32_t index) {
         if (owners_.empty())
-            owners_ = rows_that_own(source_.schema());
+            owners_ = inspect::rows_that_lead_on(source_.schema(), false);
         return owners_[index] != 0;
     }
     result<void> add_nodes(std::uint64_t node, std::uint64_t children) {
@@ -192,14 +153,6 @@ private:
 };
 
 } // namespace
-
-std::vector<char> rows_that_own(const types::type_description& schema) {
-    std::vector<char> known(schema.rows.size());
-    std::vector<char> owners;
-    for (std::uint32_t i = 0; i != schema.rows.size(); ++i)
-        owners.push_back(owns_blocks(schema, i, known) ? 1 : 0);
-    return owners;
-}
 
 result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of,
                            std::vector<std::uint64_t>& blocks) {

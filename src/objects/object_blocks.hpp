@@ -14,7 +14,4 @@ namespace remanence::objects {
 result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of,
                            std::vector<std::uint64_t>& blocks);
 
-/// Of each row, 1: objects of it may have such blocks, 0: they have none.
-std::vector<char> rows_that_own(const types::type_description& schema);
-
 } // namespace remanence::objects

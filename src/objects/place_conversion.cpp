@@ -1,6 +1,7 @@
 #include "objects/place_conversion.hpp"
 
 #include "objects/object_blocks.hpp"
+#include "objects/pair_walk.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +9,6 @@
 namespace remanence::objects {
 
 using detail::shape_kind;
-using types::type_kind;
 using types::type_part;
 using types::type_row;
 
@@ -19,33 +19,21 @@ result<void> place_conversion::change(object_place from, std::uint32_t to, unsig
         return old_objects_.too_deep(from);
     if (!plan_.changes(from.row, to))
         return {};
-    const type_row& was = old_objects_.row(from.row);
-    const type_row& is = builder_.row(to);
-    if (was.shape == shape_kind::same_as_part)
-        return change({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
-    if (is.shape == shape_kind::same_as_part)
-        return change(from, is.parts[is.numbers[0]].type, depth + 1);
-    if (members_of(is) != nullptr)
+    const form what = form_of_pair(rows_, from.row, to);
+    if (what == form::members)
         return change_members(from, to, depth);
-    told_.placed(from, {to, from.at});
-    if (is.shape == shape_kind::optional || is.shape == shape_kind::variant) {
-        auto held = old_objects_.held(from);
-        if (!held)
-            return held.error();
-        return *held ? change(**held, is.parts[(*held)->alternative].type, depth + 1) : result<void>();
-    }
-    if (is.kind == type_kind::pointer) {
+    if (what != form::same)
+        told_.placed(from, {to, from.at});
+    if (what == form::number)
+        return values_.make(from, {to, from.at});
+    if (what == form::pointer) {
         auto is_null = old_objects_.is_null(from);
         if (!is_null)
             return is_null.error();
         return *is_null ? result<void>() : told_.point(from, {to, from.at});
     }
-    if (is.kind != type_kind::array && is.shape != shape_kind::array && !inspect::is_container(is))
-        return values_.make(from, {to, from.at}); // a number
-    const std::uint32_t element = inspect::rows_of_elements(is).value;
-    return old_objects_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-        REM_TRY(change(each.value, element, depth + 1));
-        return true;
+    return for_each_part_pair(old_objects_, rows_, from, to, [&](const part_pair& each) -> result<void> {
+        return each.role == part_role::key ? result<void>() : change(each.from, each.to, depth + 1); // PP1
     });
 }
 
@@ -85,26 +73,11 @@ result<void> place_conversion::release_gone(object_place from, std::uint32_t to)
 
 /// The same of what holds such objects without a block in between.
 result<void> place_conversion::release_gone_within(object_place from, std::uint32_t to) {
-    const type_row& was = old_objects_.row(from.row);
-    const type_row& is = builder_.row(to);
-    if (was.shape == shape_kind::same_as_part)
-        return release_gone_within({was.parts[was.numbers[0]].type, from.at}, to);
-    if (is.shape == shape_kind::same_as_part)
-        return release_gone_within(from, is.parts[is.numbers[0]].type);
-    if (members_of(is) != nullptr)
+    if (form_of_pair(rows_, from.row, to) == form::members)
         return release_gone(from, to);
-    if (is.shape == shape_kind::optional || is.shape == shape_kind::variant) {
-        auto held = old_objects_.held(from);
-        if (!held)
-            return held.error();
-        if (!*held)
-            return {};
-        const std::uint32_t becomes = is.parts[(*held)->alternative].type;
-        return plan_.loses((*held)->row, becomes) ? release_gone_within(**held, becomes) : result<void>();
-    }
-    return old_objects_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-        REM_TRY(release_gone_within(each.value, is.parts[0].type));
-        return true;
+    return for_each_part_pair(old_objects_, rows_, from, to, [&](const part_pair& each) -> result<void> {
+        const bool may_lose = each.role != part_role::held || plan_.loses(each.from.row, each.to);
+        return may_lose ? release_gone_within(each.from, each.to) : result<void>();
     });
 }
 
@@ -163,14 +136,15 @@ result<void> place_conversion::take(const moved_object& part) {
         told_.stays(part.was);
         return {};
     }
-    if (was.shape == shape_kind::same_as_part)
-        return take({{was.parts[was.numbers[0]].type, part.was.at}, part.copy, part.is, part.is_overwritten});
-    if (is.shape == shape_kind::same_as_part)
-        return take({part.was, part.copy, {is.parts[is.numbers[0]].type, part.is.at}, part.is_overwritten});
-    if (members_of(is) != nullptr)
+    const form what = form_of_pair(rows_, part.was.row, part.is.row);
+    if (what == form::same) {
+        const auto [old_row, new_row] = unwrapped(rows_, part.was.row, part.is.row);
+        return take({{old_row, part.was.at}, part.copy, {new_row, part.is.at}, part.is_overwritten});
+    }
+    if (what == form::members)
         return take_members(part);
     told_.placed(part.was, part.is);
-    if (is.kind == type_kind::pointer) {
+    if (what == form::pointer) {
         if (moves)
             REM_TRY(take_bytes(part));
         auto is_null = old_objects_.is_null({part.was.row, part.copy});
@@ -178,10 +152,9 @@ result<void> place_conversion::take(const moved_object& part) {
             return is_null.error();
         return changes && !*is_null ? told_.point({part.was.row, part.copy}, part.is) : result<void>();
     }
-    if (is.shape == shape_kind::optional || is.shape == shape_kind::variant)
+    if (inspect::is_held(what))
         return take_held(part);
-    const bool is_array = is.kind == type_kind::array || is.shape == shape_kind::array;
-    if (is_array && !is_character_array(builder_.schema(), part.is.row)) {
+    if (what == form::array && !is_character_array(builder_.schema(), part.is.row)) {
         const std::uint64_t bytes = builder_.size_of(is.parts[0].type);
         for (std::uint64_t at = 0; at != extent_of(is) * bytes; at += bytes)
             REM_TRY(take({{was.parts[0].type, part.was.at + at},
@@ -190,9 +163,8 @@ result<void> place_conversion::take(const moved_object& part) {
                           part.is_overwritten}));
         return {};
     }
-    const bool is_text = is_array || inspect::is_text(is) || is.shape == shape_kind::serialised;
-    if (!is_text && !inspect::is_container(is))
-        return values_.make({part.was.row, part.copy}, part.is); // a number
+    if (what == form::number || what == form::hidden)
+        return values_.make({part.was.row, part.copy}, part.is);
     if (moves) {
         REM_TRY(take_bytes(part));
         REM_TRY(correct(part));

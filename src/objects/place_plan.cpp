@@ -1,5 +1,6 @@
 #include "objects/place_plan.hpp"
-#include "types/number_shapes.hpp"
+
+#include "objects/pair_walk.hpp"
 
 #include <algorithm>
 #include <string>
@@ -14,7 +15,7 @@ using types::type_row;
 
 namespace {
 
-bool is_number(const type_row& row) { return row.kind == type_kind::object && types::is_number(row.shape); }
+bool is_number(const type_row& row) { return form_of(row) == form::number; }
 
 } // namespace
 
@@ -85,13 +86,11 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
     const type_row& was = old_objects_.row(from);
     const type_row& is = builder_.row(to);
     pair_plan plan;
-    const bool is_same = was.shape == shape_kind::same_as_part;
     if (rows_.chain(from, to) != nullptr)
         is_possible_ = false;
-    if (is_same || is.shape == shape_kind::same_as_part) {
+    if (form_of_pair(rows_, from, to) == form::same) {
         compare(pair);
-        plan.within.emplace_back(is_same ? was.parts[was.numbers[0]].type : from,
-                                 is.shape == shape_kind::same_as_part ? is.parts[is.numbers[0]].type : to);
+        plan.within.push_back(unwrapped(rows_, from, to));
         return plan;
     }
     if (is.kind == type_kind::pointer) {
@@ -110,38 +109,36 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
         is_possible_ = is_possible_ && extent_of(was) == extent_of(is);
         return plan;
     }
-    if (is.kind == type_kind::array && was.kind == type_kind::array) {
-        plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
-        return plan;
-    }
-    if (was.kind != is.kind || was.shape != is.shape ||
-        (was.shape != shape_kind::enumeration && was.numbers != is.numbers))
+    const form what = form_of(is);
+    const bool are_arrays = is.kind == type_kind::array && was.kind == type_kind::array;
+    if (!are_arrays &&
+        (was.kind != is.kind || was.shape != is.shape || (what != form::number && was.numbers != is.numbers)))
         is_possible_ = false;
-    switch (is.shape) {
-    case shape_kind::array:
-    case shape_kind::optional:
-        if (was.shape == is.shape)
-            plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
+    if (form_of(was) != what || inspect::is_foreign(is)) // of another library: the same, or it would not match
+        return plan;
+    switch (what) {
+    case form::array:
+    case form::optional:
+    case form::packed:
+        plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
         break;
-    case shape_kind::variant:
-        for (std::size_t i = 0; was.shape == is.shape && i != was.parts.size(); ++i) {
+    case form::variant:
+        for (std::size_t i = 0; i != was.parts.size(); ++i) {
             const auto becomes = rows_.alternatives(from, to)[i];
             is_possible_ = is_possible_ && becomes == i;
             if (becomes)
                 plan.within.emplace_back(was.parts[i].type, is.parts[*becomes].type);
         }
         break;
-    case shape_kind::packed:
-        if (was.shape == is.shape)
-            plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
+    case form::sequence:
+    case form::set:
+    case form::map:
+        look_at_container(pair, plan);
         break;
-    case shape_kind::foreign: // the same, or it would not match
+    case form::number:
+        plan.changes = was.size <= k_word && !is_same_number(was, is);
         break;
     default:
-        if (inspect::is_container(is) && inspect::is_container(was))
-            look_at_container(pair, plan);
-        else if (is_number(was) && is_number(is))
-            plan.changes = was.size <= k_word && !is_same_number(was, is);
         break;
     }
     return plan;
@@ -150,8 +147,7 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
 void place_plan::look_at_container(row_pair pair, pair_plan& plan) {
     const type_row& was = old_objects_.row(pair.first);
     const type_row& is = builder_.row(pair.second);
-    const bool is_keyed = is.shape == shape_kind::tree || is.shape == shape_kind::btree ||
-                          is.shape == shape_kind::hash_chain || is.shape == shape_kind::hash_table;
+    const bool is_keyed = form_of(is) != form::sequence;
     if (is_keyed)
         is_possible_ =
             is_possible_ && without_arguments(was.name) == without_arguments(is.name) &&
@@ -205,21 +201,8 @@ void place_plan::look_at_members(row_pair pair, pair_plan& plan) {
 
 bool place_plan::can_move(std::uint32_t from) const {
     const type_row& was = old_objects_.row(from);
-    if (was.kind == type_kind::pointer || is_number(was))
-        return true;
-    const auto part_can = [&](const type_part& part) { return can_move(part.type); };
-    if (const auto* const members = members_of(was))
-        return std::all_of(members->begin(), members->end(), part_can);
-    if (was.kind == type_kind::array)
-        return can_move(was.parts[0].type);
+    const form what = form_of(was);
     switch (was.shape) {
-    case shape_kind::same_as_part:
-        return can_move(was.parts[was.numbers[0]].type);
-    case shape_kind::array:
-    case shape_kind::optional:
-        return can_move(was.parts[0].type);
-    case shape_kind::variant:
-        return std::all_of(was.parts.begin(), was.parts.end(), part_can);
     case shape_kind::text:
     case shape_kind::text_by_link:
     case shape_kind::contiguous:
@@ -227,11 +210,17 @@ bool place_plan::can_move(std::uint32_t from) const {
     case shape_kind::deque:
     case shape_kind::bits:
         return true;
-    case shape_kind::none:
-        return inspect::is_told_by_bytes(was);
-    default: // has an address of itself, or nodes that have one
-        return false;
+    default:
+        break;
     }
+    if (what == form::pointer || what == form::number)
+        return true;
+    if (what == form::hidden)
+        return inspect::is_told_by_bytes(was);
+    if (what < form::members || what > form::array) // has an address of itself, or nodes that have one
+        return false;
+    const std::vector<inspect::row_part> parts = inspect::parts_of(was);
+    return std::all_of(parts.begin(), parts.end(), [&](const inspect::row_part& part) { return can_move(part.row); });
 }
 
 /// A row and those of its parts.

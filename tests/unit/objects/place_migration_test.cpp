@@ -2,6 +2,7 @@
 #include "support/migration_fixture.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -48,6 +49,17 @@ struct new_mixed { // all but the last have moved
     rem::map<int, int> stays;
 };
 static_assert(sizeof(old_mixed) == sizeof(new_mixed));
+
+struct old_atomic {
+    std::array<std::atomic<color>, 2> elements{};
+    std::atomic<color> paint{};
+    int number = 7;
+};
+struct new_atomic {
+    std::array<std::atomic<more_colors>, 2> elements{};
+    std::atomic<more_colors> paint{};
+    int number = 0;
+};
 
 struct old_gone {
     int is_wider_of_a = 0;
@@ -321,6 +333,19 @@ TEST_F(migration_in_place, gives_enumerators_their_new_values) {
               (vector<more_colors>{more_colors::red, more_colors::green, more_colors::red}));
 }
 
+TEST_F(migration_in_place, gives_enumerators_in_atomic_objects_their_new_values) {
+    heap_.write([&] {
+        heap_.root<old_atomic>("root").elements[1] = color::green;
+        heap_.root<old_atomic>("root").paint = color::green;
+    });
+    (void)migrate_root<new_atomic>(true);
+    const auto& changed = heap_.root<new_atomic>("root");
+    EXPECT_EQ(changed.elements[0], more_colors::red);
+    EXPECT_EQ(changed.elements[1], more_colors::green);
+    EXPECT_EQ(changed.paint, more_colors::green);
+    EXPECT_EQ(changed.number, 7);
+}
+
 TEST_F(migration_in_place, keeps_members_that_lie_in_the_padding_of_a_base) {
     heap_.write([&] { heap_.root<vector<old_derived>>("root").resize(3); });
     // A base is found by its name: without it, it is a new one, which must not take the members in its padding along.
@@ -330,7 +355,8 @@ TEST_F(migration_in_place, keeps_members_that_lie_in_the_padding_of_a_base) {
     EXPECT_EQ(changed.added, 'c');
     EXPECT_EQ(changed.number, 2);
     (void)migrate_root<vector<old_derived>>(
-        true, {.renamed = {renamed<"in_place::new_base", "in_place::old_base">::of<old_derived>()}, .dropped = {"added"}});
+        true,
+        {.renamed = {renamed<"in_place::new_base", "in_place::old_base">::of<old_derived>()}, .dropped = {"added"}});
     const old_derived& again = heap_.root<vector<old_derived>>("root").at(1);
     EXPECT_EQ(again.letter, 0);
     EXPECT_EQ(again.behind, 'b');
