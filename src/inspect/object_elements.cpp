@@ -84,10 +84,8 @@ result<void> object_reader::contiguous(object_place of, std::uint64_t first, std
         return damaged(of, "whose elements do not lie in the heap");
     for (std::uint64_t i = 0; i != count; ++i) {
         auto more = give(of, first + i * bytes_each, mapped, visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            break;
+        if (!more || !*more)
+            return ended(std::move(more));
     }
     return {};
 }
@@ -112,10 +110,8 @@ result<void> object_reader::deque(object_place of, const deque_numbers& numbers,
         if (!place)
             return place.error();
         auto more = give(of, *place, 0, visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            return {};
+        if (!more || !*more)
+            return ended(std::move(more));
         *at += size;
         if (*at != *last)
             continue;
@@ -150,10 +146,8 @@ result<void> object_reader::list(object_place of, const visit_element& visit) {
         if (!place)
             return place.error();
         auto more = give(of, *place + row.numbers[1], mapped, visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            return {};
+        if (!more || !*more)
+            return ended(std::move(more));
         node = *place;
     }
 }
@@ -188,10 +182,8 @@ result<void> object_reader::binary_tree(object_place of, std::uint64_t root, con
         const std::uint64_t node = open.back();
         open.pop_back();
         auto more = give(of, node + numbers.element, numbers.mapped, visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            return {};
+        if (!more || !*more)
+            return ended(std::move(more));
         next = word<std::uint64_t>(node + numbers.right);
     }
 }
@@ -295,10 +287,8 @@ result<void> object_reader::hash_table(object_place of, const visit_element& vis
             element = *there;
         }
         auto more = give(of, element, n[3], visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            break;
+        if (!more || !*more)
+            return ended(std::move(more));
     }
     return {};
 }
@@ -331,10 +321,8 @@ result<void> object_reader::bits(object_place of, const visit_element& visit) {
         if (!byte)
             return byte.error();
         auto more = give(of, k_place_of_bits + (*byte >> i % 8 & 1U), 0, visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            break;
+        if (!more || !*more)
+            return ended(std::move(more));
     }
     return {};
 }
@@ -434,10 +422,8 @@ result<void> object_reader::foreign_ring(object_place of, const visit_element& v
         if (*place == *header)
             return {};
         auto more = give(of, *place + n[4], n[5], visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            return {};
+        if (!more || !*more)
+            return ended(std::move(more));
         node = *place;
     }
 }
@@ -459,10 +445,8 @@ result<void> object_reader::foreign_pointers(object_place of, const visit_elemen
         if (!node)
             return node.error();
         auto more = give(of, *node + n[4], n[5], visit);
-        if (!more)
-            return more.error();
-        if (!*more)
-            break;
+        if (!more || !*more)
+            return ended(std::move(more));
     }
     return {};
 }
@@ -489,10 +473,8 @@ result<void> object_reader::foreign_buckets(object_place of, const visit_element
             if (!node)
                 return node.error();
             auto more = give(of, *node + n[3], n[4], visit);
-            if (!more)
-                return more.error();
-            if (!*more)
-                return {};
+            if (!more || !*more)
+                return ended(std::move(more));
             link = *node;
         }
     }

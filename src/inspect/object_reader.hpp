@@ -34,6 +34,9 @@ struct element_place {
     object_place key; // of a map
 };
 
+/// Of a visit that was the last one.
+inline result<void> ended(result<bool> visited) { return visited ? result<void>() : visited.error(); }
+
 /// Objects may lie so many levels deep in each other; a container and its elements are two levels.
 inline constexpr unsigned k_depth_max = 1000;
 

@@ -23,7 +23,6 @@ struct object_part {
 template <class Source, class Visit>
 result<void> for_each_part(Source& source, object_place of, const Visit& visit) {
     const types::type_row& row = source.row(of.row);
-    const auto end = [](result<bool> done) { return done ? result<void>() : done.error(); };
     const form what = form_of(row);
     if (what == form::members) {
         const std::vector<types::type_part>& members = *members_of(row);
@@ -35,16 +34,16 @@ result<void> for_each_part(Source& source, object_place of, const Visit& visit) 
                 continue;
             result<bool> more = visit(object_part{part_role::member, **place, &members[i], i});
             if (!more || !*more)
-                return end(std::move(more));
+                return ended(std::move(more));
         }
     } else if (what == form::same) {
-        return end(visit(object_part{part_role::same, {row.parts[row.numbers[0]].type, of.at}}));
+        return ended(visit(object_part{part_role::same, {row.parts[row.numbers[0]].type, of.at}}));
     } else if (is_held(what)) {
         result<std::optional<held_place>> held = source.held(of);
         if (!held)
             return held.error();
         if (*held)
-            return end(visit(object_part{part_role::held, **held, nullptr, (*held)->alternative}));
+            return ended(visit(object_part{part_role::held, **held, nullptr, (*held)->alternative}));
     } else if (what >= form::array) {
         std::uint64_t index = 0;
         return source.for_each_element(of, [&](const element_place& each) -> result<bool> {

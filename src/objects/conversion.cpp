@@ -18,9 +18,9 @@ using types::type_kind;
 using types::type_part;
 using types::type_row;
 
-std::string conversion::way() const {
+std::string text_of(const std::vector<way_step>& way) {
     std::string text;
-    for (const way_step& each : way_) {
+    for (const way_step& each : way) {
         if (each.member.empty()) {
             text.append(1, '[').append(std::to_string(each.index)).append(1, ']');
         } else {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -30,6 +31,14 @@ struct type_change {
     bool is_automatic = true;
     friend bool operator==(const type_change&, const type_change&) = default;
 };
+
+/// On the way from an object to what it has.
+struct way_step {
+    std::string_view member; // empty: an element
+    std::uint64_t index = 0;
+};
+/// As a program would write it: "[3].city".
+[[nodiscard]] std::string text_of(const std::vector<way_step>& way);
 
 /// How the rows of one schema become those of another.
 class row_matching {
@@ -211,7 +220,7 @@ public:
     [[nodiscard]] rooms rooms_of(std::uint32_t from, const types::type_part& origin, std::uint32_t to,
                                  const types::type_part& member) const;
     /// The way to what failed, as a program would write it: "[3].city".
-    [[nodiscard]] std::string way() const;
+    [[nodiscard]] std::string way() const { return text_of(way_); }
 
 private:
     result<void> make(object_place from, object_place to, unsigned depth);
@@ -233,11 +242,6 @@ private:
     result<std::uint64_t> hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
                                   std::uint64_t seed, unsigned depth);
     result<scalar> number(object_place from, std::uint32_t to);
-
-    struct way_step {
-        std::string_view member; // empty: an element
-        std::uint64_t index = 0;
-    };
 
     object_source& source_;
     object_builder& builder_;

@@ -106,23 +106,12 @@ result<void> lost_values::visit(object_place from, std::uint32_t to, unsigned de
         if (!is)
             return is.error();
         if (*is)
-            found_.emplace(name, way());
+            found_.emplace(name, text_of(way_));
     }
     return {};
 }
 
 // NOLINTEND(misc-no-recursion)
-
-std::string lost_values::way() const {
-    std::string text;
-    for (const way_step& each : way_) {
-        if (each.member.empty())
-            text.append(1, '[').append(std::to_string(each.index)).append(1, ']');
-        else
-            text.append(text.empty() ? "" : ".").append(each.member);
-    }
-    return text;
-}
 
 std::vector<std::string> lost_values::found(const std::string& how) const {
     std::vector<std::string> all;

@@ -29,12 +29,6 @@ public:
 
 private:
     result<void> visit(object_place from, std::uint32_t to, unsigned depth);
-    [[nodiscard]] std::string way() const;
-
-    struct way_step {
-        std::string_view member; // empty: an element
-        std::uint64_t index = 0;
-    };
 
     object_source& source_;
     const row_matching& rows_;

@@ -1,6 +1,6 @@
 #include "objects/shared_objects.hpp"
 
-#include "inspect/object_text.hpp"
+#include "inspect/shape_walk.hpp"
 #include "objects/object_blocks.hpp"
 #include "types/root_directory.hpp"
 
@@ -19,61 +19,28 @@ using types::type_row;
 
 namespace {
 
-/// Goes through an object by its elements, without keeping its text.
-result<void> look_through(heap_source& objects, inspect::object_walk& walk, object_place of) {
-    std::string text;
-    walk.path().clear();
-    if (!inspect::is_container(objects.row(of.row)))
-        return walk.put(text, of);
-    return objects.for_each_element(of, [&](const element_place& each) -> result<bool> {
-        text.clear();
-        if (each.has_key)
-            REM_TRY(walk.put(text, each.key));
-        REM_TRY(walk.put(text, each.value));
+/// The last member on the way to an object, and the row of what has it.
+struct last_member {
+    std::uint32_t owner;
+    std::string_view name = {}; // empty: none, it is an element
+};
+
+/// Visits the object, and then all that it holds.
+template <class Visit>
+result<void> visit_all(heap_source& objects, object_place of, last_member by, unsigned depth, const Visit& visit) {
+    if (depth == inspect::k_depth_max)
+        return objects.too_deep(of);
+    REM_TRY(visit(of, by));
+    if (is_character_array(objects.schema(), of.row)) // told as a text
+        return {};
+    return for_each_part(objects, of, [&](const inspect::object_part& each) -> result<bool> {
+        last_member to = by;
+        if (each.member != nullptr)
+            to = {of.row, each.member->name.empty() ? objects.row(each.member->type).name : each.member->name};
+        REM_TRY(visit_all(objects, each.place, to, depth + 1, visit));
         return true;
     });
 }
-
-struct collector final : inspect::object_walk::listener {
-    collector(const type_description& of, pointees_of_root& to) : schema(of), found(to) {}
-    [[nodiscard]] bool follows() const override { return true; }
-    void meet(object_place object, const std::vector<inspect::path_step>& path) override {
-        rows.resize(path.size() + 1);
-        rows.back() = object.row;
-        way = &path;
-    }
-    void point(std::string& /*out*/, object_place pointer, std::uint64_t to) override {
-        const pointee key{schema.rows[pointer.row].parts[0].type, to};
-        if (to == 0 || !found.places.try_emplace(key, 0).second)
-            return;
-        named_pointee named{key, looked_at, {}};
-        for (std::size_t i = way->size(); i != 0 && named.member.empty(); --i) {
-            named.owner = rows[i - 1];
-            named.member = (*way)[i - 1].member;
-        }
-        if (named.member.empty())
-            named.owner = looked_at;
-        found.all.push_back(named);
-    }
-    const type_description& schema;
-    pointees_of_root& found;
-    std::uint32_t looked_at = 0;
-    std::vector<std::uint32_t> rows; // on the way
-    const std::vector<inspect::path_step>* way = nullptr;
-};
-
-struct part_finder final : inspect::object_walk::listener {
-    part_finder(const pointees_of_root& of) : all(of) {}
-    [[nodiscard]] bool follows() const override { return true; }
-    void meet(object_place object, const std::vector<inspect::path_step>& /*path*/) override {
-        const pointee key{object.row, object.at};
-        if (key != looked_at && all.places.contains(key))
-            found.insert(key);
-    }
-    const pointees_of_root& all;
-    pointee looked_at = {};
-    std::unordered_set<pointee, pointee_hash> found;
-};
 
 /// Names of the types that are in a schema, or only of those that its pointers lead to.
 std::set<std::string> names_of_types(const type_description& schema, bool only_pointees) {
@@ -139,30 +106,40 @@ bool has_pointer(const type_description& schema) {
 }
 
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found) {
-    collector told(objects.schema(), found);
-    inspect::object_walk walk(objects.reader(), told);
-    const auto look = [&](object_place of) {
-        told.looked_at = of.row;
-        return look_through(objects, walk, of);
+    const auto visit = [&](object_place of, last_member by) -> result<void> {
+        if (form_of(objects.row(of.row)) != form::pointer)
+            return {};
+        auto to = objects.reader().target(of);
+        if (!to)
+            return to.error();
+        const pointee key{objects.row(of.row).parts[0].type, *to};
+        if (*to != 0 && found.places.try_emplace(key, 0).second)
+            found.all.push_back({key, by.owner, by.name});
+        return {};
     };
-    REM_TRY(look(root));
-    for (std::size_t i = 0; i != found.all.size(); ++i) // grows
-        REM_TRY(look({found.all[i].row, found.all[i].at}));
+    REM_TRY(visit_all(objects, root, {root.row}, 0, visit));
+    for (std::size_t i = 0; i != found.all.size(); ++i) { // grows
+        const object_place next{found.all[i].row, found.all[i].at};
+        REM_TRY(visit_all(objects, next, {next.row}, 0, visit));
+    }
     return {};
 }
 
 result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
                                                                       const pointees_of_root& all) {
-    part_finder told(all);
-    inspect::object_walk walk(objects.reader(), told);
-    const auto look = [&](object_place of) {
-        told.looked_at = {of.row, of.at};
-        return look_through(objects, walk, of);
+    std::unordered_set<pointee, pointee_hash> found;
+    const auto look = [&](object_place whole) {
+        return visit_all(objects, whole, {whole.row}, 0, [&](object_place of, last_member) -> result<void> {
+            const pointee key{of.row, of.at};
+            if (key != pointee{whole.row, whole.at} && all.places.contains(key))
+                found.insert(key);
+            return {};
+        });
     };
     REM_TRY(look(root));
     for (const named_pointee& each : all.all)
         REM_TRY(look({each.row, each.at}));
-    return std::move(told.found);
+    return found;
 }
 
 result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_source& objects, object_place root) {
