@@ -44,7 +44,8 @@ private:
         return for_each_part(source_, of, [&](const inspect::object_part& each) -> result<bool> {
             if (each.role == first && (has_nodes || has_links))
                 blocks_.push_back(each.place.at - (has_nodes ? n[1] : 0));
-            REM_TRY(visit(each.place, depth + 1));
+            if (may_own(each.place.row))
+                REM_TRY(visit(each.place, depth + 1));
             return true;
         });
     }
