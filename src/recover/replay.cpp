@@ -19,38 +19,49 @@ std::uint32_t replayed_page::apply(std::span<std::byte> page, std::uint32_t befo
     return checksum;
 }
 
+/// What a record says, sorted by how it is taken.
+struct replay::parts {
+    std::vector<chunk_range> given_back;
+    std::vector<log::placed_chunk> chunks;
+    std::vector<log::placed_chunk*> moved; // of these
+    std::vector<log::placed_chunk*> fresh; // likewise
+    std::vector<log::page_entry> changes;
+};
+
 result<void> replay::add(const scanned_record& record, const contents_query& has_contents) {
+    parts all;
+    REM_TRY(sort(record, has_contents, all));
+    take(record.version, all);
+    return {};
+}
+
+result<void> replay::sort(const scanned_record& record, const contents_query& has_contents, parts& all) const {
     auto unfit = [&] { return damaged_log(log_path_, record.offset, "its contents do not fit the heap"); };
     if (record.image_bytes > homes_.where().region_bytes() ||
         !is_aligned(record.image_bytes, homes_.where().chunk_bytes()))
         return unfit();
-    std::vector<chunk_range> given_back;
-    std::vector<log::placed_chunk> chunks;
-    std::vector<log::page_entry> changes;
-    const auto place = [&](log::placed_chunk chunk) { chunks.push_back(std::move(chunk)); };
-    const auto note = [&](const log::page_entry& entry) { changes.push_back(entry); };
-    const auto leave = [&](chunk_range run) { given_back.push_back(run); };
+    const auto place = [&](log::placed_chunk chunk) { all.chunks.push_back(std::move(chunk)); };
+    const auto note = [&](const log::page_entry& entry) { all.changes.push_back(entry); };
+    const auto leave = [&](chunk_range run) { all.given_back.push_back(run); };
     if (!log::for_each_part(record.bytes, homes_.where().chunk_pages(), place, note, leave))
         return unfit();
-    const auto rest = given_back.empty() ? homes_.image_bytes() : homes_.image_bytes_without(given_back);
+    const auto rest = all.given_back.empty() ? homes_.image_bytes() : homes_.image_bytes_without(all.given_back);
     if (!rest)
         return unfit();
     std::uint64_t image_bytes = *rest;
     std::unordered_set<std::uint64_t> placed;
-    for (const chunk_range& run : given_back) { // R3: they are placed again after the next checkpoint
+    for (const chunk_range& run : all.given_back) { // R3: they are placed again after the next checkpoint
         for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
             placed.insert(chunk);
     }
-    std::vector<log::placed_chunk*> moved;
-    std::vector<std::uint64_t> moved_chunks;
-    std::vector<log::placed_chunk*> fresh;
-    for (log::placed_chunk& each : chunks) {
+    std::vector<std::uint64_t> moved;
+    for (log::placed_chunk& each : all.chunks) {
         if (!placed.insert(each.chunk).second || homes_.not_yet_free().contains(each.chunk))
             return unfit();
         const auto to = each.at_second_home ? store::chunk_place::second_home : store::chunk_place::first_home;
         if (homes_.can_move(each.chunk, to)) {
-            moved.push_back(&each);
-            moved_chunks.push_back(each.chunk);
+            all.moved.push_back(&each);
+            moved.push_back(each.chunk);
             continue;
         }
         const auto taken = has_contents(each.chunk);
@@ -58,38 +69,39 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
             return unexpected(taken.why());
         if (*taken || each.at_second_home)
             return unfit();
-        fresh.push_back(&each);
+        all.fresh.push_back(&each);
         image_bytes = std::max(image_bytes, (each.chunk + 1) * homes_.where().chunk_bytes());
     }
-    if (image_bytes != record.image_bytes || !homes_.may_all_move(moved_chunks))
-        return unfit();
-    for (const chunk_range& run : given_back) {
+    return image_bytes != record.image_bytes || !homes_.may_all_move(moved) ? unfit() : result<void>();
+}
+
+// Chunks in the order in which they were committed: each takes room in the chunk map.
+void replay::take(std::uint64_t version, parts& all) {
+    for (const chunk_range& run : all.given_back) {
         for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
-            births_[chunk] = record.version;
+            births_[chunk] = version;
     }
-    for (const log::placed_chunk* each : moved)
-        births_[each->chunk] = record.version;
-    for (const log::placed_chunk* each : fresh) {
+    for (const log::placed_chunk* each : all.moved)
+        births_[each->chunk] = version;
+    for (const log::placed_chunk* each : all.fresh) {
         if (each->has_contents()) // else they are in the log, from this record on
-            births_[each->chunk] = record.version;
+            births_[each->chunk] = version;
     }
-    // In the order in which they were committed: each takes room in the chunk map.
-    if (!given_back.empty())
-        chunks_.accept_given_back(given_back, record.version);
-    for (log::placed_chunk* each : moved)
-        chunks_.accept_moved(each->chunk, std::move(each->checksums), record.version, false);
-    for (log::placed_chunk* each : fresh)
-        chunks_.accept_fresh(each->chunk, std::move(each->checksums), record.version);
-    for (const log::page_entry& change : changes) {
+    if (!all.given_back.empty())
+        chunks_.accept_given_back(all.given_back, version);
+    for (log::placed_chunk* each : all.moved)
+        chunks_.accept_moved(each->chunk, std::move(each->checksums), version, false);
+    for (log::placed_chunk* each : all.fresh)
+        chunks_.accept_fresh(each->chunk, std::move(each->checksums), version);
+    for (const log::page_entry& change : all.changes) {
         const auto [place_of_page, is_new] = places_.try_emplace(change.page, pages_.size());
         if (is_new)
             pages_.push_back({change.page, 0, 0});
         touched_page& touched = pages_[place_of_page->second];
         ++touched.changes;
-        touched.last_version = record.version;
-        changes_.push_back({{record.version, change.at}, place_of_page->second});
+        touched.last_version = version;
+        changes_.push_back({{version, change.at}, place_of_page->second});
     }
-    return {};
 }
 
 result<void> replay::leave_out_what_has_no_place() {

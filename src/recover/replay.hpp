@@ -71,6 +71,11 @@ public:
     [[nodiscard]] const chunk_births& births() const { return births_; }
 
 private:
+    struct parts;
+    /// Fails as add() does, and changes nothing but `all`.
+    result<void> sort(const scanned_record& record, const contents_query& has_contents, parts& all) const;
+    void take(std::uint64_t version, parts& all);
+
     store::chunk_homes& homes_;
     store::whole_chunks& chunks_;
     std::string log_path_;

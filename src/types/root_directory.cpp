@@ -199,66 +199,76 @@ result<void> root_directory::renew(std::string_view name, const stored_fingerpri
     return {};
 }
 
+static unexpected unnameable(std::string_view root, const std::string& type, const std::string& path) {
+    const bool is_lambda = type.find("lambda") != std::string::npos;
+    return fail(errc::unnameable_type,
+                "the root \"" + std::string(root) + "\" of " + path + " cannot be of type " + type + ": " +
+                    (is_lambda ? "no other program could name a lambda. Declare a struct with operator() in a named "
+                                 "namespace instead."
+                               : "it is local to a function or a file, so no other program could name it. Declare it "
+                                 "in a named namespace."),
+                path);
+}
+
+result<format::root_directory*> root_directory::directory_or_new() {
+    auto there = directory();
+    if (!there || *there != nullptr)
+        return there;
+    auto block = allocate(sizeof(format::root_directory));
+    if (!block)
+        return block.error();
+    auto table = allocate(k_first_capacity * sizeof(std::uint64_t));
+    if (!table) {
+        memory_.deallocate(*block, sizeof(format::root_directory), alignof(std::uint64_t));
+        return table.error();
+    }
+    auto* const made = static_cast<format::root_directory*>(*block);
+    *made = {format::k_directory_magic, format::k_directory_version, 0, 0, k_first_capacity, memory_.offset_of(*table)};
+    REM_TRY(memory_.announce(&memory_.header(), sizeof(format::heap_header)));
+    memory_.header().root_word = memory_.offset_of(*block);
+    return made;
+}
+
+/// Precondition: `of` is announced.
+result<void> root_directory::grow(format::root_directory& of) {
+    auto grown = allocate(2 * of.capacity * sizeof(std::uint64_t));
+    if (!grown)
+        return grown.error();
+    std::uint64_t* const table = table_of(memory_.base(), of);
+    std::memcpy(*grown, table, of.count * sizeof(std::uint64_t));
+    memory_.deallocate(table, of.capacity * sizeof(std::uint64_t), alignof(std::uint64_t));
+    of.capacity *= 2;
+    of.table = memory_.offset_of(*grown);
+    return {};
+}
+
 result<void> root_directory::add(std::string_view name, const detail::type_fingerprint& type, void* object) {
-    if (!type.nameable) {
-        const bool is_lambda = type.name.find("lambda") != std::string::npos;
-        return fail(
-            errc::unnameable_type,
-            "the root \"" + std::string(name) + "\" of " + memory_.path() + " cannot be of type " + type.name + ": " +
-                (is_lambda ? "no other program could name a lambda. Declare a struct with operator() in a named "
-                             "namespace instead."
-                           : "it is local to a function or a file, so no other program could name it. Declare it in "
-                             "a named namespace."),
-            memory_.path());
-    }
-    std::byte* base = memory_.base();
-    auto offset_of = [&](const void* block) {
-        return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - base);
-    };
-    auto d = directory();
-    if (!d)
-        return d.error();
-    if (*d == nullptr) {
-        auto block = allocate(sizeof(format::root_directory));
-        if (!block)
-            return block.error();
-        auto table = allocate(k_first_capacity * sizeof(std::uint64_t));
-        if (!table) {
-            memory_.deallocate(*block, sizeof(format::root_directory), alignof(std::uint64_t));
-            return table.error();
-        }
-        *d = static_cast<format::root_directory*>(*block);
-        **d = {format::k_directory_magic, format::k_directory_version, 0, 0, k_first_capacity, offset_of(*table)};
-        REM_TRY(memory_.announce(&memory_.header(), sizeof(format::heap_header)));
-        memory_.header().root_word = offset_of(*block);
-    }
-    format::root_directory& dir = **d;
+    if (!type.nameable)
+        return unnameable(name, type.name, memory_.path());
+    auto directory = directory_or_new();
+    if (!directory)
+        return directory.error();
+    format::root_directory& dir = **directory;
     auto where = search(dir, name);
     if (!where)
         return where.error();
     REM_CHECK(!where->found);
-
-    auto block = make_entry(name, type, offset_of(object),
+    auto block = make_entry(name, type, memory_.offset_of(object),
                             type.position_independent ? format::k_root_is_position_independent : 0);
     if (!block)
         return block.error();
     REM_TRY(memory_.announce(&dir, sizeof dir));
     if (dir.count == dir.capacity) {
-        auto grown = allocate(2 * dir.capacity * sizeof(std::uint64_t));
-        if (!grown) {
+        if (auto grown = grow(dir); !grown) {
             const auto* e = static_cast<const format::root_entry*>(*block);
             memory_.deallocate(*block, entry_bytes(*e), alignof(std::uint64_t));
-            return grown.error();
+            return grown;
         }
-        std::memcpy(*grown, table_of(base, dir), dir.count * sizeof(std::uint64_t));
-        memory_.deallocate(table_of(base, dir), dir.capacity * sizeof(std::uint64_t), alignof(std::uint64_t));
-        dir.capacity *= 2;
-        dir.table = offset_of(*grown);
     }
-    std::uint64_t* table = table_of(base, dir);
+    std::uint64_t* table = table_of(memory_.base(), dir);
     REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
     std::copy_backward(table + where->index, table + dir.count, table + dir.count + 1);
-    table[where->index] = offset_of(*block);
+    table[where->index] = memory_.offset_of(*block);
     ++dir.count;
     return {};
 }

@@ -89,6 +89,8 @@ private:
         bool found;
     };
     result<format::root_directory*> directory() const; // null: none yet
+    result<format::root_directory*> directory_or_new();
+    result<void> grow(format::root_directory& of);
     result<position> search(const format::root_directory& d, std::string_view name) const;
     struct entry_place {
         format::root_directory* in;
