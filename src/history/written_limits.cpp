@@ -10,7 +10,8 @@ format::history_limits written(const limits& most) {
 std::optional<limits> read_limits(const format::history_limits& written) {
     if (written.when_full > format::k_when_full_last)
         return std::nullopt;
-    // Such a history goes on: what had ended has no steps, and whatever else there is stays as long as limits let it.
+    // Such a history goes on with the steps that the file has. Behind a commit at which it ended, which let all steps but kept ones go,
+    // events need not fit: then it begins anew, and says so.
     const bool ended = written.when_full == format::k_when_full_ended;
     return limits{written.bytes_max, written.steps_max,
                   ended ? when_full::oldest_go : static_cast<when_full>(written.when_full)};

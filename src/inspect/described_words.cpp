@@ -186,7 +186,7 @@ private:
             return look_at_members(of, hides_members(row));
         case form::array:
             look_at_run(row.parts[0].type, {of.at, extent_of(row)});
-            return words_.rest_holds_none(of.at, end);
+            return goes_on() ? words_.rest_holds_none(of.at, end) : void(); // else nobody has looked at the rest
         case form::same:
         case form::optional:
         case form::variant: {

@@ -119,6 +119,8 @@ const std::vector<type_part>* members_of(const type_row& row) {
 
 std::uint64_t extent_of(const type_row& row) { return row.kind == type_kind::array ? row.extent : row.numbers[0]; }
 
+bool has_unit(const types::type_row& row) { return row.name.starts_with("std::chrono::"); }
+
 bool is_character_array(const type_description& schema, std::uint32_t index) {
     const type_row& row = schema.rows[index];
     if (row.kind != type_kind::array && row.shape != shape_kind::array)

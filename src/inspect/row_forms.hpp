@@ -1,7 +1,8 @@
 // What the rows of a schema are to those who go through objects. All walks stand on it: over rows by parts_of(), over objects by
 // for_each_part() (shape_walk.hpp).
 //
-//  RF1  Shapes are told apart for walks here alone. A new shape gets its form here, and all walks reach what such objects hold.
+//  RF1  What an object consists of is told by its form alone. A new shape gets its form here, and all walks reach what such objects hold.
+//       By their shapes rows are told apart where bytes are laid out, found or judged: the README lists that.
 //
 // Rows are sound (types/schema_table.hpp).
 #pragma once
@@ -20,7 +21,7 @@ enum class form : std::uint8_t {
     number,     // an enumeration, too
     text,       // also in a record of a packed map, and of another library
     serialised, // its bytes are told as those of a text
-    hidden,     // nobody says what it consists of
+    hidden,     // nobody says what it consists of; an array of no elements, too
     members,
     same, // another row says what it is
     optional,
@@ -54,6 +55,8 @@ struct element_rows {
 [[nodiscard]] const std::vector<types::type_part>* members_of(const types::type_row& row);
 /// How many elements an array has, of either kind.
 [[nodiscard]] std::uint64_t extent_of(const types::type_row& row);
+/// Whether it is a number of a unit, as those of std::chrono: of another unit it is another number.
+[[nodiscard]] bool has_unit(const types::type_row& row);
 /// An array of characters is told as a text.
 [[nodiscard]] bool is_character_array(const types::type_description& schema, std::uint32_t row);
 /// The name by which a member is told: a base by that of its type.

@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "inspect/object_text.hpp"
+#include "objects/pair_walk.hpp"
 
 #include <remanence/containers/detail/hash_bytes.hpp>
 
@@ -83,11 +84,11 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     told_.placed(from, to);
     if (const step_chain* const chain = rows_.chain(from.row, to.row))
         return make_by_steps(*chain, from, to, depth);
-    if (was.shape == shape_kind::same_as_part)
-        return make({was.parts[was.numbers[0]].type, from.at}, to, depth + 1);
-    if (is.shape == shape_kind::same_as_part)
-        return make(from, {is.parts[is.numbers[0]].type, to.at}, depth + 1);
-    const form what = form_of(is);
+    const form what = form_of_pair(rows_, from.row, to.row);
+    if (what == form::same) {
+        const auto [old_row, new_row] = unwrapped(rows_, from.row, to.row);
+        return make({old_row, from.at}, {new_row, to.at}, depth + 1);
+    }
     if (what == form::optional && form_of(was) != form::optional) {
         REM_TRY(make(from, {is.parts[0].type, to.at}, depth + 1));
         builder_.put_mark(to, 1);

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace remanence::objects {
 

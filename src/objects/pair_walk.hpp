@@ -22,18 +22,28 @@ struct part_pair {
     std::uint64_t index = 0; // of an element
 };
 
-/// What there is to be made: `same`, if either row is another one's, else what the newer one is.
+/// What there is to be made: `same`, if either row is another one's, and no optional is made of what is none; else what the newer one is.
 inline form form_of_pair(const row_matching& rows, std::uint32_t from, std::uint32_t to) {
-    return form_of(rows.from().rows[from]) == form::same ? form::same : form_of(rows.to().rows[to]);
+    const form was = form_of(rows.from().rows[from]);
+    const form is = form_of(rows.to().rows[to]);
+    if (is == form::optional && was != form::optional)
+        return is;
+    return was == form::same || is == form::same ? form::same : is;
 }
-/// The rows that such ones are the same as; any other stays.
+/// The rows that such ones are the same as, one after the other as row_matching has matched them: a number of a unit stays one until both
+/// are.
 inline std::pair<std::uint32_t, std::uint32_t> unwrapped(const row_matching& rows, std::uint32_t from,
                                                          std::uint32_t to) {
-    const auto inner = [](const types::type_description& schema, std::uint32_t index) {
-        const types::type_row& row = schema.rows[index];
+    const types::type_row& was = rows.from().rows[from];
+    const types::type_row& is = rows.to().rows[to];
+    const auto inner = [](const types::type_row& row, std::uint32_t index) {
         return form_of(row) == form::same ? row.parts[row.numbers[0]].type : index;
     };
-    return {inner(rows.from(), from), inner(rows.to(), to)};
+    if (form_of(was) == form::same && !inspect::has_unit(was))
+        return {inner(was, from), to};
+    if (form_of(is) == form::same && !inspect::has_unit(is))
+        return {from, inner(is, to)};
+    return {inner(was, from), inner(is, to)};
 }
 
 /// Visits one level: `visit` goes on with the pairs it wants. Of a wrapper, or an object that becomes an optional, the pair is the object

@@ -3,8 +3,6 @@
 #include "objects/pair_walk.hpp"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 namespace remanence::objects {
 

@@ -28,8 +28,6 @@ std::string with_name_replaced(std::string type, const std::string& old_name, co
     return type;
 }
 
-bool is_of_chrono(const type_row& row) { return row.name.starts_with("std::chrono::"); }
-
 } // namespace
 
 void row_matching::rename(std::string type, std::string old_name, std::string new_name) {
@@ -272,9 +270,9 @@ bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(mis
         note(place_ + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
         return true;
     }
-    if (a == form::same && !is_of_chrono(was))
+    if (a == form::same && !inspect::has_unit(was))
         return match(was.parts[was.numbers[0]].type, to);
-    if (b == form::same && !is_of_chrono(is))
+    if (b == form::same && !inspect::has_unit(is))
         return match(from, is.parts[is.numbers[0]].type);
     if (a == form::same || b == form::same) {
         if (a != b)

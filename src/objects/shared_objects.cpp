@@ -14,7 +14,6 @@ namespace remanence::objects {
 
 using types::type_description;
 using types::type_kind;
-using types::type_part;
 using types::type_row;
 
 namespace {

@@ -3,11 +3,13 @@
 
 #include "base/result.hpp"
 #include "log/redo_log.hpp"
-#include "os/file.hpp"
 
 #include <cstdint>
 #include <memory>
 
+namespace remanence::os {
+class file_system;
+}
 namespace remanence::store {
 class heap_file;
 }

@@ -7,9 +7,7 @@
 #include "store/heap_creation.hpp"
 #include "txn/opening.hpp"
 
-#include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace remanence::txn {
 

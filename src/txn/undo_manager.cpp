@@ -14,7 +14,6 @@
 
 #include <list>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>

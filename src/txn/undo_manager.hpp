@@ -70,7 +70,7 @@ public:
     result<std::uint64_t> keep(std::string_view name);
     result<void> drop_kept(const find_state& find);
     result<void> squash(std::uint64_t steps);
-    /// As go_to(), though the history has ended.
+    /// As go_to(), to a state that go_to() may not reach: across a migration, or a kept one.
     result<std::uint64_t> restore(const find_state& find, log::durability awaited);
     /// What leads from the last commit to the state of this version. errc::no_step. Throws std::bad_alloc.
     result<history::delta> way_to(std::uint64_t version);

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +78,19 @@ struct book {
     float price = 0; // was double
 };
 } // namespace strange
+
+namespace of_units {
+struct was {
+    std::chrono::seconds held{5};
+    std::chrono::seconds perhaps{6};
+    std::atomic<std::chrono::seconds> alone{std::chrono::seconds{7}};
+};
+struct now {
+    std::atomic<std::chrono::milliseconds> held;
+    std::optional<std::chrono::milliseconds> perhaps;
+    std::chrono::milliseconds alone;
+};
+} // namespace of_units
 
 namespace narrow {
 struct money {
@@ -477,6 +492,20 @@ TEST_F(migration_steps, refuse_what_a_conversion_would_lose) {
     const std::string why = thrown(errc::type_mismatch, [&] { (void)migrate<btree_set<int*>>(opened, "by address"); });
     EXPECT_NE(why.find("keys with pointers, whose order is another one"), std::string::npos) << why;
     EXPECT_EQ(opened.root<with_bits>("bits").small, 5U);
+}
+
+// A step is asked for with the unit, though what has it is the same as a number.
+TEST_F(migration_steps, between_units_are_called_in_wrappers_on_either_side) {
+    using namespace of_units;
+    using std::chrono::milliseconds;
+    heap opened = heap::create(path_);
+    opened.write([&] { (void)opened.root<was>("times"); });
+    (void)migrations().to<now>("times").migrate<std::chrono::seconds, milliseconds>(
+        [](const std::chrono::seconds& old, milliseconds& made) { made = old + milliseconds{1}; })(opened);
+    const now& times = opened.root<now>("times");
+    EXPECT_EQ(times.held.load(), milliseconds{5'001});
+    EXPECT_EQ(times.perhaps, milliseconds{6'001});
+    EXPECT_EQ(times.alone, milliseconds{7'001});
 }
 
 } // namespace
