@@ -363,7 +363,7 @@ TEST(kept_states, stay_when_all_steps_are_forgotten) {
         of.commit();
         of.steps().forget();
     }
-    EXPECT_EQ(of.steps().undo_depth(), 0U);
+    EXPECT_EQ(of.steps().undo_depth(), 1U); // to the state that is kept
     EXPECT_EQ(of.steps().list().size(), 2U);
     of.go(kept);
     EXPECT_EQ(of.check(), "");
