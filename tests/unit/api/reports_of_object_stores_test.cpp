@@ -1,5 +1,5 @@
 // What users of object stores reported to these (ZODB, Realm, Loro, EclipseStore, libmdbx), tried here. Each test names its source;
-// docs/decisions/reports.md has the list with the results.
+// bench/results/reports.md has the list with the results.
 #include "unit/api/fixture.hpp"
 
 #include <remanence/inspect.hpp>

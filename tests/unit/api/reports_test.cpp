@@ -1,4 +1,4 @@
-// What users of comparable libraries reported to these, tried here. Each test names its source; docs/decisions/reports.md has the
+// What users of comparable libraries reported to these, tried here. Each test names its source; bench/results/reports.md has the
 // list with the results.
 #include "unit/api/fixture.hpp"
 

@@ -112,6 +112,8 @@ struct reflect_access {
             bases::template locate<T>(place, into);
             T::rem_reflect_places_(*reinterpret_cast<const T*>(place), into + bases::k_count);
         }
+        /// (When the program runs: in a constant expression, g++ 12 can do this by std::bit_cast and clang 19 cannot, and both are to write
+        /// the same schema.)
         /// Of sizeof(T) bytes that are 0 makes the bits 1 that this bit-field has, by its number among them.
         static void fill_bits(std::byte* image, std::size_t bit_field) {
             alignas(T) std::byte object[sizeof(T)] = {};
