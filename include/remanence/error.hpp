@@ -11,7 +11,7 @@ namespace remanence {
 
 /// What went wrong. The numbers are stable across releases. docs/errors.md says what to do about each.
 ///
-/// An opening that fails leaves the heap closed and its files as they are; a creation that fails leaves no file. After any other failure
+/// An opening that fails leaves the heap closed, and loses nothing committed; a creation that fails leaves no file. After any other failure
 /// the heap is usable, unless the code says otherwise: a commit has written nothing, memory keeps its changes, and the commit may be
 /// repeated; heap::write() has rolled back.
 enum class errc : int {
