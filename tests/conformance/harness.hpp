@@ -5,6 +5,8 @@
 //     static bool is_strong(const operation&);  // whether a failure leaves the container as it was
 //     static constexpr bool k_ordered;            // whether the order of elements is defined
 //     static bool is_announced(const operation&); // for our own containers: whether they announce all that it changes
+//
+// `make test`: 10,000 random operations for each kind of container, of element and of event, 11,040,000 in all; `make soak` 30,000 each.
 #pragma once
 
 #include "elements.hpp"

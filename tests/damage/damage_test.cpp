@@ -3,6 +3,18 @@
 // the Kth of N parts, K from 0, so that processes share the work; the first eighth is a bit of every byte, the next ones
 // another bit; only in that eighth a program goes on with a heap whose damage verify() has reported. Outcomes are counted
 // and printed.
+//
+// All 16,809,984 bits of the sample heap, closed and with a log, flipped in 400 shares: no violation.
+//   area                     bits        refused    verify     recovered  harmless   taken for torn
+//   superblocks              131,072     65,536     0          65,529     7          0
+//   chunk maps' places       131,072     768        0          382        129,922    0
+//   checksum tables          131,072     32,768     32,768     32,765     32,771     0
+//   pages with contents      1,605,632   167,407    1,435,089  3,090      46         0
+//   holes                    6,389,760   0          4,653,056  556,808    1,179,896  0
+//   log's header page        32,768      448        0          32,320     0          0
+//   log records              131,072     39,296     0          90,816     0          960
+//   rest of the log: zeros   8,257,536   0          0          8,257,536  0          0
+// 694 sectors and pages replaced: no violation. `make test` flips 3,000 bits in each area.
 #include "base/range.hpp"
 #include "subject.hpp"
 

