@@ -13,8 +13,9 @@ namespace remanence::capi {
 
 namespace {
 
-heap_options options_of(const rem_options& given) {
-    heap_options options;
+// Of each group of heap_options what a C program may say.
+
+void choose_durability(const rem_options& given, heap_options& options) {
     switch (given.durability) {
     case REM_AS_OPENED:
     case REM_DURABLE:
@@ -28,6 +29,9 @@ heap_options options_of(const rem_options& given) {
     default:
         refuse_argument("rem_options::durability is none of rem_durability.");
     }
+}
+
+void choose_tracker(const rem_options& given, heap_options& options) {
     switch (given.tracking) {
     case REM_TRACK_AUTOMATIC:
         break;
@@ -43,6 +47,9 @@ heap_options options_of(const rem_options& given) {
     default:
         refuse_argument("rem_options::tracking is none of rem_tracking.");
     }
+}
+
+void choose_kind(const rem_options& given, heap_options& options) {
     switch (given.kind) {
     case REM_TRANSACTIONAL:
     case REM_SNAPSHOT:
@@ -53,35 +60,62 @@ heap_options options_of(const rem_options& given) {
     default:
         refuse_argument("rem_options::kind is none of rem_kind.");
     }
-    options.read_only = given.read_only;
+}
+
+void set_checks(const rem_options& given, heap_options& options) {
     options.checks.catch_stray_writes = given.catch_stray_writes;
-    options.memory.core_dump = given.core_dump;
-    options.memory.read_ahead = !given.no_read_ahead;
-    options.memory.aligned_blocks = given.aligned_blocks;
     options.checks.guarded_blocks = given.guarded_blocks;
     if (given.application != nullptr)
         options.checks.application = given.application;
-    if (given.log_directory != nullptr)
-        options.log.log_directory = given.log_directory;
-    if (given.mode != 0)
-        options.sharing.mode = given.mode;
-    if (given.lazy_interval_ms != 0)
-        options.log.lazy_interval = std::chrono::milliseconds(given.lazy_interval_ms);
-    if (given.open_timeout_ms != 0)
-        options.sharing.open_timeout = std::chrono::milliseconds(given.open_timeout_ms);
+}
+
+void set_memory(const rem_options& given, heap_options& options) {
+    options.memory.core_dump = given.core_dump;
+    options.memory.read_ahead = !given.no_read_ahead;
+    options.memory.aligned_blocks = given.aligned_blocks;
     options.memory.reserve_bytes = given.reserve_bytes;
     options.memory.chunk_bytes = given.chunk_bytes;
     options.memory.base = given.base;
-    options.log.log_limit_bytes = given.log_limit_bytes;
     options.memory.dirty_limit_bytes = given.dirty_limit_bytes;
-    if (given.on_progress != nullptr) {
-        options.on_progress = [call = given.on_progress, context = given.context](const progress& now) {
-            const rem_phase phase = now.what == progress::phase::recovery     ? REM_RECOVERY
-                                    : now.what == progress::phase::checkpoint ? REM_CHECKPOINT
-                                                                              : REM_VERIFY;
-            call(context, phase, now.bytes_done, now.bytes_total);
-        };
-    }
+}
+
+void set_log(const rem_options& given, heap_options& options) {
+    options.log.log_limit_bytes = given.log_limit_bytes;
+    if (given.log_directory != nullptr)
+        options.log.log_directory = given.log_directory;
+    if (given.lazy_interval_ms != 0)
+        options.log.lazy_interval = std::chrono::milliseconds(given.lazy_interval_ms);
+}
+
+void set_sharing(const rem_options& given, heap_options& options) {
+    if (given.mode != 0)
+        options.sharing.mode = given.mode;
+    if (given.open_timeout_ms != 0)
+        options.sharing.open_timeout = std::chrono::milliseconds(given.open_timeout_ms);
+}
+
+void set_progress(const rem_options& given, heap_options& options) {
+    if (given.on_progress == nullptr)
+        return;
+    options.on_progress = [call = given.on_progress, context = given.context](const progress& now) {
+        const rem_phase phase = now.what == progress::phase::recovery     ? REM_RECOVERY
+                                : now.what == progress::phase::checkpoint ? REM_CHECKPOINT
+                                                                          : REM_VERIFY;
+        call(context, phase, now.bytes_done, now.bytes_total);
+    };
+}
+
+heap_options options_of(const rem_options& given) {
+    heap_options options;
+    choose_durability(given, options);
+    choose_tracker(given, options);
+    choose_kind(given, options);
+    options.read_only = given.read_only;
+    set_checks(given, options);
+    set_memory(given, options);
+    set_log(given, options);
+    set_sharing(given, options);
+    set_progress(given, options);
     return options;
 }
 

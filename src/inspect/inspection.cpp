@@ -47,74 +47,94 @@ result<std::unique_ptr<inspection>> inspection::open_with(os::file_system& files
                                                           store::heap_file::locking lock,
                                                           const inspection_progress& progress) {
     std::unique_ptr<inspection> opened(new inspection(files));
-    auto note = [&](const failure& damage) { opened->note_misfit(damage); };
-    auto store = store::heap_file::open_damaged(*opened->files_, path, note, lock);
+    REM_TRY(opened->open_store(path, lock));
+    REM_TRY(opened->find_log());
+    opened->judge_other_superblock();
+    REM_TRY(opened->recover_image(progress));
+    REM_TRY(opened->make_memory(opened->store_->image().bytes()));
+    opened->read_.resize(static_cast<std::size_t>(opened->store_->image().bytes() / k_page_bytes));
+    return opened;
+}
+
+result<void> inspection::open_store(const std::string& path, store::heap_file::locking lock) {
+    auto note = [this](const failure& damage) { note_misfit(damage); };
+    auto store = store::heap_file::open_damaged(*files_, path, note, lock);
     if (!store)
         return store.error();
-    opened->store_ = std::move(*store);
+    store_ = std::move(*store);
     if (lock == store::heap_file::locking::none_if_free) { // those that share it lock nothing exclusively
-        auto is_shared = share::is_shared_now(opened->store_->file());
+        auto is_shared = share::is_shared_now(store_->file());
         if (!is_shared)
             return is_shared.error();
         if (*is_shared)
             return store::in_use(path);
     }
-    auto size = opened->store_->file().size();
+    auto size = store_->file().size();
     if (!size)
         return size.error();
-    opened->file_bytes_ = *size;
-    opened->super_ = opened->store_->super();
-    opened->live_ = lock == store::heap_file::locking::no;
-    opened->other_superblock_damage_ = opened->store_->supers().other_damage();
-    const std::string log_path = opened->store_->log_path();
-    auto present = opened->files_->exists(log_path);
+    file_bytes_ = *size;
+    super_ = store_->super();
+    live_ = lock == store::heap_file::locking::no;
+    other_superblock_damage_ = store_->supers().other_damage();
+    return {};
+}
+
+result<void> inspection::find_log() {
+    const std::string log_path = store_->log_path();
+    auto present = files_->exists(log_path);
     if (!present)
         return present.error();
-    opened->log_.present = *present;
-    if (*present) {
-        auto log = opened->files_->open(log_path, os::access::read_only);
-        if (!log)
-            return log.error();
-        auto log_bytes = (*log)->size();
-        if (!log_bytes)
-            return log_bytes.error();
-        opened->log_.file_bytes = *log_bytes;
+    log_.present = *present;
+    if (!*present)
+        return {};
+    auto log = files_->open(log_path, os::access::read_only);
+    if (!log)
+        return log.error();
+    auto log_bytes = (*log)->size();
+    if (!log_bytes)
+        return log_bytes.error();
+    log_.file_bytes = *log_bytes;
+    return {};
+}
+
+void inspection::judge_other_superblock() {
+    if (!other_superblock_damage_)
+        return;
+    const std::uint64_t damaged = *other_superblock_damage_;
+    if (log_.present || !store_->is_clean()) {
+        torn_superblock_ = damaged;
+        return;
     }
-    if (auto damaged = opened->other_superblock_damage_) {
-        if (opened->log_.present || !opened->store_->is_clean()) {
-            opened->torn_superblock_ = damaged;
-        } else {
-            const bool is_all = opened->problems().empty();
-            note({errc::corrupt,
-                  "the superblock of " + path + " at byte " + std::to_string(*damaged) +
-                      " is damaged; the other one rules" +
-                      (is_all ? ", so nothing is lost, and the next commit or close mends it." : "."),
-                  path, 0, *damaged});
-        }
-    }
-    if (opened->live_) {
-        if (auto taken = opened->store_->writer().take_over_structure(); !taken) {
+    const bool is_all = problems().empty();
+    note_misfit({errc::corrupt,
+                 "the superblock of " + path() + " at byte " + std::to_string(damaged) +
+                     " is damaged; the other one rules" +
+                     (is_all ? ", so nothing is lost, and the next commit or close mends it." : "."),
+                 path(), 0, damaged});
+}
+
+result<void> inspection::recover_image(const inspection_progress& progress) {
+    auto note = [this](const failure& damage) { note_misfit(damage); };
+    if (live_) {
+        if (auto taken = store_->writer().take_over_structure(); !taken) {
             if (!is_damage(taken.why().code))
                 return taken.error();
             note(taken.why());
         }
     }
-    auto recovered = recover::salvage(*opened->files_, *opened->store_, note, progress);
+    auto recovered = recover::salvage(*files_, *store_, note, progress);
     if (!recovered)
         return recovered.error();
-    opened->log_.commits = recovered->commits;
-    opened->log_.record_bytes = recovered->bytes;
-    opened->log_.totals = recovered->totals;
-    opened->changes_ = std::move(recovered->changes);
-    opened->births_ = std::move(recovered->births);
-    if (opened->live_ && (opened->super_.flags & format::k_flag_clean) != 0) { // else that was part of the recovery
-        const format::superblock& super = opened->store_->super();
-        REM_TRY(opened->store_->writer().publish(
-            {super.checkpoint_version, super.chain, opened->store_->session(), true, format::k_log_header_bytes}));
-    }
-    REM_TRY(opened->make_memory(opened->store_->image().bytes()));
-    opened->read_.resize(static_cast<std::size_t>(opened->store_->image().bytes() / k_page_bytes));
-    return opened;
+    log_.commits = recovered->commits;
+    log_.record_bytes = recovered->bytes;
+    log_.totals = recovered->totals;
+    changes_ = std::move(recovered->changes);
+    births_ = std::move(recovered->births);
+    if (!live_ || (super_.flags & format::k_flag_clean) == 0) // then it was part of the recovery
+        return {};
+    const format::superblock& super = store_->super();
+    return store_->writer().publish(
+        {super.checkpoint_version, super.chain, store_->session(), true, format::k_log_header_bytes});
 }
 
 result<std::unique_ptr<inspection>> inspection::look_again() {

@@ -149,6 +149,13 @@ private:
     static result<std::unique_ptr<inspection>> open_unchanged(os::file_system& files, const std::string& path,
                                                               store::heap_file::locking lock,
                                                               const inspection_progress& progress);
+    // The steps of open_with().
+
+    result<void> open_store(const std::string& path, store::heap_file::locking lock);
+    result<void> find_log();
+    /// Damage of the superblock that does not rule is a problem, or what a power loss leaves: torn_superblock().
+    void judge_other_superblock();
+    result<void> recover_image(const inspection_progress& progress);
     result<void> expect_unchanged(os::file_system& files);
     result<void> check_allocator(inspected_parts& parts);
     result<void> try_to_check_allocator(inspected_parts& parts);

@@ -2,7 +2,7 @@
 // (row_matching, place_plan).
 //
 //  RC1  Where objects are made anew, the old ones stay as they are until all new ones are made.
-//  RC2  Pointers are followed as a dump does it (inspect/object_dump.cpp): first to learn what is pointed at; then the root is made, and those
+//  RC2  Pointers are followed as a dump does it (inspect/dump_targets.hpp): first to learn what is pointed at; then the root is made, and those
 //       objects that lie in no other, the largest first; then each pointer gets the new address of what it led to.
 //  RC3  Nothing is freed before all pointers are written.
 #pragma once

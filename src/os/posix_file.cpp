@@ -1,12 +1,10 @@
-// The real file system: Linux system calls, each failure turned into a message that says what to do.
+#include "os/posix_file.hpp"
 
 #include "base/range.hpp"
-#include "base/undying.hpp"
 #include "os/descriptor.hpp"
-#include "os/file.hpp"
-#include "os/limits.hpp"
 #include "os/lock_holders.hpp"
 #include "os/posix_byte_locks.hpp"
+#include "os/system_failure.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,9 +13,7 @@
 #include <filesystem>
 #include <linux/magic.h>
 #include <optional>
-#include <string_view>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <utility>
@@ -28,46 +24,6 @@ namespace remanence::os {
 namespace {
 
 constexpr std::uint64_t k_direct_alignment = 4 * KiB;
-
-unexpected system_failure(int code, const std::string& operation, const std::string& path,
-                          std::uint64_t offset = error::k_no_offset) {
-    auto text = [&](std::string_view advice) {
-        return operation + " " + path + ": " + std::strerror(code) + ". " + std::string(advice);
-    };
-    if (const auto met = limit_met(code))
-        return fail(met->code, text(met->advice), path, code, offset);
-    switch (code) {
-    case ENOENT:
-    case ENOTDIR:
-        return fail(errc::not_found, text("Check the name, and that its directory is there."), path, code, offset);
-    case EACCES:
-    case EPERM:
-        return fail(errc::permission_denied, text("Give this user access to the file and its directory."), path, code,
-                    offset);
-    case EROFS:
-        return fail(errc::read_only_file_system, text("Open it read-only, or mount the file system writable."), path,
-                    code, offset);
-    case EEXIST:
-        return fail(errc::exists, text("Choose another name, or open the existing file."), path, code, offset);
-    case ENAMETOOLONG:
-        return fail(errc::io, text("Choose a shorter name."), path, code, offset);
-    case ELOOP:
-        return fail(errc::io, text("Name the file itself, not a symbolic link."), path, code, offset);
-    case EISDIR:
-        return fail(errc::not_a_heap, text("A heap is a file; name one."), path, code, offset);
-    default:
-        return fail(errc::io, text("The device or the system refuses; see the system's log."), path, code, offset);
-    }
-}
-
-unexpected not_regular(const std::string& path) {
-    return fail(errc::not_a_heap, path + " is not a regular file. A heap needs one; name another path.", path);
-}
-
-bool is_symbolic_link(const std::string& path) {
-    struct stat info{};
-    return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
-}
 
 /// Of a file system: what it is called if other machines may change its files, or a program stands behind it. Locks and shared
 /// memory need not mean there what they mean here.
@@ -80,15 +36,6 @@ std::string kind_if_reached_by_others(std::uint64_t magic) {
     };
     const auto* const found = std::ranges::find(k_kinds, magic, [](const auto& kind) { return kind.first; });
     return found == std::end(k_kinds) ? "" : found->second;
-}
-
-/// For a path that leads nowhere, which the system tells of as if its name were not there.
-unexpected leads_nowhere(const std::string& path) {
-    std::error_code unreadable;
-    return fail(errc::not_found,
-                path + " is a symbolic link to " + std::filesystem::read_symlink(path, unreadable).string() +
-                    ", where no file is. Bring that file back, or remove the link, or name the file itself.",
-                path, ENOENT);
 }
 
 class posix_file final : public file {
@@ -431,124 +378,10 @@ private:
     std::string path_;
 };
 
-class posix_files final : public file_system {
-public:
-    // Whoever only reads leaves no trace, not even a time of access, if the file is his; else the system refuses that.
-    result<std::unique_ptr<file>> open(const std::string& path, access mode) override {
-        if (mode == access::read_write)
-            return open_with(path, O_RDWR, 0);
-        auto opened = open_with(path, O_RDONLY | O_NOATIME, 0);
-        return opened || opened.why().os_error != EPERM ? std::move(opened) : open_with(path, O_RDONLY, 0);
-    }
-
-    result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override {
-        return open_with(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode);
-    }
-
-    result<bool> exists(const std::string& path) override {
-        struct stat info{};
-        if (::stat(path.c_str(), &info) == 0)
-            return true;
-        if (errno != ENOENT)
-            return system_failure(errno, "cannot inspect", path);
-        if (is_symbolic_link(path))
-            return leads_nowhere(path);
-        return false;
-    }
-
-    result<bool> has_directory(const std::string& path) override {
-        struct stat info{};
-        if (::stat(path.c_str(), &info) == 0)
-            return S_ISDIR(info.st_mode);
-        if (errno == ENOENT || errno == ENOTDIR)
-            return false;
-        return system_failure(errno, "cannot inspect", path);
-    }
-
-    result<void> rename_to_new(site, const std::string& from, const std::string& to) override {
-        if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
-            return {};
-        if (errno != EINVAL)
-            return system_failure(errno, "cannot rename " + from + " to", to);
-        // The file system lacks RENAME_NOREPLACE. link() refuses to replace just as well.
-        if (::link(from.c_str(), to.c_str()) != 0)
-            return system_failure(errno, "cannot rename " + from + " to", to);
-        if (::unlink(from.c_str()) != 0)
-            return system_failure(errno, "cannot remove", from);
-        return {};
-    }
-
-    result<void> rename_over(site, const std::string& from, const std::string& to) override {
-        if (::rename(from.c_str(), to.c_str()) != 0)
-            return system_failure(errno, "cannot rename " + from + " to", to);
-        return {};
-    }
-
-    result<void> remove(site, const std::string& path, file& which) override {
-        auto mine = which.is_at(path);
-        if (!mine)
-            return mine.error();
-        if (!*mine)
-            return {};
-        if (::unlink(path.c_str()) == 0 || errno == ENOENT)
-            return {};
-        return system_failure(errno, "cannot remove", path);
-    }
-
-    result<void> sync_directory(site, const std::string& path) override {
-        std::string::size_type slash = path.rfind('/');
-        std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-        int descriptor = open_file(directory.c_str(), O_RDONLY | O_DIRECTORY);
-        if (descriptor < 0)
-            return system_failure(errno, "cannot open the directory", directory);
-        int code = 0;
-        do
-            code = ::fsync(descriptor) == 0 ? 0 : errno;
-        while (code == EINTR);
-        ::close(descriptor);
-        if (code != 0)
-            return system_failure(code, "cannot sync the directory", directory);
-        return {};
-    }
-
-private:
-    static result<std::unique_ptr<file>> open_with(const std::string& path, int flags, unsigned mode) {
-        // Asked before it is opened, since to open a device may already do something; and once more afterwards, since
-        // the name may have changed hands in between. Hence O_NONBLOCK: a FIFO would wait for its other end.
-        struct stat info{};
-        if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-            return not_regular(path);
-        int descriptor = open_file(path.c_str(), flags | O_NONBLOCK, static_cast<mode_t>(mode));
-        if (descriptor < 0 && errno == EWOULDBLOCK) { // a lease on a regular file, which its holder is asked to give up
-            descriptor = open_file(path.c_str(), flags, static_cast<mode_t>(mode));
-        }
-        const bool creates = (flags & O_CREAT) != 0;
-        if (descriptor < 0 && errno == ENOENT && is_symbolic_link(path))
-            return leads_nowhere(path);
-        if (descriptor < 0 && errno == EROFS && creates) {
-            return fail(errc::read_only_file_system,
-                        "cannot create " + path + ": " + std::strerror(EROFS) +
-                            ". Choose a place that can be written, or mount the file system writable.",
-                        path, EROFS);
-        }
-        if (descriptor < 0)
-            return system_failure(errno, creates ? "cannot create" : "cannot open", path);
-        if (::fstat(descriptor, &info) != 0) {
-            const int code = errno;
-            ::close(descriptor);
-            return system_failure(code, "cannot inspect", path);
-        }
-        auto opened = std::make_unique<posix_file>(descriptor, info, path);
-        if (!S_ISREG(info.st_mode))
-            return not_regular(path);
-        return std::unique_ptr<file>(std::move(opened));
-    }
-};
-
-constinit undying<posix_files> the_posix_files;
-
 } // namespace
 
-file_system& posix_file_system() { return the_posix_files.value; }
+std::unique_ptr<file> posix_file_of(int descriptor, const struct stat& which, std::string path) {
+    return std::make_unique<posix_file>(descriptor, which, std::move(path));
+}
 
 } // namespace remanence::os

@@ -150,6 +150,10 @@ public:
 
 private:
     static constexpr const char* k_inside = "free() or realloc() of an address at which no block begins";
+    static constexpr const char* k_foreign =
+        "free() or realloc() of an address at which no block begins: freed already, or never "
+        "allocated here, or of a heap that is closed";
+    static constexpr const char* k_twice = "free() or realloc() of a block that was freed already";
 
     [[nodiscard]] front* front_of_this_thread() noexcept {
         front* const known = known_front_of_this_thread();
@@ -206,7 +210,6 @@ private:
         if ((free | bit) == of.whole_word(in)) [[unlikely]]
             word_is_idle(mine, of, in);
     }
-    static constexpr const char* k_twice = "free() or realloc() of a block that was freed already";
     [[gnu::noinline]] static void word_has_blocks(front& mine, slab& of, std::uint32_t in) noexcept;
     [[gnu::noinline]] void word_is_idle(front& mine, slab& of, std::uint32_t in) noexcept;
     [[gnu::noinline]] void free_of_others(slab& of, std::uint32_t index) noexcept;

@@ -1,10 +1,10 @@
 // How values become bytes and values again, for rem::fragile. Depends on the standard library only.
 //
-// Bytes that are read are input: they are checked, and what does not parse is errc::corrupt, never undefined behaviour.
-// Numbers lie as in memory (little-endian), counts in groups of seven bits, the lowest first. Every value that a trait of the
+// Bytes that are read are input (byte_streams.hpp). Numbers lie as in memory (little-endian). Every value that a trait of the
 // library writes takes at least one byte, so that a wrong count cannot ask for more elements than there are bytes.
 #pragma once
 
+#include <remanence/types/byte_streams.hpp>
 #include <remanence/types/detail/aggregate.hpp>
 #include <remanence/types/detail/construct.hpp>
 #include <remanence/types/detail/known_classes.hpp>
@@ -14,7 +14,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -27,119 +26,6 @@
 #include <vector>
 
 namespace remanence {
-
-namespace detail {
-
-/// Throws errc::corrupt: `why` is a clause.
-[[noreturn]] void refuse_stored_bytes(const std::string& why);
-/// Throws errc::invalid_argument.
-[[noreturn]] void refuse_to_serialize(const std::string& why);
-
-/// How deep containers of containers may nest, so that bytes that are wrong cannot use up the stack.
-inline constexpr unsigned k_nesting_max = 200;
-
-/// Counts a level while it lives. Throws by `refuse` when there are too many.
-class nesting {
-public:
-    template <class Refuse>
-    nesting(unsigned& depth, const Refuse& refuse) : depth_(depth) {
-        if (depth == k_nesting_max)
-            refuse("values nest more than 200 deep");
-        ++depth_;
-    }
-    nesting(const nesting&) = delete;
-    nesting& operator=(const nesting&) = delete;
-    ~nesting() { --depth_; }
-
-private:
-    unsigned& depth_;
-};
-
-} // namespace detail
-
-/// Where serialize() puts bytes: room for as many as size() said.
-class byte_writer {
-public:
-    byte_writer(char* to, std::size_t bytes) noexcept : to_(to), left_(bytes) {}
-    /// For a part of what `around` writes: it is nested as deep.
-    byte_writer(char* to, std::size_t bytes, const byte_writer& around) noexcept
-        : to_(to), left_(bytes), depth_(around.depth_) {}
-    /// Throws errc::invalid_argument when it is more than size() said.
-    void put(const void* from, std::size_t bytes) {
-        if (bytes > left_)
-            detail::refuse_to_serialize("serialize() writes more bytes than size() says");
-        if (bytes != 0)
-            std::memcpy(to_, from, bytes);
-        to_ += bytes;
-        left_ -= bytes;
-    }
-    void put_count(std::uint64_t count) {
-        for (; count >= 0x80; count >>= 7U)
-            put_byte(static_cast<unsigned char>(count | 0x80U));
-        put_byte(static_cast<unsigned char>(count));
-    }
-    /// How many bytes put_count() writes.
-    [[nodiscard]] static std::size_t size_of_count(std::uint64_t count) noexcept {
-        std::size_t bytes = 1;
-        for (; count >= 0x80; count >>= 7U)
-            ++bytes;
-        return bytes;
-    }
-    [[nodiscard]] std::size_t left() const noexcept { return left_; }
-    /// To be kept while the elements of a container are written.
-    [[nodiscard]] detail::nesting enter() { return {depth_, detail::refuse_to_serialize}; }
-
-private:
-    void put_byte(unsigned char byte) { put(&byte, 1); }
-
-    char* to_;
-    std::size_t left_;
-    unsigned depth_ = 0;
-};
-
-/// Where deserialize() takes bytes from. Everything throws errc::corrupt when there are too few or they are wrong.
-class byte_reader {
-public:
-    explicit byte_reader(std::string_view bytes) noexcept : bytes_(bytes) {}
-    [[nodiscard]] std::string_view take(std::size_t bytes) {
-        if (bytes > bytes_.size())
-            detail::refuse_stored_bytes("they end too early");
-        const std::string_view taken = bytes_.substr(0, bytes);
-        bytes_.remove_prefix(bytes);
-        return taken;
-    }
-    void take(void* to, std::size_t bytes) {
-        const std::string_view taken = take(bytes);
-        if (bytes != 0)
-            std::memcpy(to, taken.data(), bytes);
-    }
-    [[nodiscard]] std::uint64_t take_count() {
-        std::uint64_t count = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-            const auto byte = static_cast<unsigned char>(take(1).front());
-            if (shift == 63 && byte > 1)
-                break;
-            count |= std::uint64_t{byte & 0x7fU} << shift;
-            if (byte < 0x80)
-                return count;
-        }
-        detail::refuse_stored_bytes("a count is too large");
-    }
-    /// A count of things that take a byte each, at least.
-    [[nodiscard]] std::size_t take_count_of_things() {
-        const std::uint64_t count = take_count();
-        if (count > bytes_.size())
-            detail::refuse_stored_bytes("a count is larger than what follows it");
-        return static_cast<std::size_t>(count);
-    }
-    [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
-    /// To be kept while the elements of a container are read.
-    [[nodiscard]] detail::nesting enter() { return {depth_, detail::refuse_stored_bytes}; }
-
-private:
-    std::string_view bytes_;
-    unsigned depth_ = 0;
-};
 
 /// How a T is serialised. There for arithmetic types, enumerations, strings, the standard's containers, arrays, pair, tuple,
 /// optional, variant, aggregates that can be default-initialised, and (<remanence/types/exemplars.hpp>) unique_ptr to a base

@@ -1,6 +1,7 @@
 // What a stored type looked like: its name, a hash over its structure as far as that can be seen, and a description of the
 // same. A root found with another fingerprint than the one asked for is refused, since its bytes would be read wrongly.
-// Depends on the standard library only; names and hashes are made by src/types/fingerprint.cpp.
+// Depends on the standard library only; hashes are made by src/types/fingerprint.cpp, names by mangled_name_reader.cpp and
+// name_shortener.cpp beside it.
 //
 // Structure: size and alignment of every type that can be reached through members of aggregates, elements of arrays,
 // arguments of class templates (so keys and values of containers) and plain pointers, and names and places of those members;
