@@ -28,8 +28,8 @@ enum class page_kind : std::uint8_t {
 
 /// One per page, in the metadata plane of the page's section.
 struct page_descriptor {
-    page_kind kind;
-    std::uint8_t bin;     // slab in a list: which; large, in memory of no file only: alloc::block_mark
+    page_kind kind;       // page_kind
+    std::uint8_t bin;     // slab in a list: which list; large, in volatile heaps: alloc::block_mark
     std::uint16_t hole;   // slab in a list: the granule where a hole begins that its bin is for
     std::uint32_t count;  // slab: free granules; large, free_run, free_tail: pages; large_mark: pages back to the first
     std::uint32_t before; // slab: previous in its bin's list; free_run: left child
@@ -54,10 +54,10 @@ struct alloc_state {
     std::uint32_t free_run_root;                     // page index of its root
     std::uint32_t used_pages[k_alloc_section_slots]; // per section: data pages before its wilderness
     std::uint64_t used_bins;                         // one bit per bin: its list is not empty
-    std::uint32_t hole_begin;                        // granules [hole_begin, hole_end) of the current slab are free,
-    std::uint32_t hole_end;                          // and allocated next
+    std::uint32_t hole_begin;                        // the first granule of the current slab that is allocated next
+    std::uint32_t hole_end;                          // end of these granules
     std::uint32_t slab_head[k_alloc_bin_slots];      // per bin: page index of the first slab in its list
-    std::uint32_t first_arena;                       // page index of an arena_header; 0: there is none
+    std::uint32_t first_arena;                       // page index of an arena_header; 0: none
     std::uint32_t reserved[19];                      // zero
 };
 static_assert(sizeof(alloc_state) == 512 && alignof(alloc_state) == 8);

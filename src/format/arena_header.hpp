@@ -19,15 +19,15 @@ inline constexpr std::size_t k_arena_name_bytes = 128;                       // 
 
 /// An arena is as a heap of its own, whose page 0 this is: page indexes in `allocator` count from there.
 struct arena_header {
-    std::uint64_t magic;
+    std::uint64_t magic;          // k_arena_magic
     std::uint32_t next;           // page index, in the heap, of another arena; 0: this is the last one
     std::uint32_t pages;          // of the block: a power of two, k_arena_pages_min or more
     std::uint32_t sections_ready; // whose planes were made zero
     std::uint32_t zero;
-    std::uint64_t resident_limit_bytes;        // 0: none
+    std::uint64_t resident_limit_bytes;        // bytes in memory at which pages are taken out; 0: never
     std::uint64_t reserved[4];                 // zero
     std::array<char, k_arena_name_bytes> name; // zero-terminated, not empty
-    alloc_state allocator;
+    alloc_state allocator;                     // of this arena
 };
 static_assert(sizeof(arena_header) == 704 && sizeof(arena_header) <= k_page_bytes);
 static_assert(offsetof(arena_header, next) == 8 && offsetof(arena_header, pages) == 12);

@@ -16,18 +16,17 @@ inline constexpr std::uint32_t k_header_version = 1;
 inline constexpr std::uint32_t k_header_version_with_arenas = 2; // since there was the first one; else the same
 
 struct heap_header {
-    std::uint64_t magic;
-    std::uint32_t version;
+    std::uint64_t magic;   // k_header_magic
+    std::uint32_t version; // k_header_version, or k_header_version_with_arenas
     std::uint32_t zero;
-    std::uint64_t root_word; // heap offset of the root directory; 0: there is none yet
-    std::uint64_t
-        schema_offset; // heap offset of the table of types; 0: there is none (superblock.hpp, k_feature_schema)
-    std::uint64_t schema_bytes;
+    std::uint64_t root_word;      // heap offset of the root directory; 0: none yet
+    std::uint64_t schema_offset;  // heap offset of a table of types; 0: none (k_feature_schema)
+    std::uint64_t schema_bytes;   // of that table
     std::uint32_t schema_version; // of that table's layout
     std::uint32_t schema_zero;
-    std::uint64_t type_table; // heap offset of what types the roots have (schema_table.hpp); 0: there is none
-    std::uint64_t reserved;
-    alloc_state allocator;
+    std::uint64_t type_table; // heap offset of the schema_table; 0: none
+    std::uint64_t reserved;   // zero
+    alloc_state allocator;    // of the whole heap
 };
 static_assert(sizeof(heap_header) <= k_page_bytes);
 static_assert(offsetof(heap_header, root_word) == 16 && offsetof(heap_header, schema_offset) == 24);

@@ -19,8 +19,8 @@ inline constexpr std::uint64_t k_history_header_bytes = k_sector_bytes;
 
 /// The first sector of the history file, the rest of which is zeros; entries begin behind it.
 struct history_header {
-    std::array<char, 8> magic;
-    std::uint32_t format_version;
+    std::array<char, 8> magic;    // k_history_magic
+    std::uint32_t format_version; // k_history_version
     std::uint32_t zero;
     std::array<std::uint8_t, 16> uuid; // of the heap
     std::uint64_t checksum;            // of everything before it
@@ -31,11 +31,11 @@ static_assert(offsetof(history_header, checksum) == 32 && std::is_trivially_copy
 /// The events of one commit; the first ones have the version of the commit after which the file was begun, and together all steps
 /// that there were then. After it: `bytes` of events, and zeros up to the next multiple of 8.
 struct history_entry {
-    std::uint64_t magic;
-    std::uint64_t version; // of the commit
-    std::uint64_t chain;   // checksum of its record in the log: the commit, and all before it, are those of this heap
-    std::uint64_t bytes;
-    std::uint64_t checksum; // of this with 0 here, seeded with the checksum before; then of the events
+    std::uint64_t magic;    // k_entry_magic
+    std::uint64_t version;  // of the commit
+    std::uint64_t chain;    // checksum of its record in the log
+    std::uint64_t bytes;    // of the events behind it
+    std::uint64_t checksum; // of the events; seed: the checksum of this with 0 here, seeded with the one before
 };
 static_assert(sizeof(history_entry) == 40 && offsetof(history_entry, checksum) == 32);
 static_assert(std::is_trivially_copyable_v<history_entry>);
@@ -43,19 +43,19 @@ static_assert(std::is_trivially_copyable_v<history_entry>);
 /// The end of the file that a clean close leaves behind the last entry: what the steps are in all, so that they need not be read when
 /// the heap is opened. It counts if it ends the file and is of the heap's last commit. The next entry takes its place.
 struct history_summary {
-    std::uint64_t magic;
+    std::uint64_t magic;          // k_summary_magic
     std::uint64_t offset;         // of this: where the entries end
     std::uint64_t entry_checksum; // of the last one
     std::uint64_t version;        // of the commit that it is of
     std::uint64_t chain;          // likewise
     std::uint64_t present;        // the state that memory is in
-    std::uint64_t undo_depth;
-    std::uint64_t redo_depth;
-    std::uint64_t steps;        // that count for the limits
-    std::uint64_t bytes;        // of these
-    std::uint64_t kept;         // states
-    std::uint64_t rewritten_at; // how long the file may become before it is made anew
-    std::uint64_t checksum;     // of everything before it, seeded with that of the header
+    std::uint64_t undo_depth;     // steps that can be undone
+    std::uint64_t redo_depth;     // steps that can be redone
+    std::uint64_t steps;          // that count for the limits
+    std::uint64_t bytes;          // of these
+    std::uint64_t kept;           // states that are kept by a name
+    std::uint64_t rewritten_at;   // file size at which it is made anew
+    std::uint64_t checksum;       // of everything before it, seeded with that of the header
 };
 static_assert(sizeof(history_summary) == 104 && offsetof(history_summary, present) == 40);
 static_assert(offsetof(history_summary, checksum) == 96 && std::is_trivially_copyable_v<history_summary>);
@@ -77,7 +77,7 @@ enum class history_event_kind : std::uint8_t {
 
 /// Before each event.
 struct history_event {
-    history_event_kind kind;
+    history_event_kind kind; // unknown ones: refuse
     std::array<std::uint8_t, 7> zero;
     std::uint64_t bytes; // of what follows
 };
@@ -85,8 +85,8 @@ static_assert(sizeof(history_event) == 16 && offsetof(history_event, bytes) == 8
 
 /// The limits that hold from here on; 0: none. Also what superblock::history refers to, then zeros to the end of the page.
 struct history_limits {
-    std::uint64_t bytes_max;
-    std::uint64_t steps_max;
+    std::uint64_t bytes_max; // of all steps
+    std::uint64_t steps_max; // of all steps
     std::uint64_t when_full; // 0: the oldest steps go, 1: commits are refused, 2: reserved
 };
 // Earlier builds let all steps go then, but kept states, and kept no more. It is read as 0.
@@ -95,9 +95,9 @@ inline constexpr std::uint64_t k_when_full_last = k_when_full_ended;
 static_assert(sizeof(history_limits) == 24 && std::is_trivially_copyable_v<history_limits>);
 
 struct step_event {
-    std::int64_t time; // nanoseconds since 1970
-    std::uint64_t name_bytes;
-    std::uint64_t flags;
+    std::int64_t time;        // nanoseconds since 1970
+    std::uint64_t name_bytes; // of the step
+    std::uint64_t flags;      // k_step_forgets, k_step_migrates, k_step_is_hidden
 };
 static_assert(sizeof(step_event) == 24 && offsetof(step_event, flags) == 16);
 inline constexpr std::uint64_t k_step_forgets = 1;  // all steps before it go
@@ -106,27 +106,27 @@ inline constexpr std::uint64_t k_step_is_hidden =
     4; // it is none of the user's: undo and redo pass it with the next one
 
 struct arrival_event {
-    std::uint64_t state; // its version
-    std::uint64_t delta_count;
+    std::uint64_t state;       // its version
+    std::uint64_t delta_count; // on the way there
 };
 static_assert(sizeof(arrival_event) == 16);
 
 struct number_event {
-    std::uint64_t number;
+    std::uint64_t number; // as the kind says
 };
 
 struct state_event {
-    std::uint64_t version;
+    std::uint64_t version;      // of the last commit of its step
     std::uint64_t parent;       // 0: the oldest one
     std::uint64_t next;         // where redo() leads; 0: nowhere
-    std::uint64_t left;         // where redo() of the parent led before this one was made, or 0; it may have gone since
+    std::uint64_t left;         // where redo() of the parent led before, or 0; it may have gone since
     std::uint64_t last_version; // of the last commit that led here
     std::uint64_t bytes;        // of its step, against the limit
-    std::int64_t time;
-    std::uint64_t delta_count;
-    std::uint64_t name_bytes; // of the step
-    std::uint64_t kept_bytes; // of the name that it is kept by; 0: it is not
-    std::uint64_t flags;
+    std::int64_t time;          // nanoseconds since 1970
+    std::uint64_t delta_count;  // of its step; 0 of the oldest one
+    std::uint64_t name_bytes;   // of the step
+    std::uint64_t kept_bytes;   // of the name that it is kept by; 0: it is not
+    std::uint64_t flags;        // k_state_is_passed, k_state_is_migrated, k_state_is_hidden
 };
 static_assert(sizeof(state_event) == 88 && offsetof(state_event, delta_count) == 56);
 inline constexpr std::uint64_t k_state_is_passed = 1;   // limits have passed it
@@ -134,9 +134,9 @@ inline constexpr std::uint64_t k_state_is_migrated = 2; // its step has a migrat
 inline constexpr std::uint64_t k_state_is_hidden = 4;   // its step is none of the user's
 
 struct present_event {
-    std::uint64_t state;
+    std::uint64_t state;     // its version
     std::uint64_t has_ended; // 0; 1 in earlier builds: see k_when_full_ended
-    history_limits limits;
+    history_limits limits;   // that hold from here on
 };
 static_assert(sizeof(present_event) == 40 && offsetof(present_event, limits) == 16);
 
@@ -144,8 +144,8 @@ static_assert(sizeof(present_event) == 40 && offsetof(present_event, limits) == 
 /// each within one page; then `content_bytes`, of those that are no zeros, in their order. Or, with k_is_call in `piece_count`, a procedure
 /// that was called: after it as many bytes of its name as `piece_count` says besides, and `content_bytes` of parameters.
 struct history_delta {
-    std::uint64_t piece_count;
-    std::uint64_t content_bytes;
+    std::uint64_t piece_count;   // pieces, or k_is_call and the length of a name
+    std::uint64_t content_bytes; // of pieces that are no zeros, or of parameters
 };
 static_assert(sizeof(history_delta) == 16);
 inline constexpr std::uint64_t k_is_call = std::uint64_t{1} << 63;

@@ -38,8 +38,8 @@ constexpr std::uint64_t log_segments_within(std::uint64_t bytes) {
 
 /// The first sector of the log file; records begin at k_log_header_bytes.
 struct log_header {
-    std::array<char, 8> magic;
-    std::uint32_t format_version;
+    std::array<char, 8> magic;    // k_log_magic
+    std::uint32_t format_version; // k_log_version
     std::uint32_t zero;
     std::array<std::uint8_t, 16> uuid; // of the heap
     session_number session;            // that began with this log
@@ -52,13 +52,13 @@ static_assert(offsetof(log_header, checksum) == 64 && std::is_trivially_copyable
 
 /// The same beside a heap of format 2. The records of such a log have the heap's UUID where others have the session.
 struct log_header_without_session {
-    std::array<char, 8> magic;
-    std::uint32_t format_version;
+    std::array<char, 8> magic;    // k_log_magic
+    std::uint32_t format_version; // k_log_version_without_session
     std::uint32_t zero;
-    std::array<std::uint8_t, 16> uuid;
-    std::uint64_t epoch;
-    std::uint64_t superblock_sequence;
-    std::uint64_t checksum;
+    std::array<std::uint8_t, 16> uuid; // of the heap
+    std::uint64_t epoch;               // that began with this log
+    std::uint64_t superblock_sequence; // of the superblock that began it
+    std::uint64_t checksum;            // of everything before it
 };
 static_assert(sizeof(log_header_without_session) == 56 && offsetof(log_header_without_session, checksum) == 48);
 static_assert(std::is_trivially_copyable_v<log_header_without_session>);
@@ -74,18 +74,18 @@ inline constexpr std::uint64_t k_known_record_features =
 /// k_feature_events, their bytes as u64 and the events (history_event.hpp); then `chunk_count` chunks, then `page_count` page
 /// changes.
 struct record_header {
-    std::uint64_t magic;
-    session_number session;
-    std::uint64_t epoch;
-    std::uint64_t version;
+    std::uint64_t magic;           // k_record_magic
+    session_number session;        // as in the log's header
+    std::uint64_t epoch;           // likewise
+    std::uint64_t version;         // number of the commit
     std::uint64_t predecessor;     // R2: checksum of the record before, or the superblock's chain
     std::uint64_t durable_through; // R2: every version up to this one was durable when this record was made
-    std::uint64_t payload_bytes;
-    std::uint64_t image_bytes; // committed extent of the heap after this commit
-    std::uint32_t chunk_count;
-    std::uint32_t page_count;
-    std::uint64_t features; // unknown bits: refuse
-    std::uint64_t checksum; // of this header with 0 here, then of the payload
+    std::uint64_t payload_bytes;   // what follows, without the padding
+    std::uint64_t image_bytes;     // committed extent of the heap after this commit
+    std::uint32_t chunk_count;     // chunks that were written whole
+    std::uint32_t page_count;      // page changes
+    std::uint64_t features;        // unknown bits: refuse
+    std::uint64_t checksum;        // of the payload, seeded with the checksum of this header with 0 here
 };
 static_assert(sizeof(record_header) == 96 && offsetof(record_header, session) == 8);
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
@@ -118,10 +118,10 @@ constexpr bool is_without_contents(std::span<const std::uint32_t> checksums) {
 
 /// A page of which some bytes changed. After it: `range_count` change_range, then their bytes, in the same order.
 struct page_change {
-    std::uint32_t page_low; // index of the page in the heap: 48 bits in two parts
-    std::uint16_t page_high;
-    std::uint16_t range_count;
-    std::uint32_t checksum; // of the page after the change
+    std::uint32_t page_low;    // index of the page in the heap: its lower 32 bits
+    std::uint16_t page_high;   // the upper 16 bits
+    std::uint16_t range_count; // at most 256
+    std::uint32_t checksum;    // of the page after the change
     [[nodiscard]] std::uint64_t page() const { return (std::uint64_t{page_high} << 32) | page_low; }
 };
 static_assert(sizeof(page_change) == 12 && offsetof(page_change, checksum) == 8);

@@ -13,26 +13,26 @@ inline constexpr std::uint32_t k_directory_version = 1;
 
 /// Found by heap_header::root_word.
 struct root_directory {
-    std::uint64_t magic;
-    std::uint32_t version;
+    std::uint64_t magic;   // k_directory_magic
+    std::uint32_t version; // k_directory_version
     std::uint32_t zero;
-    std::uint64_t count;
+    std::uint64_t count;    // entries
     std::uint64_t capacity; // of the table
-    std::uint64_t table;    // u64[capacity]: offsets of root_entry, sorted by name
+    std::uint64_t table;    // heap offset of u64[capacity]: offsets of root_entry, sorted by name, byte by byte
 };
 static_assert(sizeof(root_directory) == 40 && offsetof(root_directory, table) == 32);
 
 /// What a type looked like to one algorithm.
 struct root_entry {
-    std::uint64_t object;
-    std::uint64_t object_bytes;
-    std::uint32_t object_alignment;
-    std::uint32_t description_bytes; // 0: there is none. Those of fingerprint algorithm 1 have none
-    std::uint64_t fingerprint_hash;
-    std::uint32_t fingerprint_algorithm;
-    std::uint32_t name_bytes;
-    std::uint32_t type_bytes;
-    std::uint32_t flags;
+    std::uint64_t object;                // heap offset of the object
+    std::uint64_t object_bytes;          // its size
+    std::uint32_t object_alignment;      // its alignment
+    std::uint32_t description_bytes;     // length of the description, at most 65,536; 0: none
+    std::uint64_t fingerprint_hash;      // of the type's structure
+    std::uint32_t fingerprint_algorithm; // 2, or 1 of earlier builds: what was hashed, and how
+    std::uint32_t name_bytes;            // length of the root's name
+    std::uint32_t type_bytes;            // length of the type's name
+    std::uint32_t flags;                 // k_root_is_position_independent; others: damage
     // then the name, the type's readable name, not terminated, and the description of the type
 };
 /// Of root_entry::flags: the object holds no address, says the program that made it.

@@ -13,20 +13,20 @@ inline constexpr std::uint32_t k_schemas_version = 1;
 inline constexpr std::uint64_t k_schemas_bytes_max = std::uint64_t{1} << 26;
 
 struct schema_table {
-    std::uint64_t magic;
-    std::uint32_t version;
-    std::uint32_t count;
-    std::uint64_t bytes; // of all of it: this, the entries, the schemas one behind the other
+    std::uint64_t magic;   // k_schemas_magic
+    std::uint32_t version; // k_schemas_version
+    std::uint32_t count;   // entries
+    std::uint64_t bytes;   // of all of it: this, the entries, the schemas one behind the other
     // then schema_entry[count]
 };
 static_assert(sizeof(schema_table) == 24 && offsetof(schema_table, bytes) == 16);
 
 struct schema_entry {
-    std::uint64_t fingerprint_hash;
-    std::uint32_t fingerprint_algorithm;
-    std::uint32_t shapes;       // how many of its types have a shape
-    std::uint32_t classes_hash; // of what its classes say of their members, and of enumerators; 0: none
-    std::uint32_t schema_bytes;
+    std::uint64_t fingerprint_hash;      // of the roots that it is for
+    std::uint32_t fingerprint_algorithm; // likewise
+    std::uint32_t shapes;                // how many of its types have a shape
+    std::uint32_t classes_hash;          // of what its classes say of their members, and of enumerators; 0: none
+    std::uint32_t schema_bytes;          // length of its schema, at most 1 MiB
 };
 static_assert(sizeof(schema_entry) == 24 && offsetof(schema_entry, schema_bytes) == 20);
 static_assert(std::is_trivially_copyable_v<schema_table> && std::is_trivially_copyable_v<schema_entry>);

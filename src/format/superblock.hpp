@@ -45,13 +45,13 @@ inline constexpr std::uint64_t k_region_alignment = k_leaf_span;
 
 /// What a parent knows of a node. checksum 0: never written, all of it zero.
 struct node_reference {
-    std::uint64_t checksum;
-    std::uint32_t slot; // 0 or 1
+    std::uint64_t checksum; // of the node
+    std::uint32_t slot;     // 0 or 1
     std::uint32_t zero;
 };
 static_assert(sizeof(node_reference) == 16 && offsetof(node_reference, slot) == 8);
 static_assert(std::is_trivially_copyable_v<node_reference>);
-inline constexpr std::uint64_t k_inner_children = k_node_bytes / sizeof(node_reference); // 256: spans 1 GiB
+inline constexpr std::uint64_t k_inner_children = k_node_bytes / sizeof(node_reference); // spans 1 GiB
 
 // Bits of superblock::features_incompat. A release that does not know one of them cannot read the heap.
 inline constexpr std::uint64_t k_feature_second_homes = 1;  // a region may have one
@@ -73,7 +73,7 @@ inline constexpr std::uint64_t k_known_ro_compat_features =
 struct region {
     std::uint64_t heap_offset;  // of its first byte; regions are contiguous, in ascending order
     std::uint64_t bytes;        // multiple of 4 MiB
-    std::uint64_t table_offset; // in the file: its checksum table
+    std::uint64_t table_offset; // in the file, a multiple of 4096: its checksum table
     std::uint64_t home_offset;  // in the file: its pages; superblock::second_homes has the other place for them
     node_reference root;        // of the checksum table
 };
@@ -85,7 +85,7 @@ struct map_reference {
     std::uint64_t area_offset; // in the file: slot 0; slot 1 follows
     std::uint64_t slot_bytes;  // of each slot
     std::uint64_t count;       // of exceptions
-    std::uint64_t checksum;    // over the exceptions
+    std::uint64_t checksum;    // over the exceptions; not looked at when there are none
     std::uint32_t slot;        // 0 or 1
     std::uint32_t zero;
 };
@@ -114,9 +114,9 @@ struct chunk_exception {
     std::uint64_t run_length;    // chunks
     std::uint64_t location;      // in the file; 0 for zero chunks
     std::uint64_t birth_version; // newest commit that placed one of them here; at most the checkpoint's (R3)
-    chunk_encoding encoding;
+    chunk_encoding encoding;     // unknown ones: refuse
     std::uint32_t zero;
-    std::uint64_t stored_bytes; // length of what lies at `location`
+    std::uint64_t stored_bytes; // length of what lies at `location`; 0 for zero chunks
 };
 static_assert(sizeof(chunk_exception) == 48 && offsetof(chunk_exception, stored_bytes) == 40);
 static_assert(std::is_trivially_copyable_v<chunk_exception>);
@@ -129,33 +129,33 @@ using session_number = std::array<std::uint8_t, 16>;
 
 /// The root of everything. Written whole, alternating between two places; the valid one with the higher sequence rules.
 struct superblock {
-    std::array<char, 8> magic;
-    std::uint32_t format_version;
-    std::uint32_t endianness;
-    std::array<std::uint8_t, 16> uuid;
-    std::uint64_t sequence;           // of superblock writes
-    std::uint64_t features_compat;    // unknown ones: may be ignored
-    std::uint64_t features_ro_compat; // unknown ones: read-only
-    std::uint64_t features_incompat;  // unknown ones: refuse
-    std::uint32_t checksum_algorithm;
-    std::uint32_t flags;
-    std::uint64_t chunk_bytes;
-    std::uint64_t base;               // address of the heap's first byte
-    std::uint64_t epoch;              // R2: of the log records that follow
-    std::uint64_t checkpoint_version; // what the image holds
-    std::uint64_t chain;              // checksum of the record of that version: the first record's predecessor
-    std::uint64_t image_bytes;        // committed extent of the heap; multiple of chunk_bytes
-    map_reference map;
-    map_reference versions; // where a table of retained versions will lie; see k_feature_versions
-    std::uint64_t region_count;
+    std::array<char, 8> magic;         // k_heap_magic
+    std::uint32_t format_version;      // k_format_version
+    std::uint32_t endianness;          // k_endianness
+    std::array<std::uint8_t, 16> uuid; // random, drawn at creation; copies have the same
+    std::uint64_t sequence;            // of superblock writes, from 0
+    std::uint64_t features_compat;     // unknown ones: may be ignored
+    std::uint64_t features_ro_compat;  // unknown ones: read-only
+    std::uint64_t features_incompat;   // unknown ones: refuse
+    std::uint32_t checksum_algorithm;  // k_checksum_xxh3
+    std::uint32_t flags;               // k_flag_clean
+    std::uint64_t chunk_bytes;         // a power of two, fixed at creation
+    std::uint64_t base;                // address of the heap's first byte, a multiple of 1 GiB
+    std::uint64_t epoch;               // R2: of the log records that follow
+    std::uint64_t checkpoint_version;  // the commit that the image holds
+    std::uint64_t chain;               // checksum of the record of that version: the first record's predecessor
+    std::uint64_t image_bytes;         // committed extent of the heap; multiple of chunk_bytes
+    map_reference map;                 // where the chunk map lies
+    map_reference versions;            // of a table of retained versions to come: zeros (k_feature_versions)
+    std::uint64_t region_count;        // used entries of `regions`
     std::array<char, k_abi_bytes> abi; // the writer's ABI, zero-terminated
-    std::array<region, k_region_count_max> regions;
-    std::uint64_t log_begin; // in the log: where the records behind checkpoint_version begin
+    std::array<region, k_region_count_max> regions; // ascending in heap and file
+    std::uint64_t log_begin; // in the log: where records behind checkpoint_version begin; k_log_header_bytes when clean
     std::array<std::uint64_t, k_region_count_max> second_homes; // in the file, of each region; 0: it has none yet
     session_number session;                            // of the last log that was begun; zeros: there was none yet
     std::array<char, k_application_bytes> application; // whose heap it is, zero-terminated; empty: nobody said
-    area_reference history;                            // a page with its history_limits, then zeros; see k_feature_history
-    area_reference log_directory;                      // a page with the path, then zeros; see k_feature_log_directory
+    area_reference history;                            // a page with its history_limits, then zeros (k_feature_history)
+    area_reference log_directory;                      // a page with the path, then zeros (k_feature_log_directory)
     std::array<std::uint8_t, k_superblock_bytes - 4024 - sizeof(std::uint64_t)> zero;
     std::uint64_t checksum; // of everything before it, seeded with the place (0 or 1)
 };

@@ -1,8 +1,7 @@
-// docs/format.md against the code. Tables of fields stand in the document between "<!-- layout of NAME -->" and
-// "<!-- end -->", the constants between "<!-- constants -->" and "<!-- end -->"; what they must say is printed here
-// from the structs, so that a change of either without the other fails. The last column, the meaning, is the document's
-// own. The worked example is decoded by the code that reads heaps.
+// docs/reference/format-structs.md, which scripts/structs draws from the headers, against the compiler: offsets and sizes of members,
+// values of constants. The worked example of docs/format.md is decoded by the code that reads heaps.
 #include "base/checksum.hpp"
+#include "base/units.hpp"
 #include "format/alloc_state.hpp"
 #include "format/arena_header.hpp"
 #include "format/heap_header.hpp"
@@ -21,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <span>
 #include <sstream>
 #include <string>
@@ -108,6 +108,7 @@ std::vector<layout> all_layouts() {
                FIELD(state_event, kept_bytes), FIELD(state_event, flags)),
         LAYOUT(present_event, FIELD(present_event, state), FIELD(present_event, has_ended),
                FIELD(present_event, limits)),
+        LAYOUT(number_event, FIELD(number_event, number)),
         LAYOUT(history_delta, FIELD(history_delta, piece_count), FIELD(history_delta, content_bytes)),
         LAYOUT(whole_chunk, FIELD(whole_chunk, chunk_and_home)),
         LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high),
@@ -142,114 +143,183 @@ std::vector<layout> all_layouts() {
     };
 }
 
-/// The table without its last column.
+/// As the page has them: of each struct lines of offset, size and name.
+using drawn_layouts = std::map<std::string, std::string>;
+
 std::string printed(const layout& of) {
     std::ostringstream out;
-    out << "| field | offset | size |\n|---|---|---|\n";
     for (const field& f : of.fields)
-        out << "| `" << f.name << "` | " << f.offset << " | " << f.size << " |\n";
-    out << "| *all* | | " << of.size << " |\n";
+        out << f.offset << ' ' << f.size << ' ' << f.name << '\n';
+    out << of.size << '\n';
     return out.str();
 }
 
-template <std::size_t N>
-std::string hexadecimal(const std::array<char, N>& bytes) {
+std::string shown_bytes(const std::array<char, 8>& bytes) {
     static constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
     for (const char c : bytes) {
         const auto byte = static_cast<unsigned char>(c);
-        if (!text.empty())
-            text += ' ';
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
+        if (byte >= 32 && byte < 127)
+            text += c;
+        else
+            text = text + "\\x" + digits[byte >> 4] + digits[byte & 15];
     }
     return text;
 }
 
-/// As the bytes of a little-endian word lie in the file.
-std::string magic_word(std::uint64_t word) {
-    std::array<char, 8> bytes;
-    std::memcpy(bytes.data(), &word, sizeof word);
-    return '"' + std::string(bytes.data(), bytes.size()) + '"';
-}
-
-std::string printed_constants() {
+std::string shown(std::string_view /*name*/, const std::array<char, 8>& bytes) { return shown_bytes(bytes); }
+/// A magic word as its bytes lie in the file.
+std::string shown(std::string_view name, std::uint64_t value) {
+    if (name.ends_with("_magic")) {
+        std::array<char, 8> bytes;
+        std::memcpy(bytes.data(), &value, sizeof value);
+        return shown_bytes(bytes);
+    }
     std::ostringstream out;
-    out << "| constant | value |\n|---|---|\n";
-    const auto line = [&](std::string_view name, const auto& value) {
-        out << "| `" << name << "` | " << value << " |\n";
-    };
-    line("k_heap_magic", hexadecimal(k_heap_magic));
-    line("k_log_magic", hexadecimal(k_log_magic));
-    line("k_record_magic", magic_word(k_record_magic));
-    line("k_header_magic", magic_word(k_header_magic));
-    line("k_arena_magic", magic_word(k_arena_magic));
-    line("k_directory_magic", magic_word(k_directory_magic));
-    line("k_schemas_magic", magic_word(k_schemas_magic));
-    line("k_history_magic", hexadecimal(k_history_magic));
-    line("k_entry_magic", magic_word(k_entry_magic));
-    line("k_summary_magic", magic_word(k_summary_magic));
-    line("k_format_version", k_format_version);
-    line("k_format_version_oldest", k_format_version_oldest);
-    line("k_log_version", k_log_version);
-    line("k_log_version_without_session", k_log_version_without_session);
-    line("k_header_version", k_header_version);
-    line("k_header_version_with_arenas", k_header_version_with_arenas);
-    line("k_arena_pages_min", k_arena_pages_min);
-    line("k_arena_alignment_pages", k_arena_alignment_pages);
-    line("k_alloc_state_version", k_alloc_state_version);
-    line("k_directory_version", k_directory_version);
-    line("k_schemas_version", k_schemas_version);
-    line("k_history_version", k_history_version);
-    line("k_endianness", k_endianness);
-    line("k_checksum_xxh3", k_checksum_xxh3);
-    line("k_flag_clean", k_flag_clean);
-    line("k_feature_second_homes", k_feature_second_homes);
-    line("k_feature_encodings", k_feature_encodings);
-    line("k_feature_log_directory", k_feature_log_directory);
-    line("k_feature_schema", k_feature_schema);
-    line("k_feature_history", k_feature_history);
-    line("k_feature_versions", k_feature_versions);
-    line("k_feature_aligned_blocks", k_feature_aligned_blocks);
-    line("k_feature_guarded_blocks", k_feature_guarded_blocks);
-    line("k_feature_contents_in_log", k_feature_contents_in_log);
-    line("k_feature_given_back", k_feature_given_back);
-    line("k_feature_events", k_feature_events);
-    line("k_is_call", k_is_call);
-    line("k_page_bytes", k_page_bytes);
-    line("k_sector_bytes", k_sector_bytes);
-    line("k_superblock_bytes", k_superblock_bytes);
-    line("k_first_map_offset", k_first_map_offset);
-    line("k_first_map_slot_bytes", k_first_map_slot_bytes);
-    line("k_first_table_offset", k_first_table_offset);
-    line("k_home_alignment", k_home_alignment);
-    line("k_chunk_bytes_min", k_chunk_bytes_min);
-    line("k_chunk_bytes_max", k_chunk_bytes_max);
-    line("k_region_alignment", k_region_alignment);
-    line("k_region_count_max", k_region_count_max);
-    line("k_node_bytes", k_node_bytes);
-    line("k_node_stride", k_node_stride);
-    line("k_leaf_pages", k_leaf_pages);
-    line("k_inner_children", k_inner_children);
-    line("k_log_header_bytes", k_log_header_bytes);
-    line("k_log_segment_bytes_min", k_log_segment_bytes_min);
-    line("k_log_segment_bytes_max", k_log_segment_bytes_max);
-    line("k_record_alignment", k_record_alignment);
+    if (value >= 10'000'000)
+        out << "0x" << std::hex;
+    out << value;
     return out.str();
 }
 
-std::vector<std::string> document_lines() {
-    std::ifstream file(FORMAT_DOCUMENT);
-    EXPECT_TRUE(file) << "cannot read " FORMAT_DOCUMENT;
+#define CONSTANT(name) {#name, shown(#name, name)}
+
+std::map<std::string, std::string> all_constants() {
+    constexpr std::uint64_t k_at_second_home = whole_chunk::k_at_second_home;
+    return {
+        CONSTANT(k_page_bytes),
+        CONSTANT(k_sector_bytes),
+        CONSTANT(k_heap_bytes_max),
+        CONSTANT(k_heap_magic),
+        CONSTANT(k_copy_magic),
+        CONSTANT(k_format_version),
+        CONSTANT(k_format_version_oldest),
+        CONSTANT(k_endianness),
+        CONSTANT(k_checksum_xxh3),
+        CONSTANT(k_superblock_bytes),
+        CONSTANT(k_superblock_count),
+        CONSTANT(k_first_map_offset),
+        CONSTANT(k_first_map_slot_bytes),
+        CONSTANT(k_first_table_offset),
+        CONSTANT(k_home_alignment),
+        CONSTANT(k_chunk_bytes_min),
+        CONSTANT(k_chunk_bytes_max),
+        CONSTANT(k_region_count_max),
+        CONSTANT(k_abi_bytes),
+        CONSTANT(k_application_bytes),
+        CONSTANT(k_node_bytes),
+        CONSTANT(k_node_stride),
+        CONSTANT(k_leaf_pages),
+        CONSTANT(k_leaf_span),
+        CONSTANT(k_region_alignment),
+        CONSTANT(k_inner_children),
+        CONSTANT(k_feature_second_homes),
+        CONSTANT(k_feature_encodings),
+        CONSTANT(k_feature_log_directory),
+        CONSTANT(k_feature_schema),
+        CONSTANT(k_feature_history),
+        CONSTANT(k_feature_versions),
+        CONSTANT(k_feature_aligned_blocks),
+        CONSTANT(k_feature_guarded_blocks),
+        CONSTANT(k_flag_clean),
+        CONSTANT(k_log_magic),
+        CONSTANT(k_log_version),
+        CONSTANT(k_log_version_without_session),
+        CONSTANT(k_record_magic),
+        CONSTANT(k_log_header_bytes),
+        CONSTANT(k_log_segment_bytes_min),
+        CONSTANT(k_log_segment_bytes_max),
+        CONSTANT(k_record_alignment),
+        CONSTANT(k_feature_contents_in_log),
+        CONSTANT(k_feature_given_back),
+        CONSTANT(k_feature_events),
+        CONSTANT(k_history_magic),
+        CONSTANT(k_history_version),
+        CONSTANT(k_entry_magic),
+        CONSTANT(k_summary_magic),
+        CONSTANT(k_history_header_bytes),
+        CONSTANT(k_step_forgets),
+        CONSTANT(k_step_migrates),
+        CONSTANT(k_step_is_hidden),
+        CONSTANT(k_state_is_passed),
+        CONSTANT(k_state_is_migrated),
+        CONSTANT(k_state_is_hidden),
+        CONSTANT(k_is_call),
+        CONSTANT(k_piece_offset_shift),
+        CONSTANT(k_piece_is_zeros),
+        CONSTANT(k_alloc_state_version),
+        CONSTANT(k_alloc_section_slots),
+        CONSTANT(k_alloc_bin_slots),
+        CONSTANT(k_header_magic),
+        CONSTANT(k_header_version),
+        CONSTANT(k_header_version_with_arenas),
+        CONSTANT(k_arena_magic),
+        CONSTANT(k_arena_pages_min),
+        CONSTANT(k_arena_alignment_pages),
+        CONSTANT(k_arena_name_bytes),
+        CONSTANT(k_directory_magic),
+        CONSTANT(k_directory_version),
+        CONSTANT(k_root_is_position_independent),
+        CONSTANT(k_schemas_magic),
+        CONSTANT(k_schemas_version),
+        CONSTANT(k_schemas_bytes_max),
+        CONSTANT(k_at_second_home),
+    };
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+    std::ifstream file(path);
+    EXPECT_TRUE(file) << "cannot read " << path;
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);)
         lines.push_back(line);
     return lines;
 }
 
-/// The lines between a marker and the next end marker; a failed expectation, and none, unless the marker is there once.
+/// "64*48" is the size of an array.
+std::size_t drawn_size(const std::string& text) {
+    const std::size_t times = text.find('*');
+    return std::stoull(text) * (times == std::string::npos ? 1 : std::stoull(text.substr(times + 1)));
+}
+
+/// The structs of the page, and its constants with their values. Enumerations are as the header says: nothing is computed.
+void read_page(drawn_layouts& layouts, std::map<std::string, std::string>& constants) {
+    enum { nothing, fields, values } block = nothing;
+    std::string name;
+    std::string size;
+    const auto end_block = [&] {
+        if (block == fields)
+            layouts[name] += size + '\n';
+        block = nothing;
+    };
+    for (const std::string& line : lines_of(FORMAT_STRUCTS)) {
+        std::istringstream in(line);
+        std::string first;
+        std::string second;
+        std::string third;
+        in >> first >> second >> third;
+        if (first.empty() || first.starts_with("```")) {
+            end_block();
+        } else if (line == "constants") {
+            block = values;
+        } else if (first.ends_with(':') && third == "bytes") {
+            block = fields;
+            name = first.substr(0, first.size() - 1);
+            size = second;
+            EXPECT_FALSE(layouts.contains(name)) << name << " is there twice";
+            layouts[name] = "";
+        } else if (block == values) {
+            constants[first] = second;
+        } else if (block == fields) {
+            layouts[name] += first + ' ' + std::to_string(drawn_size(second)) + ' ' + third + '\n';
+        }
+    }
+}
+
+/// The lines of docs/format.md between a marker and the next end marker; a failed expectation, and none, unless the marker is there
+/// once.
 std::vector<std::string> section(const std::string& marker) {
-    const std::vector<std::string> lines = document_lines();
+    const std::vector<std::string> lines = lines_of(FORMAT_DOCUMENT);
     const std::string begin = "<!-- " + marker + " -->";
     EXPECT_EQ(std::count(lines.begin(), lines.end(), begin), 1) << "docs/format.md must have one line " << begin;
     const auto from = std::find(lines.begin(), lines.end(), begin);
@@ -259,20 +329,14 @@ std::vector<std::string> section(const std::string& marker) {
     return {from + 1, to};
 }
 
-std::string without_last_column(const std::vector<std::string>& table) {
-    std::string text;
-    for (const std::string& row : table) {
-        std::string::size_type bar = row.size() > 1 ? row.rfind('|', row.size() - 2) : std::string::npos;
-        text += (bar == std::string::npos ? row : row.substr(0, bar + 1)) + '\n';
-    }
-    return text;
-}
-
-TEST(format_document, has_every_table_of_fields_as_the_code_has_it) {
-    for (const layout& each : all_layouts()) {
-        SCOPED_TRACE(each.name);
-        EXPECT_EQ(without_last_column(section("layout of " + each.name)), printed(each));
-    }
+TEST(format_document, draws_every_struct_as_the_compiler_lays_it_out) {
+    drawn_layouts drawn;
+    std::map<std::string, std::string> constants;
+    read_page(drawn, constants);
+    drawn_layouts expected;
+    for (const layout& each : all_layouts())
+        expected[each.name] = printed(each);
+    EXPECT_EQ(drawn, expected);
 }
 
 TEST(format_document, leaves_no_byte_of_a_struct_undescribed) {
@@ -287,8 +351,11 @@ TEST(format_document, leaves_no_byte_of_a_struct_undescribed) {
     }
 }
 
-TEST(format_document, has_every_constant_as_the_code_has_it) {
-    EXPECT_EQ(without_last_column(section("constants")), printed_constants());
+TEST(format_document, draws_every_constant_as_the_code_has_it) {
+    drawn_layouts layouts;
+    std::map<std::string, std::string> drawn;
+    read_page(layouts, drawn);
+    EXPECT_EQ(drawn, all_constants());
 }
 
 /// The bytes of a listing as `hexdump -C` prints it, its first line at offset `first`; lines left out are zeros.

@@ -48,8 +48,8 @@ enum class shape_kind : char {
         'r', // fields: what a class says of itself (REM_REFLECT), pairs and tuples; number, first bit, bits of each bit-field
     same_as_part = '=', // the part's number
     array = 'a',        // how many
-    optional = 'o',     // offset of the flag
-    variant = 'w',      // offset and size of the index
+    optional = 'o',     // offset of the flag; the value lies at 0
+    variant = 'w',      // offset and size of the index; the value lies at 0
     text = 't',         // offsets of the address of the characters, and of their number
     text_by_link = 'T', // offset of the 24 bytes
     contiguous = 'v',   // offsets of the addresses of begin and end
@@ -62,7 +62,7 @@ enum class shape_kind : char {
     btree = 'B',      // slots, whether they hold elements, their offset, size, offset of children, of the mapped value
     hash_table = 'H', // bytes of a slot, whether it holds an element, its alignment, offset of the mapped value
     serialised = 'g', // offset of a text_by_link whose bytes only the program can read
-    bits = 'x',       // of std::vector<bool>: offsets of the iterators begin and end
+    bits = 'x',   // of std::vector<bool>: offsets of the iterators begin and end: address of a word, number of a bit
     packed = 'p', // a packed map: the part is its tree, the fields are the texts of a record; offset of their number
     packed_text = 'q', // in a record of a packed map: 0 the key, 1 the value
     foreign = 'F',     // of another library, which alone can make it: a foreign_way, and its numbers
