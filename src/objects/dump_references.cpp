@@ -32,6 +32,17 @@ result<std::optional<object_place>> held_in_place(way_of_making& by, object_plac
     return found;
 }
 
+/// Takes off the references at the beginning that have this step behind the first `depth`.
+std::span<const dumped_reference> take_group(std::span<const dumped_reference>& which, std::size_t depth,
+                                             const dumped_step& step) {
+    std::size_t count = 0;
+    while (count != which.size() && which[count].steps.size() > depth && which[count].steps[depth] == step)
+        ++count;
+    const auto group = which.first(count);
+    which = which.subspan(count);
+    return group;
+}
+
 } // namespace
 
 std::optional<dumped_reference> reference_of(const json_document& document, std::uint32_t list) {
@@ -102,23 +113,12 @@ result<void> dump_references::resolve(const std::map<std::string, made_object>& 
     return {};
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as objects are
+// NOLINTBEGIN(misc-no-recursion): as deep as objects are
+
 result<void> dump_references::resolve_in(way_of_making& by, object_place place, references_span which,
                                          std::size_t depth) {
-    while (!which.empty() && which.front().steps.size() == depth) {
-        object_place found = place;
-        while (by.to.name_of(found.row) != which.front().pointee) {
-            auto held = held_in_place(by, found);
-            if (!held)
-                return held.error();
-            if (!*held)
-                return leads_nowhere(which.front(),
-                                     "a " + by.to.name_of(place.row) + ", not to a " + which.front().pointee);
-            found = **held;
-        }
-        by.builder->put_address(which.front().at, found.at);
-        which = which.subspan(1);
-    }
+    for (; !which.empty() && which.front().steps.size() == depth; which = which.subspan(1))
+        REM_TRY(resolve_here(by, place, which.front()));
     if (which.empty())
         return {};
     for (;;) {
@@ -130,49 +130,51 @@ result<void> dump_references::resolve_in(way_of_making& by, object_place place, 
         place = **held;
     }
     const type_row& row = by.to.rows[place.row];
-    const auto group = [&](const dumped_step& step) {
-        std::size_t count = 0;
-        while (count != which.size() && which[count].steps[depth] == step)
-            ++count;
-        const references_span all = which.first(count);
-        which = which.subspan(count);
-        return all;
-    };
-    if (const auto* const members = members_of(row)) {
-        while (!which.empty()) {
-            const dumped_step& step = which.front().steps[depth];
-            const auto found = std::find_if(members->begin(), members->end(), [&](const type_part& each) {
-                return each.offset && step.is_member &&
-                       (each.name.empty() ? by.to.rows[each.type].name : each.name) == step.member;
-            });
-            if (found == members->end())
-                return leads_nowhere(which.front(), "a member that a " + by.to.name_of(place.row) + " does not have");
-            REM_TRY(resolve_in(by, {found->type, place.at + *found->offset}, group(step), depth + 1));
-        }
-        return {};
-    }
+    if (members_of(row) != nullptr)
+        return resolve_in_members(by, place, which, depth);
     if (!inspect::is_container(row))
         return leads_nowhere(which.front(), "a part of a " + by.to.name_of(place.row) + ", which has none");
+    return resolve_in_elements(by, place, which, depth);
+}
+
+/// One whose way ends here: it leads to the object in this place that is of its pointee's type.
+result<void> dump_references::resolve_here(way_of_making& by, object_place place, const dumped_reference& which) {
+    object_place found = place;
+    while (by.to.name_of(found.row) != which.pointee) {
+        auto held = held_in_place(by, found);
+        if (!held)
+            return held.error();
+        if (!*held)
+            return leads_nowhere(which, "a " + by.to.name_of(place.row) + ", not to a " + which.pointee);
+        found = **held;
+    }
+    by.builder->put_address(which.at, found.at);
+    return {};
+}
+
+result<void> dump_references::resolve_in_members(way_of_making& by, object_place place, references_span which,
+                                                 std::size_t depth) {
+    const auto& members = *members_of(by.to.rows[place.row]);
+    while (!which.empty()) {
+        const dumped_step& step = which.front().steps[depth];
+        const auto found = std::find_if(members.begin(), members.end(), [&](const type_part& each) {
+            return each.offset && step.is_member &&
+                   (each.name.empty() ? by.to.rows[each.type].name : each.name) == step.member;
+        });
+        if (found == members.end())
+            return leads_nowhere(which.front(), "a member that a " + by.to.name_of(place.row) + " does not have");
+        REM_TRY(resolve_in(by, {found->type, place.at + *found->offset}, take_group(which, depth, step), depth + 1));
+    }
+    return {};
+}
+
+result<void> dump_references::resolve_in_elements(way_of_making& by, object_place place, references_span which,
+                                                  std::size_t depth) {
     std::uint64_t index = 0;
     const auto visit = [&](const element_place& each) -> result<bool> {
-        const dumped_step here{false, index++, {}};
-        if (which.front().steps[depth] != here)
-            return true;
-        references_span in_element = group(here);
-        if (!each.has_key) {
-            REM_TRY(resolve_in(by, each.value, in_element, depth + 1));
-            return !which.empty();
-        }
-        for (std::uint64_t side = 0; side != 2; ++side) {
-            std::size_t count = 0;
-            while (count != in_element.size() && in_element[count].steps.size() > depth + 1 &&
-                   in_element[count].steps[depth + 1] == dumped_step{false, side, {}})
-                ++count;
-            REM_TRY(resolve_in(by, side == 0 ? each.key : each.value, in_element.first(count), depth + 2));
-            in_element = in_element.subspan(count);
-        }
+        const references_span in_element = take_group(which, depth, {false, index++, {}});
         if (!in_element.empty())
-            return leads_nowhere(in_element.front(), "an element of a map, and neither its key (0) nor its value (1)");
+            REM_TRY(resolve_in_element(by, each, in_element, depth + 1));
         return !which.empty();
     };
     if (const auto as_dumped = elements_.find(place.at); as_dumped != elements_.end()) {
@@ -187,5 +189,19 @@ result<void> dump_references::resolve_in(way_of_making& by, object_place place, 
         return leads_nowhere(which.front(), "an element that a " + by.to.name_of(place.row) + " does not have");
     return {};
 }
+
+result<void> dump_references::resolve_in_element(way_of_making& by, const element_place& element, references_span which,
+                                                 std::size_t depth) {
+    if (!element.has_key)
+        return resolve_in(by, element.value, which, depth);
+    for (std::uint64_t side = 0; side != 2; ++side)
+        REM_TRY(resolve_in(by, side == 0 ? element.key : element.value, take_group(which, depth, {false, side, {}}),
+                           depth + 1));
+    if (!which.empty())
+        return leads_nowhere(which.front(), "an element of a map, and neither its key (0) nor its value (1)");
+    return {};
+}
+
+// NOLINTEND(misc-no-recursion)
 
 } // namespace remanence::objects

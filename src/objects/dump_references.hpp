@@ -74,7 +74,13 @@ private:
     using references_span = std::span<const dumped_reference>;
 
     [[nodiscard]] unexpected leads_nowhere(const dumped_reference& which, const std::string& why) const;
+    /// All of these have ways through the place, whose first `depth` steps lead to it.
     result<void> resolve_in(way_of_making& by, object_place place, references_span which, std::size_t depth);
+    result<void> resolve_here(way_of_making& by, object_place place, const dumped_reference& which);
+    result<void> resolve_in_members(way_of_making& by, object_place place, references_span which, std::size_t depth);
+    result<void> resolve_in_elements(way_of_making& by, object_place place, references_span which, std::size_t depth);
+    result<void> resolve_in_element(way_of_making& by, const element_place& element, references_span which,
+                                    std::size_t depth);
 
     const std::string& path_;
     std::vector<dumped_reference> all_;
