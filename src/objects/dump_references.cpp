@@ -1,5 +1,6 @@
 #include "objects/dump_references.hpp"
 
+#include "inspect/object_parts.hpp"
 #include "inspect/shape_walk.hpp"
 #include "objects/json_source.hpp"
 
@@ -203,5 +204,39 @@ result<void> dump_references::resolve_in_element(way_of_making& by, const elemen
 }
 
 // NOLINTEND(misc-no-recursion)
+
+result<void> dump_references::check_orders(const std::string& root, const made_object& made) const {
+    object_builder& builder = *made.by->builder;
+    std::vector<bool> is_to_check(made.by->to.rows.size(), false);
+    for (std::uint32_t i = 0; i != is_to_check.size(); ++i) {
+        is_to_check[i] =
+            is_ordered(builder.row(i)) && builder.functions_of(i) != nullptr && builder.has_pointers_in_keys(i);
+    }
+    if (std::find(is_to_check.begin(), is_to_check.end(), true) == is_to_check.end())
+        return {};
+    return inspect::for_each_part(builder.built().reader(), root, made.place,
+                                  [&](const std::string& path, object_place of, bool) -> result<void> {
+                                      return is_to_check[of.row] ? check_order(builder, path, of) : result<void>();
+                                  });
+}
+
+result<void> dump_references::check_order(object_builder& builder, const std::string& path,
+                                          object_place container) const {
+    const std::byte* before = nullptr;
+    return builder.built().for_each_element(container, [&](const element_place& each) -> result<bool> {
+        const std::byte* const next = builder.at(each.has_key ? each.key.at : each.value.at);
+        const std::string_view fault =
+            before == nullptr ? std::string_view()
+                              : fault_of_order(*builder.functions_of(container.row),
+                                               has_several_of_a_key(builder.row(container.row)), before, next);
+        before = next;
+        if (fault.empty())
+            return true;
+        return fail(errc::invalid_argument,
+                    "the dump for " + path_ + " cannot be loaded: a " + builder.schema().name_of(container.row) +
+                        " gets " + std::string(fault) + ", in " + path + ". Nothing was loaded.",
+                    path_);
+    });
+}
 
 } // namespace remanence::objects
