@@ -247,6 +247,10 @@ private:
     result<void> make_filled(object_place from, object_place to, unsigned depth);
     result<void> make_last(const prepared_step& step, object_place stored, object_place between, object_place to,
                            unsigned depth);
+    result<void> make_pointer(object_place from, object_place to);
+    result<void> make_text(object_place from, object_place to);
+    result<void> make_held(object_place from, object_place to, unsigned depth);
+    result<void> make_hidden(object_place from, object_place to);
     result<void> make_characters(object_place from, object_place to);
     result<void> make_array(object_place from, object_place to, unsigned depth);
     result<void> make_container(object_place from, object_place to, unsigned depth);
