@@ -354,66 +354,20 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
     if (follows_)
         told_.meet(of, path_);
     switch (form_of(row)) {
-    case form::pointer: {
-        auto to = reader_.target(of);
-        if (!to)
-            return to.error();
-        if (*to != 0 && told_.carries_all() && reader_.row(row.parts[0].type).kind == type_kind::plain)
-            return reader_.cannot_carry(of, "an address of what no type describes, which is another one elsewhere");
-        if (*to == 0)
-            out += "null";
-        else
-            told_.point(out, of, *to);
-        return {};
-    }
+    case form::pointer:
+        return put_pointer(out, of);
     case form::members:
         return put_members(out, of, *inspect::members_of(row), room, depth);
-    case form::text: {
-        auto text = reader_.text(of);
-        if (!text)
-            return text.error();
-        put_json_bytes(out, *text);
-        return {};
-    }
+    case form::text:
+    case form::serialised:
+        return put_text(out, of);
     case form::hidden:
         return put_hidden(out, of);
-    case form::serialised: {
-        auto text = reader_.text(of);
-        if (!text)
-            return text.error();
-        out += "{\"$serialised\":";
-        put_json_bytes(out, *text);
-        out += '}';
-        return {};
-    }
     case form::same:
         return put(out, {row.parts[row.numbers[0]].type, of.at}, depth + 1);
     case form::optional:
-    case form::variant: {
-        auto held = reader_.held(of);
-        if (!held)
-            return held.error();
-        if (!*held) {
-            out += "null";
-            return {};
-        }
-        // What an optional or a variant holds is told by a list and an object, so that it is no other null.
-        if (row.shape == shape_kind::optional) {
-            out += '[';
-            REM_TRY(put(out, **held, depth + 1));
-            out += ']';
-            return {};
-        }
-        out += "{\"$holds\":";
-        put_json_text(out, reader_.schema().name_of((*held)->row));
-        const auto is_same = [&](const type_part& part) { return part.type == (*held)->row; };
-        if (std::count_if(row.parts.begin(), row.parts.end(), is_same) > 1)
-            out += ",\"alternative\":" + std::to_string((*held)->alternative);
-        out += ",\"value\":";
-        REM_TRY(put(out, **held, depth + 1));
-        out += '}';
-        return {};
-    }
+    case form::variant:
+        return put_held(out, of, depth);
     case form::array:
     case form::sequence:
     case form::set:
@@ -424,6 +378,60 @@ result<void> object_walk::put(std::string& out, object_place of, unsigned depth)
         break;
     }
     return put_number(out, of);
+}
+
+result<void> object_walk::put_pointer(std::string& out, object_place of) {
+    auto to = reader_.target(of);
+    if (!to)
+        return to.error();
+    if (*to != 0 && told_.carries_all() && reader_.row(reader_.row(of.row).parts[0].type).kind == type_kind::plain)
+        return reader_.cannot_carry(of, "an address of what no type describes, which is another one elsewhere");
+    if (*to == 0)
+        out += "null";
+    else
+        told_.point(out, of, *to);
+    return {};
+}
+
+result<void> object_walk::put_text(std::string& out, object_place of) {
+    auto text = reader_.text(of);
+    if (!text)
+        return text.error();
+    const bool is_serialised = form_of(reader_.row(of.row)) == form::serialised;
+    if (is_serialised)
+        out += "{\"$serialised\":";
+    put_json_bytes(out, *text);
+    if (is_serialised)
+        out += '}';
+    return {};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): bounded
+result<void> object_walk::put_held(std::string& out, object_place of, unsigned depth) {
+    const type_row& row = reader_.row(of.row);
+    auto held = reader_.held(of);
+    if (!held)
+        return held.error();
+    if (!*held) {
+        out += "null";
+        return {};
+    }
+    // What an optional or a variant holds is told by a list and an object, so that it is no other null.
+    if (row.shape == shape_kind::optional) {
+        out += '[';
+        REM_TRY(put(out, **held, depth + 1));
+        out += ']';
+        return {};
+    }
+    out += "{\"$holds\":";
+    put_json_text(out, reader_.schema().name_of((*held)->row));
+    const auto is_same = [&](const type_part& part) { return part.type == (*held)->row; };
+    if (std::count_if(row.parts.begin(), row.parts.end(), is_same) > 1)
+        out += ",\"alternative\":" + std::to_string((*held)->alternative);
+    out += ",\"value\":";
+    REM_TRY(put(out, **held, depth + 1));
+    out += '}';
+    return {};
 }
 
 } // namespace remanence::inspect

@@ -76,6 +76,9 @@ private:
     /// Of each row that was met, without bit-fields whose place is not known.
     const std::vector<member_text>& members_of(std::uint32_t row, const std::vector<types::type_part>& parts);
     result<void> put_elements(std::string& out, object_place of, unsigned depth);
+    result<void> put_pointer(std::string& out, object_place of);
+    result<void> put_text(std::string& out, object_place of);
+    result<void> put_held(std::string& out, object_place of, unsigned depth);
     result<void> put_hidden(std::string& out, object_place of);
     result<void> put_rest(std::string& out, object_place of, std::uint64_t room, std::string_view before);
 

@@ -218,61 +218,76 @@ result<bool> binary_reader::next(std::string& line) {
             continue;
         if (line.size() > k_line_bytes_max)
             return wrong("an item is longer than 4 GiB");
-        if (!open_.empty()) {
-            const open_item& in = open_.back();
-            if (in.is_object && in.done % 2 == 0 && item->kind != k_text)
-                return wrong("the name of a member is no text");
-            if (in.done != 0)
-                line += in.is_object && in.done % 2 == 1 ? ':' : ',';
-        }
-        switch (item->kind) {
-        case k_unsigned:
-            line += std::to_string(item->value);
-            break;
-        case k_negative:
-            if (item->value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-                return wrong("a number has more than 64 bits");
-            line += std::to_string(-1 - static_cast<std::int64_t>(item->value));
-            break;
-        case k_bytes:
-            REM_TRY(put_bytes(line, item->value));
-            break;
-        case k_text:
-            text_.clear();
-            if (item->value > k_line_bytes_max || !input_.take(text_, item->value))
-                return wrong("an item does not end");
-            inspect::put_json_text(line, text_);
-            break;
-        case k_list:
-        case k_object:
-            if (open_.size() == json_document::k_depth_max)
-                return fail(errc::not_supported,
-                            "lists and objects lie more than " + std::to_string(json_document::k_depth_max) +
-                                " levels deep in each other, which is the most that can be loaded");
-            if (item->value > k_line_bytes_max)
-                return wrong("a list or an object has too many parts");
-            line += item->kind == k_list ? '[' : '{';
-            open_.push_back({item->kind == k_object, item->kind == k_object ? 2 * item->value : item->value});
-            break;
-        case k_tag:
-            if (item->value != k_tag_of_json)
-                return wrong("an item has a tag that this form does not have");
-            REM_TRY(put_number(line));
-            break;
-        default:
-            REM_TRY(put_simple(line, *item));
-        }
+        REM_TRY(put_separator(line, *item));
+        REM_TRY(put_item(line, *item));
         const bool has_opened = item->kind == k_list || item->kind == k_object;
-        if (!has_opened && !open_.empty())
-            ++open_.back().done;
-        while (!open_.empty() && open_.back().done == open_.back().parts) {
-            line += open_.back().is_object ? '}' : ']';
-            open_.pop_back();
-            if (!open_.empty())
-                ++open_.back().done;
-        }
+        end_item(line, has_opened);
         if (open_.empty())
             return true;
+    }
+}
+
+result<void> binary_reader::put_separator(std::string& line, const head& item) {
+    if (open_.empty())
+        return {};
+    const open_item& in = open_.back();
+    if (in.is_object && in.done % 2 == 0 && item.kind != k_text)
+        return wrong("the name of a member is no text");
+    if (in.done != 0)
+        line += in.is_object && in.done % 2 == 1 ? ':' : ',';
+    return {};
+}
+
+result<void> binary_reader::put_item(std::string& line, const head& item) {
+    switch (item.kind) {
+    case k_unsigned:
+        line += std::to_string(item.value);
+        break;
+    case k_negative:
+        if (item.value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+            return wrong("a number has more than 64 bits");
+        line += std::to_string(-1 - static_cast<std::int64_t>(item.value));
+        break;
+    case k_bytes:
+        REM_TRY(put_bytes(line, item.value));
+        break;
+    case k_text:
+        text_.clear();
+        if (item.value > k_line_bytes_max || !input_.take(text_, item.value))
+            return wrong("an item does not end");
+        inspect::put_json_text(line, text_);
+        break;
+    case k_list:
+    case k_object:
+        if (open_.size() == json_document::k_depth_max)
+            return fail(errc::not_supported, "lists and objects lie more than " +
+                                                 std::to_string(json_document::k_depth_max) +
+                                                 " levels deep in each other, which is the most that can be loaded");
+        if (item.value > k_line_bytes_max)
+            return wrong("a list or an object has too many parts");
+        line += item.kind == k_list ? '[' : '{';
+        open_.push_back({item.kind == k_object, item.kind == k_object ? 2 * item.value : item.value});
+        break;
+    case k_tag:
+        if (item.value != k_tag_of_json)
+            return wrong("an item has a tag that this form does not have");
+        REM_TRY(put_number(line));
+        break;
+    default:
+        REM_TRY(put_simple(line, item));
+    }
+    return {};
+}
+
+/// Counts an item that is complete, and ends what is complete with it.
+void binary_reader::end_item(std::string& line, bool has_opened) {
+    if (!has_opened && !open_.empty())
+        ++open_.back().done;
+    while (!open_.empty() && open_.back().done == open_.back().parts) {
+        line += open_.back().is_object ? '}' : ']';
+        open_.pop_back();
+        if (!open_.empty())
+            ++open_.back().done;
     }
 }
 

@@ -48,6 +48,9 @@ private:
         std::uint64_t value;
     };
     result<head> next_head();
+    result<void> put_separator(std::string& line, const head& item);
+    result<void> put_item(std::string& line, const head& item);
+    void end_item(std::string& line, bool has_opened);
     result<void> put_bytes(std::string& line, std::uint64_t count);
     result<void> put_number(std::string& line);
     result<void> put_simple(std::string& line, const head& item);

@@ -95,58 +95,72 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
         return {};
     }
     switch (what) {
-    case form::pointer: {
-        auto is_null = source_.is_null(from);
-        if (!is_null)
-            return is_null.error();
-        return *is_null ? result<void>() : told_.point(from, to);
-    }
+    case form::pointer:
+        return make_pointer(from, to);
     case form::members:
         return make_members(from, to, room, false, depth);
     case form::array:
         return is_character_array(builder_.schema(), to.row) ? make_characters(from, to) : make_array(from, to, depth);
     case form::text:
-    case form::serialised: {
-        auto text = source_.text(from);
-        if (!text)
-            return text.error();
-        // It may lie in memory that an allocation moves no more than it moves anything else: a heap's stays.
-        return builder_.put_text(to, *text);
-    }
+    case form::serialised:
+        return make_text(from, to);
     case form::optional:
-    case form::variant: {
-        auto held = source_.held(from);
-        if (!held)
-            return held.error();
-        if (!*held) {
-            if (what == form::variant)
-                builder_.put_mark(to, 255);
-            return {};
-        }
-        const auto becomes = what == form::variant ? rows_.alternatives(from.row, to.row)[(*held)->alternative]
-                                                   : std::optional<std::size_t>(0);
-        REM_CHECK(becomes); // it matches
-        REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
-        builder_.put_mark(to, what == form::variant ? static_cast<unsigned char>(*becomes) : 1);
-        return {};
-    }
+    case form::variant:
+        return make_held(from, to, depth);
     case form::sequence:
     case form::set:
     case form::map:
     case form::packed:
         return make_container(from, to, depth);
-    case form::hidden: {
-        auto bytes = source_.hidden(from);
-        if (!bytes)
-            return bytes.error();
-        builder_.put_bytes(to.at, reinterpret_cast<const std::byte*>(bytes->data()), bytes->size());
-        return {};
-    }
+    case form::hidden:
+        return make_hidden(from, to);
     case form::number:
     case form::same:
         break;
     }
     return make_number(from, to);
+}
+
+result<void> conversion::make_pointer(object_place from, object_place to) {
+    auto is_null = source_.is_null(from);
+    if (!is_null)
+        return is_null.error();
+    return *is_null ? result<void>() : told_.point(from, to);
+}
+
+result<void> conversion::make_text(object_place from, object_place to) {
+    auto text = source_.text(from);
+    if (!text)
+        return text.error();
+    // It may lie in memory that an allocation moves no more than it moves anything else: a heap's stays.
+    return builder_.put_text(to, *text);
+}
+
+result<void> conversion::make_held(object_place from, object_place to, unsigned depth) {
+    const type_row& is = builder_.row(to.row);
+    const bool is_variant = form_of(is) == form::variant;
+    auto held = source_.held(from);
+    if (!held)
+        return held.error();
+    if (!*held) {
+        if (is_variant)
+            builder_.put_mark(to, 255);
+        return {};
+    }
+    const auto becomes =
+        is_variant ? rows_.alternatives(from.row, to.row)[(*held)->alternative] : std::optional<std::size_t>(0);
+    REM_CHECK(becomes); // it matches
+    REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
+    builder_.put_mark(to, is_variant ? static_cast<unsigned char>(*becomes) : 1);
+    return {};
+}
+
+result<void> conversion::make_hidden(object_place from, object_place to) {
+    auto bytes = source_.hidden(from);
+    if (!bytes)
+        return bytes.error();
+    builder_.put_bytes(to.at, reinterpret_cast<const std::byte*>(bytes->data()), bytes->size());
+    return {};
 }
 
 result<void> conversion::make_characters(object_place from, object_place to) {

@@ -125,22 +125,37 @@ public:
 private:
     bool compute(std::uint32_t from, std::uint32_t to);
     bool match_by_steps(std::uint32_t from, std::uint32_t to, step_chain chain);
-    bool match_key(std::uint32_t from, std::uint32_t to);
-    bool match_pointee(std::uint32_t from, std::uint32_t to);
-    bool match_order(std::uint32_t from, std::uint32_t to);
     void compare_bytes(std::uint32_t from, std::uint32_t to);
+    bool match_in_optional(std::uint32_t from, std::uint32_t to);
+    bool match_wrapped(std::uint32_t from, std::uint32_t to);
+    bool match_foreign(std::uint32_t from, std::uint32_t to);
+    bool match_hidden(std::uint32_t from, std::uint32_t to);
+    bool match_pointers(std::uint32_t from, std::uint32_t to);
+    bool match_arrays(std::uint32_t from, std::uint32_t to);
+    bool match_variants(std::uint32_t from, std::uint32_t to);
+    bool match_packed(std::uint32_t from, std::uint32_t to);
+    bool match_elements(std::uint32_t from, std::uint32_t to);
+    bool match_maps(std::uint32_t from, std::uint32_t to);
+    bool match_key(std::uint32_t from, std::uint32_t to);
+    bool match_order(std::uint32_t from, std::uint32_t to);
     bool match_members(std::uint32_t from, std::uint32_t to);
     bool match_numbers(std::uint32_t from, std::uint32_t to);
     /// RN1
     bool check_renamings(std::uint32_t from, std::uint32_t to);
-    bool refuse(std::uint32_t from, std::uint32_t to, const std::string& why);
+    /// Both note what differs, and return whether it matches.
+    bool refuse(std::uint32_t from, std::uint32_t to, const std::string& why = {});
+    bool accept(std::uint32_t from, std::uint32_t to, bool is_changed);
     void note(std::string what, bool is_automatic);
+    [[nodiscard]] std::string place() const;
+    [[nodiscard]] std::string was_and_is(std::uint32_t from, std::uint32_t to) const;
     bool add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const;
 
     struct renaming {
         std::string type, old_name, new_name;
     };
     [[nodiscard]] std::optional<std::string> why_not(const renaming& each, std::uint32_t from, std::uint32_t to) const;
+    /// A type's name with the names that classes have now.
+    [[nodiscard]] std::string present_name(std::string type) const;
     const types::type_description& from_;
     const types::type_description& to_;
     using row_pair = std::pair<std::uint32_t, std::uint32_t>;
@@ -232,6 +247,10 @@ private:
     result<void> make_filled(object_place from, object_place to, unsigned depth);
     result<void> make_last(const prepared_step& step, object_place stored, object_place between, object_place to,
                            unsigned depth);
+    result<void> make_pointer(object_place from, object_place to);
+    result<void> make_text(object_place from, object_place to);
+    result<void> make_held(object_place from, object_place to, unsigned depth);
+    result<void> make_hidden(object_place from, object_place to);
     result<void> make_characters(object_place from, object_place to);
     result<void> make_array(object_place from, object_place to, unsigned depth);
     result<void> make_container(object_place from, object_place to, unsigned depth);

@@ -1,8 +1,8 @@
 #include "objects/dump_loader.hpp"
 
 #include "alloc/slab_layout.hpp"
-#include "inspect/object_parts.hpp"
 #include "objects/conversion.hpp"
+#include "objects/current_line.hpp"
 #include "objects/dump_lines.hpp"
 #include "objects/dump_references.hpp"
 #include "objects/json_document.hpp"
@@ -13,13 +13,11 @@
 #include "types/schema_table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <memory>
 #include <new>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace remanence::objects {
@@ -37,12 +35,22 @@ struct known_schema {
     std::string encoded;
 };
 
+/// A root or an object, as its line tells it.
+struct told_object {
+    std::optional<std::string> root; // its name; nothing: an object that only pointers lead to
+    std::string owner;               // for messages
+    std::size_t schema = 0;
+    std::uint32_t row = 0;
+    const detail::type_to_load* own = nullptr; // of a root: the program's type of this name
+    detail::type_fingerprint type;             // likewise
+};
+
 class dump_loader final : conversion::listener {
 public:
     dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_to_load> types,
                 const std::vector<std::string>& dropped)
         : memory_(memory),
-          lines_(read),
+          line_(read, memory.path()),
           types_(types),
           dropped_(dropped),
           directory_(memory),
@@ -53,18 +61,13 @@ public:
         if (!whole)
             return whole.error();
         REM_TRY(references_.resolve(roots_, objects_));
-        REM_TRY(check_orders());
+        for (const new_root& each : new_roots_)
+            REM_TRY(references_.check_orders(each.name, roots_.at(each.name)));
         REM_TRY(add_roots());
         return new_roots_.size();
     }
 
 private:
-    [[nodiscard]] unexpected wrong(const std::string& what, errc code = errc::invalid_argument) const {
-        return fail(code,
-                    "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(lines_.number()) +
-                        ": " + what + ". Nothing was loaded.",
-                    memory_.path());
-    }
     /// What failed in an object, with the place.
     [[nodiscard]] unexpected wrong_in(const std::string& owner, const conversion& by, unexpected why) const {
         if (why.why().code != errc::invalid_argument && why.why().code != errc::not_supported &&
@@ -73,91 +76,42 @@ private:
         std::string way = by.way();
         if (!way.empty() && way.front() != '[')
             way.insert(0, 1, '.');
-        return fail(why.why().code,
-                    "the dump for " + memory_.path() + " cannot be loaded: " + why.why().message + ", in " + owner +
-                        way + ". Nothing was loaded.",
-                    memory_.path());
-    }
-
-    result<bool> next_line() {
-        auto more = lines_.next(line_);
-        if (!more)
-            return wrong(more.why().message, more.why().code);
-        if (*more)
-            REM_TRY(parse_line());
-        return *more;
-    }
-    result<void> parse_line() {
-        if (auto parsed = document_.parse(line_); !parsed)
-            return wrong(parsed.why().message, parsed.why().code);
-        if (document_.root().kind != json_kind::object)
-            return wrong("it is no object of JSON");
-        if (const auto name = document_.name_twice(0))
-            return wrong("it has \"" + std::string(*name) + "\" twice");
-        return {};
-    }
-    [[nodiscard]] const json_part* find(std::string_view name, json_kind kind) const {
-        const std::uint32_t index = document_.member(0, name);
-        return index != 0 && document_.at(index).kind == kind ? &document_.at(index) : nullptr;
-    }
-    [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const {
-        const json_part* const part = find(name, json_kind::number);
-        return part == nullptr ? std::nullopt : number_in(part->text, 10);
-    }
-    static std::optional<std::uint64_t> number_in(std::string_view text, int radix) {
-        std::uint64_t value = 0;
-        const auto read = std::from_chars(text.data(), text.data() + text.size(), value, radix);
-        return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
-    }
-    [[nodiscard]] bool is_true(std::string_view name) const {
-        const json_part* const part = find(name, json_kind::truth);
-        return part != nullptr && part->is_true;
-    }
-    /// A name, which may be no UTF-8.
-    [[nodiscard]] std::optional<std::string> text(std::string_view name) const {
-        if (const json_part* const part = find(name, json_kind::text))
-            return std::string(part->text);
-        if (find(name, json_kind::object) == nullptr)
-            return {};
-        const std::uint32_t bytes = document_.member(0, name);
-        const std::uint32_t hex = document_.at(bytes).children == 1 ? document_.member(bytes, "$bytes") : 0;
-        return hex != 0 && document_.at(hex).kind == json_kind::text ? bytes_of_hex(document_.at(hex).text)
-                                                                     : std::nullopt;
+        return line_.cannot_load(why.why().message + ", in " + owner + way, why.why().code);
     }
 
     result<void> read_lines() {
-        auto more = next_line();
+        auto more = line_.next();
         if (!more)
             return more.error();
-        if (!*more || !number("remanence_dump"))
-            return wrong("this is no dump of a heap: the first line is to be {\"remanence_dump\":1,...}");
-        if (number("remanence_dump") != 1)
-            return wrong("the dump is of a form that this release does not know", errc::unsupported_format);
+        if (!*more || !line_.number("remanence_dump"))
+            return line_.wrong("this is no dump of a heap: the first line is to be {\"remanence_dump\":1,...}");
+        if (line_.number("remanence_dump") != 1)
+            return line_.wrong("the dump is of a form that this release does not know", errc::unsupported_format);
         bool has_line = false;
         for (;;) {
             if (!has_line) {
-                more = next_line();
+                more = line_.next();
                 if (!more)
                     return more.error();
                 if (!*more)
-                    return wrong("the dump ends here, without its last line: it is not whole");
+                    return line_.wrong("the dump ends here, without its last line: it is not whole");
             }
             has_line = false;
-            if (is_true("end")) {
-                if (number("lines") != lines_.number() - 1)
-                    return wrong("the dump is not whole, or has lines twice: there are " +
-                                 std::to_string(lines_.number() - 1) + " before this one");
-                more = next_line();
+            if (line_.is_true("end")) {
+                if (line_.number("lines") != line_.number() - 1)
+                    return line_.wrong("the dump is not whole, or has lines twice: there are " +
+                                       std::to_string(line_.number() - 1) + " before this one");
+                more = line_.next();
                 if (!more)
                     return more.error();
-                return *more ? wrong("there is something behind the dump's last line") : result<void>();
+                return *more ? line_.wrong("there is something behind the dump's last line") : result<void>();
             }
-            if (find("types", json_kind::list) != nullptr) {
+            if (line_.has_list("types")) {
                 REM_TRY(take_schema());
                 continue;
             }
-            if (document_.member(0, "root") == 0 && document_.member(0, "object") == 0)
-                return wrong("it is none of the lines that a dump has here");
+            if (!line_.has("root") && !line_.has("object"))
+                return line_.wrong("it is none of the lines that a dump has here");
             auto ahead = take_object();
             if (!ahead)
                 return ahead.error();
@@ -166,36 +120,38 @@ private:
     }
 
     result<void> take_schema() {
-        const auto index = number("schema");
+        const auto index = line_.number("schema");
         if (index != schemas_.size())
-            return wrong("schemas are numbered from 0 on, in their order");
-        const auto layout = text("layout");
+            return line_.wrong("schemas are numbered from 0 on, in their order");
+        const auto layout = line_.text("layout");
         if (!layout)
-            return wrong("the dump does not say how this platform lays out its types: it is of an older release, or "
-                         "was not written by rem dump",
-                         errc::not_supported);
+            return line_.wrong(
+                "the dump does not say how this platform lays out its types: it is of an older release, or "
+                "was not written by rem dump",
+                errc::not_supported);
         const auto encoded = bytes_of_hex(*layout);
         auto decoded = encoded && encoded->size() <= types::k_schema_bytes_max
                            ? type_description::decode(*encoded, types::row_contents::schema)
                            : std::nullopt;
         if (!decoded || !types::is_sound_schema(*decoded))
-            return wrong("the layout of its types is damaged");
+            return line_.wrong("the layout of its types is damaged");
         known_schema& known = schemas_.emplace_back();
         known.stored = std::move(*decoded);
         known.encoded = *encoded;
         has_pointers_ = has_pointers_ || has_pointer(known.stored);
-        const auto hash = text("fingerprint");
+        const auto hash = line_.text("fingerprint");
         const auto bits = hash ? number_in(*hash, 16) : std::nullopt;
-        const auto description = bytes_of_hex(text("description").value_or(""));
-        if (!bits || !number("algorithm") || !description || description->size() > types::k_description_bytes_max ||
+        const auto description = bytes_of_hex(line_.text("description").value_or(""));
+        if (!bits || !line_.number("algorithm") || !description ||
+            description->size() > types::k_description_bytes_max ||
             (!description->empty() && !type_description::decode(*description)))
-            return wrong("the fingerprint of its types is missing, or damaged");
+            return line_.wrong("the fingerprint of its types is missing, or damaged");
         detail::type_fingerprint& type = known.type;
         const type_row& root = known.stored.rows[known.stored.root];
         type.hash = *bits;
-        type.algorithm = static_cast<std::uint32_t>(*number("algorithm"));
-        type.shapes = static_cast<std::uint32_t>(number("shapes").value_or(0));
-        type.classes_hash = static_cast<std::uint32_t>(number("classes").value_or(0));
+        type.algorithm = static_cast<std::uint32_t>(*line_.number("algorithm"));
+        type.shapes = static_cast<std::uint32_t>(line_.number("shapes").value_or(0));
+        type.classes_hash = static_cast<std::uint32_t>(line_.number("classes").value_or(0));
         type.description = *description;
         type.nameable = true;
         type.size = root.size;
@@ -204,20 +160,20 @@ private:
     }
 
     /// How objects of this schema become those of the program, or of the same schema.
-    result<way_of_making*> way_for(std::size_t schema, const std::string& type, std::uint32_t row,
-                                   const detail::type_to_load* own) {
-        auto& made = ways_[{schema, own}];
+    result<way_of_making*> way_for(const told_object& told) {
+        const detail::type_to_load* const own = told.own;
+        auto& made = ways_[{told.schema, own}];
         if (!made) {
             made = std::make_unique<way_of_making>();
             if (own != nullptr) {
-                made->from = &schemas_[schema].stored;
+                made->from = &schemas_[told.schema].stored;
                 auto described =
                     type_description::decode(types::schema_of_program(*own->type), types::row_contents::schema);
                 if (!described)
-                    return wrong("the program's type " + own->type->name + " has no schema", errc::not_supported);
+                    return line_.wrong("the program's type " + own->type->name + " has no schema", errc::not_supported);
                 made->to = std::move(*described);
             } else {
-                made->to = schemas_[schema].stored;
+                made->to = schemas_[told.schema].stored;
                 made->from = &made->to; // so that nothing has to be matched
             }
             made->rows = std::make_unique<row_matching>(*made->from, made->to);
@@ -228,177 +184,203 @@ private:
                 object_builder::program_functions{.known = own != nullptr ? own->functions
                                                                           : std::span<const detail::key_functions>()});
         }
-        const std::uint32_t to_row = own != nullptr ? made->to.root : row;
-        if (!made->rows->match(row, to_row)) {
+        const std::uint32_t to_row = own != nullptr ? made->to.root : told.row;
+        if (!made->rows->match(told.row, to_row)) {
             std::string changes;
             for (const type_change& each : made->rows->changes()) {
                 if (!each.is_automatic)
                     changes += (changes.empty() ? "" : "; ") + each.what;
             }
-            return wrong("the type " + type + " is another one in this program: " + changes, errc::type_mismatch);
+            const std::string type = told.root ? told.type.name : schemas_[told.schema].stored.name_of(told.row);
+            return line_.wrong("the type " + type + " is another one in this program: " + changes, errc::type_mismatch);
         }
         if (const auto why = conversion::why_not(*made->builder, to_row))
-            return wrong(*why, errc::not_supported);
+            return line_.wrong(*why, errc::not_supported);
         return made.get();
     }
 
     /// A root or an object, with its elements. Returns whether the next line has been read.
     result<bool> take_object() {
-        const auto name = text("root");
-        const auto object = number("object");
-        const auto schema = number("schema");
-        const auto row = number("type");
-        if (!name && !object)
-            return wrong("the root or object has no name");
-        const std::string owner = name ? *name : "object " + std::to_string(*object);
-        if (is_true("hidden"))
-            return wrong("the heap did not store the type of the root \"" + owner +
-                             "\", so the dump does not have its objects",
-                         errc::not_supported);
+        told_object told;
+        REM_TRY(read_object(told));
+        auto made = make_place(told);
+        if (!made)
+            return made.error();
+        by_ = made->by;
+        if (line_.is_true("elements"))
+            return take_elements(told, *made);
+        REM_TRY(take_value(told, *made));
+        return false;
+    }
+
+    result<void> read_object(told_object& told) {
+        told.root = line_.text("root");
+        const auto object = line_.number("object");
+        const auto schema = line_.number("schema");
+        const auto row = line_.number("type");
+        if (!told.root && !object)
+            return line_.wrong("the root or object has no name");
+        told.owner = told.root ? *told.root : "object " + std::to_string(*object);
+        if (line_.is_true("hidden"))
+            return line_.wrong("the heap did not store the type of the root \"" + told.owner +
+                                   "\", so the dump does not have its objects",
+                               errc::not_supported);
         if (!schema || *schema >= schemas_.size() || !row || *row >= schemas_[*schema].stored.rows.size())
-            return wrong("its type is none of those before it");
-        const detail::type_to_load* own = nullptr;
-        detail::type_fingerprint type = schemas_[*schema].type;
-        if (name) {
-            if (*row != schemas_[*schema].stored.root)
-                return wrong("its type is not that of its schema");
-            const auto type_name = text("name");
-            if (!type_name)
-                return wrong("the root has no type");
-            type.name = *type_name;
-            type.position_independent = is_true("position_independent");
-            if (roots_.contains(*name))
-                return wrong("the root \"" + *name + "\" is there twice");
-            auto there = directory_.look_up(*name);
-            if (!there)
-                return there.error();
-            if (*there)
-                return wrong("the heap has a root \"" + *name + "\" already: remove it, or load into another heap",
-                             errc::exists);
-            const auto found = std::find_if(types_.begin(), types_.end(),
-                                            [&](const auto& each) { return each.type->name == type.name; });
-            if (found != types_.end())
-                own = &*found;
-        } else if (*object != objects_.size()) {
-            return wrong("objects are numbered from 0 on, in their order");
-        }
-        auto by =
-            way_for(*schema, name ? type.name : schemas_[*schema].stored.name_of(static_cast<std::uint32_t>(*row)),
-                    static_cast<std::uint32_t>(*row), own);
+            return line_.wrong("its type is none of those before it");
+        told.schema = *schema;
+        told.row = static_cast<std::uint32_t>(*row);
+        if (told.root)
+            return read_root(told);
+        if (*object != objects_.size())
+            return line_.wrong("objects are numbered from 0 on, in their order");
+        return {};
+    }
+
+    result<void> read_root(told_object& told) {
+        const std::string& name = *told.root;
+        if (told.row != schemas_[told.schema].stored.root)
+            return line_.wrong("its type is not that of its schema");
+        const auto type_name = line_.text("name");
+        if (!type_name)
+            return line_.wrong("the root has no type");
+        told.type = schemas_[told.schema].type;
+        told.type.name = *type_name;
+        told.type.position_independent = line_.is_true("position_independent");
+        if (roots_.contains(name))
+            return line_.wrong("the root \"" + name + "\" is there twice");
+        auto there = directory_.look_up(name);
+        if (!there)
+            return there.error();
+        if (*there)
+            return line_.wrong("the heap has a root \"" + name + "\" already: remove it, or load into another heap",
+                               errc::exists);
+        const auto found = std::find_if(types_.begin(), types_.end(),
+                                        [&](const auto& each) { return each.type->name == told.type.name; });
+        if (found != types_.end())
+            told.own = &*found;
+        return {};
+    }
+
+    /// The object's memory, which is zero but for what lies behind it in its block.
+    result<made_object> make_place(const told_object& told) {
+        auto by = way_for(told);
         if (!by)
             return by.error();
-        made_object made{*by, {own != nullptr ? (*by)->to.root : static_cast<std::uint32_t>(*row), 0}};
+        object_builder& builder = *(*by)->builder;
+        made_object made{*by, {told.own != nullptr ? (*by)->to.root : told.row, 0}};
         std::optional<std::string> behind = std::string();
-        if (document_.member(0, "behind") != 0)
-            behind = bytes_of_hex(text("behind").value_or("none"));
-        const std::uint64_t bytes = (*by)->builder->size_of(made.place.row);
-        if (!behind || (!behind->empty() && (name || bytes + behind->size() > alloc::k_granule_bytes)))
-            return wrong("\"behind\" are hexadecimal digits: what lies behind a small object in its block of 8 bytes");
+        if (line_.has("behind"))
+            behind = bytes_of_hex(line_.text("behind").value_or("none"));
+        const std::uint64_t bytes = builder.size_of(made.place.row);
+        if (!behind || (!behind->empty() && (told.root || bytes + behind->size() > alloc::k_granule_bytes)))
+            return line_.wrong(
+                "\"behind\" are hexadecimal digits: what lies behind a small object in its block of 8 bytes");
         if (!behind->empty())
             behind->resize(alloc::k_granule_bytes - bytes);
-        auto place = (*by)->builder->allocate_object(made.place.row, behind->size());
+        auto place = builder.allocate_object(made.place.row, behind->size());
         if (!place)
             return place.error();
         made.place.at = *place;
-        (*by)->builder->put_bytes(*place + bytes, reinterpret_cast<const std::byte*>(behind->data()), behind->size());
-        if (name) {
-            roots_[*name] = made;
-            new_roots_.push_back({*name, own, *schema, type});
+        builder.put_bytes(*place + bytes, reinterpret_cast<const std::byte*>(behind->data()), behind->size());
+        if (told.root) {
+            roots_[*told.root] = made;
+            new_roots_.push_back({*told.root, told.own, told.schema, told.type});
         } else {
             objects_.push_back(made);
         }
-        by_ = *by;
-        if (!is_true("elements")) {
-            const std::uint32_t value = document_.member(0, "value");
-            if (value == 0)
-                return wrong("it has no value");
-            source_.emplace(document_, *(*by)->from, lines_.number());
-            conversion converted(*source_, *(*by)->builder, *(*by)->rows, *this);
-            line_of_objects_ = lines_.number();
-            if ((*by)->rows->may_lose())
-                REM_TRY(refuse_losses(*source_, **by, owner,
-                                      {{{static_cast<std::uint32_t>(*row), value}, made.place.row}}));
-            if (auto done = converted.make({static_cast<std::uint32_t>(*row), value}, made.place); !done)
-                return wrong_in(owner, converted, done.error());
-            return false;
-        }
-        return take_elements(owner, static_cast<std::uint32_t>(*row), made);
+        return made;
+    }
+
+    result<void> take_value(const told_object& told, const made_object& made) {
+        const std::uint32_t value = line_.document().member(0, "value");
+        if (value == 0)
+            return line_.wrong("it has no value");
+        source_.emplace(line_.document(), *made.by->from, line_.number());
+        conversion converted(*source_, *made.by->builder, *made.by->rows, *this);
+        line_of_objects_ = line_.number();
+        const object_place from{told.row, value};
+        if (made.by->rows->may_lose())
+            REM_TRY(refuse_losses(*source_, *made.by, told.owner, {{from, made.place.row}}));
+        if (auto done = converted.make(from, made.place); !done)
+            return wrong_in(told.owner, converted, done.error());
+        return {};
     }
 
     /// The lines up to one of another kind, which stays the current one. Their number is to be known before the first is made (OB2).
-    result<bool> take_elements(const std::string& owner, std::uint32_t row, const made_object& made) {
-        const type_row& was = made.by->from->rows[row];
-        if (!inspect::is_container(was))
-            return wrong("a " + made.by->from->name_of(row) + " has no elements");
-        const std::uint64_t first_line = lines_.number() + 1;
+    result<bool> take_elements(const told_object& told, const made_object& made) {
+        if (!inspect::is_container(made.by->from->rows[told.row]))
+            return line_.wrong("a " + made.by->from->name_of(told.row) + " has no elements");
+        const std::uint64_t first_line = line_.number() + 1;
         kept_lines kept;
-        bool has_line = false;
-        std::string line;
-        for (;;) {
-            auto more = lines_.next(line);
-            if (!more)
-                return wrong(more.why().message, more.why().code);
-            if (!*more)
-                break;
-            if (!line.starts_with("{\"v\":") && !line.starts_with("{\"k\":")) {
-                has_line = true;
-                break;
-            }
-            kept.add(line);
-        }
-        const bool is_map = inspect::is_map(was);
+        std::string behind;
+        auto has_line = keep_elements(kept, behind);
+        if (!has_line)
+            return has_line.error();
         const bool is_array = !inspect::is_container(made.by->to.rows[made.place.row]) || is_fixed(made);
         if (is_array)
-            return wrong("the elements of a " + made.by->to.name_of(made.place.row) + " are to be its value");
+            return line_.wrong("the elements of a " + made.by->to.name_of(made.place.row) + " are to be its value");
         auto filler = made.by->builder->begin(made.place, kept.count());
         if (!filler)
             return filler.error();
-        json_document element;
+        REM_TRY(make_elements(told, made, kept, first_line, **filler));
+        REM_TRY((*filler)->finish());
+        if (*has_line)
+            REM_TRY(line_.take(std::move(behind)));
+        return *has_line;
+    }
+
+    /// Returns whether there is a line behind them, which has been read then.
+    result<bool> keep_elements(kept_lines& kept, std::string& line) {
+        for (;;) {
+            auto more = line_.next_unparsed(line);
+            if (!more || !*more)
+                return more;
+            if (!line.starts_with("{\"v\":") && !line.starts_with("{\"k\":"))
+                return true;
+            kept.add(line);
+        }
+    }
+
+    result<void> make_elements(const told_object& told, const made_object& made, kept_lines& kept,
+                               std::uint64_t first_line, container_filler& filler) {
+        const type_row& was = made.by->from->rows[told.row];
+        json_document document;
         std::uint64_t number = first_line;
-        json_source source(element, *made.by->from, number);
+        json_source source(document, *made.by->from, number);
         source_pointer_ = &source;
         conversion converted(source, *made.by->builder, *made.by->rows, *this);
         for (; kept.count() != 0; kept.remove_first(), ++number) {
-            const auto no_element = [&](const std::string& why, errc code = errc::invalid_argument) {
-                return fail(code,
-                            "the dump for " + memory_.path() + " cannot be loaded: line " + std::to_string(number) +
-                                ": " + why + ". Nothing was loaded.",
-                            memory_.path());
-            };
-            if (auto parsed = element.parse(kept.first()); !parsed)
-                return no_element(parsed.why().message, parsed.why().code);
-            const std::uint32_t key = element.member(0, "k");
-            const std::uint32_t value = element.member(0, "v");
-            if (value == 0 || (key != 0) != is_map || element.root().children != (is_map ? 2U : 1U))
-                return no_element(is_map ? "an element of a map is {\"k\":...,\"v\":...}"
-                                         : "an element is {\"v\":...}");
-            element_place from;
-            const inspect::element_rows rows = inspect::rows_of_elements(was);
-            from.value = {rows.value, value};
-            if (is_map) {
-                from.has_key = true;
-                from.key = {rows.key, key};
-            }
+            if (auto parsed = document.parse(kept.first()); !parsed)
+                return line_.wrong_at(number, parsed.why().message, parsed.why().code);
+            const auto from = element_in(document, was);
+            if (!from)
+                return line_.wrong_at(number, inspect::is_map(was) ? "an element of a map is {\"k\":...,\"v\":...}"
+                                                                   : "an element is {\"v\":...}");
             line_of_objects_ = number;
+            const auto owner = [&] { return told.owner + '[' + std::to_string(number - first_line) + ']'; };
             if (made.by->rows->may_lose()) {
                 const inspect::element_rows becomes = inspect::rows_of_elements(made.by->to.rows[made.place.row]);
                 std::vector<std::pair<object_place, std::uint32_t>> parts;
-                if (is_map)
-                    parts.emplace_back(from.key, becomes.key);
-                parts.emplace_back(from.value, becomes.value);
-                REM_TRY(
-                    refuse_losses(source, *made.by, owner + '[' + std::to_string(number - first_line) + ']', parts));
+                if (from->has_key)
+                    parts.emplace_back(from->key, becomes.key);
+                parts.emplace_back(from->value, becomes.value);
+                REM_TRY(refuse_losses(source, *made.by, owner(), parts));
             }
-            if (auto done = converted.make_element(**filler, made.place, from, number - first_line); !done)
-                return wrong_in(owner + '[' + std::to_string(number - first_line) + ']', converted, done.error());
+            if (auto done = converted.make_element(filler, made.place, *from, number - first_line); !done)
+                return wrong_in(owner(), converted, done.error());
         }
         source_pointer_ = nullptr;
-        REM_TRY((*filler)->finish());
-        if (has_line) {
-            line_ = std::move(line);
-            REM_TRY(parse_line());
-        }
-        return has_line;
+        return {};
+    }
+    /// Nothing: it is no element of a container of this row.
+    static std::optional<element_place> element_in(const json_document& line, const type_row& container) {
+        const bool is_map = inspect::is_map(container);
+        const inspect::element_rows rows = inspect::rows_of_elements(container);
+        const std::uint32_t key = line.member(0, "k");
+        const std::uint32_t value = line.member(0, "v");
+        if (value == 0 || (key != 0) != is_map || line.root().children != (is_map ? 2U : 1U))
+            return {};
+        return element_place{.value = {rows.value, value}, .has_key = is_map, .key = {is_map ? rows.key : 0, key}};
     }
     /// Before they are made: the first object of which the program's class would not have a value.
     result<void> refuse_losses(object_source& source, const way_of_making& by, const std::string& owner,
@@ -449,45 +431,6 @@ private:
         return {};
     }
 
-    /// Orders of the program's by keys that have pointers: these lead somewhere now.
-    result<void> check_orders() {
-        for (const new_root& each : new_roots_) {
-            const made_object& made = roots_.at(each.name);
-            object_builder& builder = *made.by->builder;
-            std::vector<bool> is_to_check(made.by->to.rows.size(), false);
-            for (std::uint32_t i = 0; i != is_to_check.size(); ++i) {
-                is_to_check[i] =
-                    is_ordered(builder.row(i)) && builder.functions_of(i) != nullptr && builder.has_pointers_in_keys(i);
-            }
-            if (std::find(is_to_check.begin(), is_to_check.end(), true) == is_to_check.end())
-                continue;
-            REM_TRY(inspect::for_each_part(builder.built().reader(), each.name, made.place,
-                                           [&](const std::string& path, object_place of, bool) -> result<void> {
-                                               return is_to_check[of.row] ? check_order(builder, path, of)
-                                                                          : result<void>();
-                                           }));
-        }
-        return {};
-    }
-    result<void> check_order(object_builder& builder, const std::string& path, object_place container) const {
-        const std::byte* before = nullptr;
-        return builder.built().for_each_element(container, [&](const element_place& each) -> result<bool> {
-            const std::byte* const next = builder.at(each.has_key ? each.key.at : each.value.at);
-            const std::string_view fault =
-                before == nullptr ? std::string_view()
-                                  : fault_of_order(*builder.functions_of(container.row),
-                                                   has_several_of_a_key(builder.row(container.row)), before, next);
-            before = next;
-            if (fault.empty())
-                return true;
-            return fail(errc::invalid_argument,
-                        "the dump for " + memory_.path() + " cannot be loaded: a " +
-                            builder.schema().name_of(container.row) + " gets " + std::string(fault) + ", in " + path +
-                            ". Nothing was loaded.",
-                        memory_.path());
-        });
-    }
-
     result<void> add_roots() {
         std::vector<const detail::type_fingerprint*> own;
         std::vector<types::schema_to_store> stored;
@@ -515,12 +458,10 @@ private:
     };
 
     txn::heap_memory& memory_;
-    line_reader lines_;
+    current_line line_;
     std::span<const detail::type_to_load> types_;
     const std::vector<std::string>& dropped_;
     types::root_directory directory_;
-    std::string line_;
-    json_document document_;
     std::deque<known_schema> schemas_;
     std::map<std::pair<std::size_t, const detail::type_to_load*>, std::unique_ptr<way_of_making>> ways_;
     std::map<std::string, made_object> roots_;

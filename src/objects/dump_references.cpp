@@ -1,5 +1,6 @@
 #include "objects/dump_references.hpp"
 
+#include "inspect/object_parts.hpp"
 #include "inspect/shape_walk.hpp"
 #include "objects/json_source.hpp"
 
@@ -30,6 +31,17 @@ result<std::optional<object_place>> held_in_place(way_of_making& by, object_plac
             return true;
         }));
     return found;
+}
+
+/// Takes off the references at the beginning that have this step behind the first `depth`.
+std::span<const dumped_reference> take_group(std::span<const dumped_reference>& which, std::size_t depth,
+                                             const dumped_step& step) {
+    std::size_t count = 0;
+    while (count != which.size() && which[count].steps.size() > depth && which[count].steps[depth] == step)
+        ++count;
+    const auto group = which.first(count);
+    which = which.subspan(count);
+    return group;
 }
 
 } // namespace
@@ -102,23 +114,12 @@ result<void> dump_references::resolve(const std::map<std::string, made_object>& 
     return {};
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as objects are
+// NOLINTBEGIN(misc-no-recursion): as deep as objects are
+
 result<void> dump_references::resolve_in(way_of_making& by, object_place place, references_span which,
                                          std::size_t depth) {
-    while (!which.empty() && which.front().steps.size() == depth) {
-        object_place found = place;
-        while (by.to.name_of(found.row) != which.front().pointee) {
-            auto held = held_in_place(by, found);
-            if (!held)
-                return held.error();
-            if (!*held)
-                return leads_nowhere(which.front(),
-                                     "a " + by.to.name_of(place.row) + ", not to a " + which.front().pointee);
-            found = **held;
-        }
-        by.builder->put_address(which.front().at, found.at);
-        which = which.subspan(1);
-    }
+    for (; !which.empty() && which.front().steps.size() == depth; which = which.subspan(1))
+        REM_TRY(resolve_here(by, place, which.front()));
     if (which.empty())
         return {};
     for (;;) {
@@ -130,49 +131,51 @@ result<void> dump_references::resolve_in(way_of_making& by, object_place place, 
         place = **held;
     }
     const type_row& row = by.to.rows[place.row];
-    const auto group = [&](const dumped_step& step) {
-        std::size_t count = 0;
-        while (count != which.size() && which[count].steps[depth] == step)
-            ++count;
-        const references_span all = which.first(count);
-        which = which.subspan(count);
-        return all;
-    };
-    if (const auto* const members = members_of(row)) {
-        while (!which.empty()) {
-            const dumped_step& step = which.front().steps[depth];
-            const auto found = std::find_if(members->begin(), members->end(), [&](const type_part& each) {
-                return each.offset && step.is_member &&
-                       (each.name.empty() ? by.to.rows[each.type].name : each.name) == step.member;
-            });
-            if (found == members->end())
-                return leads_nowhere(which.front(), "a member that a " + by.to.name_of(place.row) + " does not have");
-            REM_TRY(resolve_in(by, {found->type, place.at + *found->offset}, group(step), depth + 1));
-        }
-        return {};
-    }
+    if (members_of(row) != nullptr)
+        return resolve_in_members(by, place, which, depth);
     if (!inspect::is_container(row))
         return leads_nowhere(which.front(), "a part of a " + by.to.name_of(place.row) + ", which has none");
+    return resolve_in_elements(by, place, which, depth);
+}
+
+/// One whose way ends here: it leads to the object in this place that is of its pointee's type.
+result<void> dump_references::resolve_here(way_of_making& by, object_place place, const dumped_reference& which) {
+    object_place found = place;
+    while (by.to.name_of(found.row) != which.pointee) {
+        auto held = held_in_place(by, found);
+        if (!held)
+            return held.error();
+        if (!*held)
+            return leads_nowhere(which, "a " + by.to.name_of(place.row) + ", not to a " + which.pointee);
+        found = **held;
+    }
+    by.builder->put_address(which.at, found.at);
+    return {};
+}
+
+result<void> dump_references::resolve_in_members(way_of_making& by, object_place place, references_span which,
+                                                 std::size_t depth) {
+    const auto& members = *members_of(by.to.rows[place.row]);
+    while (!which.empty()) {
+        const dumped_step& step = which.front().steps[depth];
+        const auto found = std::find_if(members.begin(), members.end(), [&](const type_part& each) {
+            return each.offset && step.is_member &&
+                   (each.name.empty() ? by.to.rows[each.type].name : each.name) == step.member;
+        });
+        if (found == members.end())
+            return leads_nowhere(which.front(), "a member that a " + by.to.name_of(place.row) + " does not have");
+        REM_TRY(resolve_in(by, {found->type, place.at + *found->offset}, take_group(which, depth, step), depth + 1));
+    }
+    return {};
+}
+
+result<void> dump_references::resolve_in_elements(way_of_making& by, object_place place, references_span which,
+                                                  std::size_t depth) {
     std::uint64_t index = 0;
     const auto visit = [&](const element_place& each) -> result<bool> {
-        const dumped_step here{false, index++, {}};
-        if (which.front().steps[depth] != here)
-            return true;
-        references_span in_element = group(here);
-        if (!each.has_key) {
-            REM_TRY(resolve_in(by, each.value, in_element, depth + 1));
-            return !which.empty();
-        }
-        for (std::uint64_t side = 0; side != 2; ++side) {
-            std::size_t count = 0;
-            while (count != in_element.size() && in_element[count].steps.size() > depth + 1 &&
-                   in_element[count].steps[depth + 1] == dumped_step{false, side, {}})
-                ++count;
-            REM_TRY(resolve_in(by, side == 0 ? each.key : each.value, in_element.first(count), depth + 2));
-            in_element = in_element.subspan(count);
-        }
+        const references_span in_element = take_group(which, depth, {false, index++, {}});
         if (!in_element.empty())
-            return leads_nowhere(in_element.front(), "an element of a map, and neither its key (0) nor its value (1)");
+            REM_TRY(resolve_in_element(by, each, in_element, depth + 1));
         return !which.empty();
     };
     if (const auto as_dumped = elements_.find(place.at); as_dumped != elements_.end()) {
@@ -186,6 +189,54 @@ result<void> dump_references::resolve_in(way_of_making& by, object_place place, 
     if (!which.empty())
         return leads_nowhere(which.front(), "an element that a " + by.to.name_of(place.row) + " does not have");
     return {};
+}
+
+result<void> dump_references::resolve_in_element(way_of_making& by, const element_place& element, references_span which,
+                                                 std::size_t depth) {
+    if (!element.has_key)
+        return resolve_in(by, element.value, which, depth);
+    for (std::uint64_t side = 0; side != 2; ++side)
+        REM_TRY(resolve_in(by, side == 0 ? element.key : element.value, take_group(which, depth, {false, side, {}}),
+                           depth + 1));
+    if (!which.empty())
+        return leads_nowhere(which.front(), "an element of a map, and neither its key (0) nor its value (1)");
+    return {};
+}
+
+// NOLINTEND(misc-no-recursion)
+
+result<void> dump_references::check_orders(const std::string& root, const made_object& made) const {
+    object_builder& builder = *made.by->builder;
+    std::vector<bool> is_to_check(made.by->to.rows.size(), false);
+    for (std::uint32_t i = 0; i != is_to_check.size(); ++i) {
+        is_to_check[i] =
+            is_ordered(builder.row(i)) && builder.functions_of(i) != nullptr && builder.has_pointers_in_keys(i);
+    }
+    if (std::find(is_to_check.begin(), is_to_check.end(), true) == is_to_check.end())
+        return {};
+    return inspect::for_each_part(builder.built().reader(), root, made.place,
+                                  [&](const std::string& path, object_place of, bool) -> result<void> {
+                                      return is_to_check[of.row] ? check_order(builder, path, of) : result<void>();
+                                  });
+}
+
+result<void> dump_references::check_order(object_builder& builder, const std::string& path,
+                                          object_place container) const {
+    const std::byte* before = nullptr;
+    return builder.built().for_each_element(container, [&](const element_place& each) -> result<bool> {
+        const std::byte* const next = builder.at(each.has_key ? each.key.at : each.value.at);
+        const std::string_view fault =
+            before == nullptr ? std::string_view()
+                              : fault_of_order(*builder.functions_of(container.row),
+                                               has_several_of_a_key(builder.row(container.row)), before, next);
+        before = next;
+        if (fault.empty())
+            return true;
+        return fail(errc::invalid_argument,
+                    "the dump for " + path_ + " cannot be loaded: a " + builder.schema().name_of(container.row) +
+                        " gets " + std::string(fault) + ", in " + path + ". Nothing was loaded.",
+                    path_);
+    });
 }
 
 } // namespace remanence::objects

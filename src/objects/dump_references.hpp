@@ -69,12 +69,23 @@ public:
     void put_element(object_place container, std::uint64_t number, const element_place& here);
     /// Writes all addresses. errc::invalid_argument, with the line, for a reference that leads to nothing.
     result<void> resolve(const std::map<std::string, made_object>& roots, const std::vector<made_object>& objects);
+    /// Checks the program's orders of keys that have pointers, in one root. Precondition: resolve() was called, so these lead somewhere.
+    /// errc::invalid_argument: an element is out of order, or there twice.
+    result<void> check_orders(const std::string& root, const made_object& made) const;
 
 private:
     using references_span = std::span<const dumped_reference>;
 
     [[nodiscard]] unexpected leads_nowhere(const dumped_reference& which, const std::string& why) const;
+    /// All of these have ways through the place, whose first `depth` steps lead to it.
     result<void> resolve_in(way_of_making& by, object_place place, references_span which, std::size_t depth);
+    result<void> resolve_here(way_of_making& by, object_place place, const dumped_reference& which);
+    result<void> resolve_in_members(way_of_making& by, object_place place, references_span which, std::size_t depth);
+    result<void> resolve_in_elements(way_of_making& by, object_place place, references_span which, std::size_t depth);
+    result<void> resolve_in_element(way_of_making& by, const element_place& element, references_span which,
+                                    std::size_t depth);
+
+    result<void> check_order(object_builder& builder, const std::string& path, object_place container) const;
 
     const std::string& path_;
     std::vector<dumped_reference> all_;

@@ -50,18 +50,13 @@ result<void> json_document::parse_text(std::string_view& into) {
         return {};
     }
     std::string& out = decoded_.emplace_back(text_.substr(begin, at_ - begin));
-    const auto code_unit = [&](std::uint32_t& code) {
-        if (text_.size() - at_ < 4)
-            return false;
-        code = 0;
-        for (int i = 0; i != 4; ++i, ++at_) {
-            const int digit = hex_digit(text_[at_]);
-            if (digit < 0)
-                return false;
-            code = code * 16 + static_cast<std::uint32_t>(digit);
-        }
-        return true;
-    };
+    REM_TRY(decode_rest(out));
+    into = out;
+    return {};
+}
+
+/// From the first escape on, up to behind the quotation mark.
+result<void> json_document::decode_rest(std::string& out) {
     for (;;) {
         if (is_at_end())
             return wrong("a text does not end");
@@ -70,59 +65,60 @@ result<void> json_document::parse_text(std::string_view& into) {
             return wrong("a text has a control character");
         ++at_;
         if (c == '"')
-            break;
-        if (c != '\\') {
+            return {};
+        if (c == '\\')
+            REM_TRY(decode_escape(out));
+        else
             out += c;
-            continue;
-        }
-        if (is_at_end())
-            return wrong("a text does not end");
-        const char escaped = text_[at_++];
-        switch (escaped) {
-        case '"':
-        case '\\':
-        case '/':
-            out += escaped;
-            break;
-        case 'b':
-            out += '\b';
-            break;
-        case 'f':
-            out += '\f';
-            break;
-        case 'n':
-            out += '\n';
-            break;
-        case 'r':
-            out += '\r';
-            break;
-        case 't':
-            out += '\t';
-            break;
-        case 'u': {
-            std::uint32_t code = 0;
-            if (!code_unit(code))
-                return wrong("\\u has no four hexadecimal digits behind it");
-            if (code >= 0xd800 && code < 0xdc00) { // the first half of a pair
-                std::uint32_t low = 0;
-                if (text_.substr(at_, 2) != "\\u")
-                    return wrong("half a character is alone");
-                at_ += 2;
-                if (!code_unit(low) || low < 0xdc00 || low > 0xdfff)
-                    return wrong("half a character is alone");
-                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-            } else if (code >= 0xdc00 && code <= 0xdfff) {
-                return wrong("half a character is alone");
-            }
-            put_utf8(out, code);
-            break;
-        }
-        default:
-            return wrong("a text has an escape that JSON does not have");
-        }
     }
-    into = out;
+}
+
+result<void> json_document::decode_escape(std::string& out) {
+    constexpr std::string_view k_escapes = "\"\\/bfnrt";
+    constexpr std::string_view k_meanings = "\"\\/\b\f\n\r\t";
+    if (is_at_end())
+        return wrong("a text does not end");
+    const char escaped = text_[at_++];
+    if (escaped == 'u')
+        return decode_character(out);
+    const std::size_t known = k_escapes.find(escaped);
+    if (known == std::string_view::npos)
+        return wrong("a text has an escape that JSON does not have");
+    out += k_meanings[known];
     return {};
+}
+
+/// Behind "\u". A character beyond the first 65536 is a pair of these.
+result<void> json_document::decode_character(std::string& out) {
+    std::uint32_t code = 0;
+    if (!read_code_unit(code))
+        return wrong("\\u has no four hexadecimal digits behind it");
+    if (code >= 0xd800 && code < 0xdc00) { // the first half of a pair
+        std::uint32_t low = 0;
+        if (text_.substr(at_, 2) != "\\u")
+            return wrong("half a character is alone");
+        at_ += 2;
+        if (!read_code_unit(low) || low < 0xdc00 || low > 0xdfff)
+            return wrong("half a character is alone");
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    } else if (code >= 0xdc00 && code <= 0xdfff) {
+        return wrong("half a character is alone");
+    }
+    put_utf8(out, code);
+    return {};
+}
+
+bool json_document::read_code_unit(std::uint32_t& code) {
+    if (text_.size() - at_ < 4)
+        return false;
+    code = 0;
+    for (int i = 0; i != 4; ++i, ++at_) {
+        const int digit = hex_digit(text_[at_]);
+        if (digit < 0)
+            return false;
+        code = code * 16 + static_cast<std::uint32_t>(digit);
+    }
+    return true;
 }
 
 result<void> json_document::parse_number() {
@@ -204,59 +200,65 @@ result<void> json_document::parse(std::string_view text) {
         return fail(errc::invalid_argument, "it is longer than 4 GiB");
     if (!types::is_utf8(text))
         return fail(errc::invalid_argument, "it is not UTF-8");
-    const auto end_part = [&](std::uint32_t index) { parts_[index].next = static_cast<std::uint32_t>(parts_.size()); };
     bool may_end = false; // the list or object that is open has nothing yet
     for (;;) {
         skip_space();
         if (is_at_end())
             return wrong("the line ends within a value");
-        const bool is_closed = may_end && text_[at_] == (parts_[open_.back()].kind == json_kind::list ? ']' : '}');
-        if (!is_closed) {
-            if (!open_.empty() && parts_[open_.back()].kind == json_kind::object) {
-                if (text_[at_] != '"')
-                    return wrong("a name in quotation marks is missing");
-                std::string_view name;
-                REM_TRY(parse_text(name));
-                const auto key = static_cast<std::uint32_t>(parts_.size());
-                parts_.push_back({json_kind::text, false, 0, 0, name});
-                end_part(key);
-                skip_space();
-                if (is_at_end() || text_[at_] != ':')
-                    return wrong("':' is missing");
-                ++at_;
-                skip_space();
-                if (is_at_end())
-                    return wrong("the line ends within a value");
-            }
+        if (!may_end || text_[at_] != closing()) {
+            if (!open_.empty() && parts_[open_.back()].kind == json_kind::object)
+                REM_TRY(parse_name());
             if (!open_.empty())
                 ++parts_[open_.back()].children;
             const auto index = static_cast<std::uint32_t>(parts_.size());
             const std::size_t depth = open_.size();
             REM_TRY(parse_value());
-            if (open_.size() != depth) {
-                may_end = true;
+            may_end = open_.size() != depth;
+            if (may_end)
                 continue;
-            }
             end_part(index);
         }
-        // Behind a value: what it lies in goes on, or ends.
         may_end = false;
-        for (;;) {
-            skip_space();
-            if (open_.empty())
-                return is_at_end() ? result<void>() : wrong("there is more than one value in the line");
-            if (is_at_end())
-                return wrong("the line ends within a value");
-            if (text_[at_] == ',') {
-                ++at_;
-                break;
-            }
-            if (text_[at_] != (parts_[open_.back()].kind == json_kind::list ? ']' : '}'))
-                return wrong("',' is missing");
+        REM_TRY(end_value());
+        if (open_.empty())
+            return {};
+    }
+}
+
+/// Of a member, up to its value.
+result<void> json_document::parse_name() {
+    if (text_[at_] != '"')
+        return wrong("a name in quotation marks is missing");
+    std::string_view name;
+    REM_TRY(parse_text(name));
+    const auto key = static_cast<std::uint32_t>(parts_.size());
+    parts_.push_back({json_kind::text, false, 0, 0, name});
+    end_part(key);
+    skip_space();
+    if (is_at_end() || text_[at_] != ':')
+        return wrong("':' is missing");
+    ++at_;
+    skip_space();
+    return is_at_end() ? wrong("the line ends within a value") : result<void>();
+}
+
+/// Behind a value: what it lies in goes on, or ends.
+result<void> json_document::end_value() {
+    for (;;) {
+        skip_space();
+        if (open_.empty())
+            return is_at_end() ? result<void>() : wrong("there is more than one value in the line");
+        if (is_at_end())
+            return wrong("the line ends within a value");
+        if (text_[at_] == ',') {
             ++at_;
-            end_part(open_.back());
-            open_.pop_back();
+            return {};
         }
+        if (text_[at_] != closing())
+            return wrong("',' is missing");
+        ++at_;
+        end_part(open_.back());
+        open_.pop_back();
     }
 }
 

@@ -43,10 +43,19 @@ public:
 
 private:
     result<void> parse_value();
+    result<void> parse_name();
+    result<void> end_value();
     result<void> parse_text(std::string_view& into);
+    result<void> decode_rest(std::string& out);
+    result<void> decode_escape(std::string& out);
+    result<void> decode_character(std::string& out);
+    bool read_code_unit(std::uint32_t& code);
     result<void> parse_number();
     [[nodiscard]] unexpected wrong(std::string_view what, errc code = errc::invalid_argument) const;
     void skip_space();
+    void end_part(std::uint32_t index) { parts_[index].next = static_cast<std::uint32_t>(parts_.size()); }
+    /// Of the list or the object that is open.
+    [[nodiscard]] char closing() const { return parts_[open_.back()].kind == json_kind::list ? ']' : '}'; }
     [[nodiscard]] bool is_at_end() const { return at_ == text_.size(); }
 
     std::string_view text_;

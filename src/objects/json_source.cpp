@@ -44,6 +44,21 @@ std::string shown(const json_part& part) {
     return {};
 }
 
+/// False: it is no whole number, or has more than 64 bits.
+bool read_whole(std::string_view text, scalar& value) {
+    const char* const end = text.data() + text.size();
+    std::from_chars_result read{};
+    if (text.starts_with('-')) {
+        std::int64_t number = 0;
+        read = std::from_chars(text.data(), end, number);
+        value.bits = static_cast<std::uint64_t>(number);
+        value.is_negative = number != 0; // -0
+    } else {
+        read = std::from_chars(text.data(), end, value.bits);
+    }
+    return read.ec == std::errc() && read.ptr == end;
+}
+
 } // namespace
 
 std::optional<std::string> bytes_of_hex(std::string_view hex) {
@@ -120,20 +135,6 @@ result<scalar> json_source::number(object_place of) {
     const type_row& is = row(of.row);
     const json_part& from = part(of);
     scalar value;
-    const auto whole = [&]() -> bool {
-        const char* const end = from.text.data() + from.text.size();
-        value.is_negative = from.text.starts_with('-');
-        std::from_chars_result read{};
-        if (value.is_negative) {
-            std::int64_t number = 0;
-            read = std::from_chars(from.text.data(), end, number);
-            value.bits = static_cast<std::uint64_t>(number);
-            value.is_negative = number != 0; // -0
-        } else {
-            read = std::from_chars(from.text.data(), end, value.bits);
-        }
-        return read.ec == std::errc() && read.ptr == end;
-    };
     switch (is.shape) {
     case shape_kind::boolean:
         if (from.kind != json_kind::truth)
@@ -174,7 +175,7 @@ result<scalar> json_source::number(object_place of) {
     }
     if (from.kind != json_kind::number)
         return is_not(of, "a number");
-    if (!whole())
+    if (!read_whole(from.text, value))
         return damaged(of, shown(from) + " is no whole number, or out of the range of " + schema().name_of(of.row));
     return value;
 }

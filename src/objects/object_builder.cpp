@@ -35,6 +35,41 @@ bool has_keys(const type_row& row) { return form_of(row) == form::set || form_of
 /// Where among the parts of a container with keys its comparator or hash is.
 std::size_t part_of_function(const type_row& container) { return inspect::is_map(container) ? 2 : 1; }
 
+/// Whether a text or a container has its words where begin() and put_text() write them (OB3). Nothing: it is neither.
+std::optional<bool> has_words_as_here(const types::type_description& schema, const type_row& is) {
+    const auto& n = is.numbers;
+    switch (is.shape) {
+    case shape_kind::text:
+        return n[0] == k_word && n[1] == 2 * k_word && is.size == 5 * k_word;
+    case shape_kind::text_by_link:
+    case shape_kind::serialised:
+        return n[0] == k_word && is.size == 4 * k_word;
+    case shape_kind::contiguous:
+    case shape_kind::linked_block:
+        return n[0] == k_word && n[1] == 2 * k_word && is.size == 4 * k_word;
+    case shape_kind::deque:
+        return n[0] == 3 * k_word && n[1] == 7 * k_word && is.size == 11 * k_word;
+    case shape_kind::ring:
+        return n[0] == k_word && is.size == 4 * k_word;
+    case shape_kind::chain:
+        return n[0] == k_word && is.size == 2 * k_word;
+    case shape_kind::tree:
+        return n[0] == 2 * k_word && is.size == 7 * k_word;
+    case shape_kind::hash_chain:
+        return n[0] == 3 * k_word && is.size == 8 * k_word;
+    case shape_kind::btree:
+        return is.size == 5 * k_word;
+    case shape_kind::hash_table:
+        return is.size == 6 * k_word;
+    case shape_kind::bits:
+        return n[0] == k_word && n[1] == 3 * k_word && is.size == 6 * k_word;
+    case shape_kind::packed:
+        return is_packed_as_here(schema, is);
+    default:
+        return {};
+    }
+}
+
 bool can_hash(const types::type_description& schema, std::uint32_t index) {
     const type_row& is = schema.rows[index];
     const bool is_long_double = is.shape == shape_kind::floating && is.size > k_word;
@@ -295,58 +330,12 @@ bool object_builder::has_pointers_in_keys(std::uint32_t index) const {
 
 std::optional<std::string> object_builder::why_not(std::uint32_t index) const {
     const type_row& is = row(index);
-    const auto& n = is.numbers;
     const std::string name = schema_.name_of(index);
-    const auto other_layout = [&] {
-        return "a " + name + " has a comparator, hash or allocator of the program's, which is not known here";
-    };
-    bool is_known = false;
-    switch (is.shape) {
-    case shape_kind::text:
-        is_known = n[0] == k_word && n[1] == 2 * k_word && is.size == 5 * k_word;
-        break;
-    case shape_kind::text_by_link:
-    case shape_kind::serialised:
-        is_known = n[0] == k_word && is.size == 4 * k_word;
-        break;
-    case shape_kind::contiguous:
-        is_known = n[0] == k_word && n[1] == 2 * k_word && is.size == 4 * k_word;
-        break;
-    case shape_kind::linked_block:
-        is_known = n[0] == k_word && n[1] == 2 * k_word && is.size == 4 * k_word;
-        break;
-    case shape_kind::deque:
-        is_known = n[0] == 3 * k_word && n[1] == 7 * k_word && is.size == 11 * k_word;
-        break;
-    case shape_kind::ring:
-        is_known = n[0] == k_word && is.size == 4 * k_word;
-        break;
-    case shape_kind::chain:
-        is_known = n[0] == k_word && is.size == 2 * k_word;
-        break;
-    case shape_kind::tree:
-        is_known = n[0] == 2 * k_word && is.size == 7 * k_word;
-        break;
-    case shape_kind::hash_chain:
-        is_known = n[0] == 3 * k_word && is.size == 8 * k_word;
-        break;
-    case shape_kind::btree:
-        is_known = is.size == 5 * k_word;
-        break;
-    case shape_kind::hash_table:
-        is_known = is.size == 6 * k_word;
-        break;
-    case shape_kind::bits:
-        is_known = n[0] == k_word && n[1] == 3 * k_word && is.size == 6 * k_word;
-        break;
-    case shape_kind::packed:
-        is_known = is_packed_as_here(schema_, is);
-        break;
-    default:
+    const auto is_known = has_words_as_here(schema_, is);
+    if (!is_known)
         return {};
-    }
-    if (!is_known || is.alignment != k_word)
-        return other_layout();
+    if (!*is_known || is.alignment != k_word)
+        return "a " + name + " has a comparator, hash or allocator of the program's, which is not known here";
     if (!has_keys(is) || function_of(index) != key_function::own)
         return {};
     const bool is_function_known = functions_of(index) != nullptr;

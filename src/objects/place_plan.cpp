@@ -121,12 +121,7 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
         plan.within.emplace_back(was.parts[0].type, is.parts[0].type);
         break;
     case form::variant:
-        for (std::size_t i = 0; i != was.parts.size(); ++i) {
-            const auto becomes = rows_.alternatives(from, to)[i];
-            is_possible_ = is_possible_ && becomes == i;
-            if (becomes)
-                plan.within.emplace_back(was.parts[i].type, is.parts[*becomes].type);
-        }
+        look_at_alternatives(pair, plan);
         break;
     case form::sequence:
     case form::set:
@@ -140,6 +135,17 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
         break;
     }
     return plan;
+}
+
+void place_plan::look_at_alternatives(row_pair pair, pair_plan& plan) {
+    const type_row& was = old_objects_.row(pair.first);
+    const type_row& is = builder_.row(pair.second);
+    for (std::size_t i = 0; i != was.parts.size(); ++i) {
+        const auto becomes = rows_.alternatives(pair.first, pair.second)[i];
+        is_possible_ = is_possible_ && becomes == i;
+        if (becomes)
+            plan.within.emplace_back(was.parts[i].type, is.parts[*becomes].type);
+    }
 }
 
 void place_plan::look_at_container(row_pair pair, pair_plan& plan) {

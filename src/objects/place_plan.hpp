@@ -50,6 +50,7 @@ private:
     void add(row_pair pair);
     pair_plan look_at(row_pair pair);
     void look_at_members(row_pair pair, pair_plan& plan);
+    void look_at_alternatives(row_pair pair, pair_plan& plan);
     void look_at_container(row_pair pair, pair_plan& plan);
     void compare(row_pair pair);
     void spread();

@@ -1,15 +1,17 @@
-// Whether the members that a program says it has renamed are there.
+// The renamings that a program tells, and whether the members that it names are there.
 //
 //  RN1  A renaming that does not fit is refused, since what it was to keep would be lost. One whose new name is stored already was done
 //       by an earlier release, and one that no release before the stored one has done finds neither name: nothing is lost by these.
 #include "objects/conversion.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace remanence::objects {
 
 using types::type_description;
 using types::type_part;
+using types::type_row;
 
 namespace {
 
@@ -30,7 +32,53 @@ std::string names_of(const type_description& schema, const std::vector<type_part
     return text;
 }
 
+/// A type's name with that of a class in it replaced, as in "rem::vector<app::circle>".
+std::string with_name_replaced(std::string type, const std::string& old_name, const std::string& new_name) {
+    const auto goes_on = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+    };
+    for (std::size_t at = 0; !old_name.empty() && (at = type.find(old_name, at)) != std::string::npos;) {
+        const std::size_t end = at + old_name.size();
+        const bool is_whole = (at == 0 || !goes_on(type[at - 1])) && (end == type.size() || !goes_on(type[end]));
+        if (is_whole)
+            type.replace(at, old_name.size(), new_name);
+        at += is_whole ? new_name.size() : 1;
+    }
+    return type;
+}
+
 } // namespace
+
+void row_matching::rename(std::string type, std::string old_name, std::string new_name) {
+    renamings_.push_back({std::move(type), std::move(old_name), std::move(new_name)});
+}
+
+void row_matching::rename_class(std::string old_name, std::string new_name) {
+    renamed_classes_.emplace_back(std::move(old_name), std::move(new_name));
+}
+
+std::string row_matching::present_name(std::string type) const {
+    for (const auto& [old_name, new_name] : renamed_classes_)
+        type = with_name_replaced(std::move(type), old_name, new_name);
+    return type;
+}
+
+std::optional<std::size_t> row_matching::enumerator(std::uint32_t from, const std::string& label,
+                                                    std::uint32_t to) const {
+    const type_row& is = to_.rows[to];
+    const auto named = [&](const std::string& name) -> std::optional<std::size_t> {
+        const auto found = std::find(is.labels.begin(), is.labels.end(), name);
+        return found == is.labels.end() ? std::nullopt
+                                        : std::optional(static_cast<std::size_t>(found - is.labels.begin()));
+    };
+    for (const renaming& each : renamings_) {
+        if ((each.type == is.name || each.type == from_.rows[from].name) && each.old_name == label) {
+            if (const auto found = named(each.new_name))
+                return found;
+        }
+    }
+    return named(label);
+}
 
 std::optional<std::string> row_matching::why_not(const renaming& each, std::uint32_t from, std::uint32_t to) const {
     const std::vector<type_part>& old_members = *members_of(from_.rows[from]);

@@ -11,44 +11,27 @@ using types::type_kind;
 using types::type_part;
 using types::type_row;
 
-namespace {
-
-/// A type's name with that of a class in it replaced, as in "rem::vector<app::circle>".
-std::string with_name_replaced(std::string type, const std::string& old_name, const std::string& new_name) {
-    const auto goes_on = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
-    };
-    for (std::size_t at = 0; !old_name.empty() && (at = type.find(old_name, at)) != std::string::npos;) {
-        const std::size_t end = at + old_name.size();
-        const bool is_whole = (at == 0 || !goes_on(type[at - 1])) && (end == type.size() || !goes_on(type[end]));
-        if (is_whole)
-            type.replace(at, old_name.size(), new_name);
-        at += is_whole ? new_name.size() : 1;
-    }
-    return type;
-}
-
-} // namespace
-
-void row_matching::rename(std::string type, std::string old_name, std::string new_name) {
-    renamings_.push_back({std::move(type), std::move(old_name), std::move(new_name)});
-}
-
-void row_matching::rename_class(std::string old_name, std::string new_name) {
-    renamed_classes_.emplace_back(std::move(old_name), std::move(new_name));
-}
-
 void row_matching::note(std::string what, bool is_automatic) {
     type_change change{std::move(what), is_automatic};
     if (std::find(changes_.begin(), changes_.end(), change) == changes_.end())
         changes_.push_back(std::move(change));
 }
 
+std::string row_matching::place() const { return place_.empty() ? "it" : place_; }
+
+std::string row_matching::was_and_is(std::uint32_t from, std::uint32_t to) const {
+    return place() + " was " + from_.name_of(from) + ", is " + to_.name_of(to);
+}
+
 bool row_matching::refuse(std::uint32_t from, std::uint32_t to, const std::string& why) {
-    note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to) +
-             why,
-         false);
+    note(was_and_is(from, to) + why, false);
     return false;
+}
+
+bool row_matching::accept(std::uint32_t from, std::uint32_t to, bool is_changed) {
+    if (is_changed)
+        note(was_and_is(from, to), true);
+    return true;
 }
 
 const type_part* row_matching::origin_of(const type_part& member, std::uint32_t row,
@@ -85,6 +68,11 @@ bool row_matching::is_dropped(std::uint32_t from, std::uint32_t to, const std::s
            dropped_.contains(to_.rows[to].name + '.' + member);
 }
 
+bool row_matching::is_dropped_enumerator(std::uint32_t from, const std::string& label, std::uint32_t to) const {
+    return dropped_.contains(from_.rows[from].name + "::" + label) ||
+           dropped_.contains(to_.rows[to].name + "::" + label);
+}
+
 const std::vector<const type_part*>& row_matching::lost(std::uint32_t from, std::uint32_t to) const {
     const auto [known, is_new] = lost_.try_emplace({from, to});
     if (!is_new || &from_ == &to_)
@@ -114,10 +102,7 @@ std::optional<std::size_t> row_matching::alternative(std::uint32_t from, std::si
                                       [&](const type_part& each) { return from_.name_of(each.type) == name; });
     if (const auto found = named(name, before)) // the same one of those of this name
         return found;
-    std::string present = name;
-    for (const auto& [old_name, new_name] : renamed_classes_)
-        present = with_name_replaced(std::move(present), old_name, new_name);
-    if (present != name) {
+    if (const std::string present = present_name(name); present != name) {
         if (const auto found = named(present, before))
             return found;
     }
@@ -166,9 +151,8 @@ bool row_matching::match_by_steps(std::uint32_t from, std::uint32_t to, step_cha
     const std::vector<type_part>* const old_members = members_of(from_.rows[from]);
     const std::vector<type_part>* const new_members = members_of(to_.rows[to]);
     const std::string outer = place_;
-    note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " + to_.name_of(to) +
-             ", by " + (chain.size() == 1 ? "a function" : std::to_string(chain.size()) + " functions") +
-             " of the program",
+    note(was_and_is(from, to) + ", by " +
+             (chain.size() == 1 ? "a function" : std::to_string(chain.size()) + " functions") + " of the program",
          true);
     if (old_members != nullptr && new_members != nullptr) {
         std::vector<const type_part*> origins;
@@ -200,19 +184,183 @@ bool row_matching::match_by_steps(std::uint32_t from, std::uint32_t to, step_cha
     return true;
 }
 
-bool row_matching::match_key(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
-    if (has_pointer(from_, from))
-        only_in_place_.push_back(
-            (place_.empty() ? std::string("it") : place_) +
-            " has keys with pointers, whose order is another one when objects have other addresses");
-    const bool outer = std::exchange(is_in_key_, true);
-    const bool matches = match(from, to);
+void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const auto has_other_name = [&] { // such as that of a container which may have several elements of a key
+        return without_arguments(was.name) != without_arguments(is.name);
+    };
+    const bool is_keyed = !inspect::is_foreign(was) && (form_of(was) == form::set || form_of(was) == form::map);
+    if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
+        was.number != is.number || was.extent != is.extent || was.note != is.note ||
+        (was.shape != shape_kind::enumeration && was.shape != shape_kind::members && was.numbers != is.numbers) ||
+        (is_keyed && (has_other_name() || names_of_key_functions(from_, from) != names_of_key_functions(to_, to))))
+        has_same_bytes_ = false;
+}
+
+bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const form a = form_of(was);
+    const form b = form_of(is);
+    if (b == form::optional && a != form::optional)
+        return match_in_optional(from, to);
+    if (a == form::same || b == form::same)
+        return match_wrapped(from, to);
+    if (inspect::is_foreign(is))
+        return match_foreign(from, to);
+    switch (b) {
+    case form::hidden:
+        return match_hidden(from, to);
+    case form::pointer:
+        return a == b ? match_pointers(from, to) : refuse(from, to);
+    case form::array:
+        return match_arrays(from, to);
+    case form::members:
+        return a == b ? match_members(from, to) : refuse(from, to);
+    case form::optional:
+        return match(was.parts[0].type, is.parts[0].type);
+    case form::variant:
+        return a == b ? match_variants(from, to) : refuse(from, to);
+    case form::text:
+        return a == b || is_character_array(from_, from) ? accept(from, to, was.name != is.name) : refuse(from, to);
+    case form::serialised:
+        return (a == b && was.name == is.name && was.note == is.note) ||
+               refuse(from, to, ", which only the program can read");
+    case form::packed:
+        return a == b ? match_packed(from, to) : refuse(from, to);
+    case form::sequence:
+    case form::set:
+        return match_elements(from, to);
+    case form::map:
+        return a == b ? match_maps(from, to) : refuse(from, to);
+    case form::number:
+        return a == b ? match_numbers(from, to) : refuse(from, to);
+    case form::same:
+        break;
+    }
+    return false;
+}
+
+bool row_matching::match_in_optional(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    if (!match(from, to_.rows[to].parts[0].type))
+        return false;
+    note(place_ + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
+    return true;
+}
+
+/// For one row or two whose form another row says. A unit stays: it matches only itself.
+bool row_matching::match_wrapped(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const bool was_wrapped = form_of(was) == form::same;
+    const bool is_wrapped = form_of(is) == form::same;
+    if (was_wrapped && !inspect::has_unit(was))
+        return match(was.parts[was.numbers[0]].type, to);
+    if (is_wrapped && !inspect::has_unit(is))
+        return match(from, is.parts[is.numbers[0]].type);
+    if (was_wrapped != is_wrapped)
+        return refuse(from, to, ": a number does not say of what it is a number, so a function has to");
+    if (was.name != is.name)
+        return refuse(from, to, ": another unit");
+    return match(was.parts[was.numbers[0]].type, is.parts[is.numbers[0]].type);
+}
+
+bool row_matching::match_foreign(std::uint32_t from, std::uint32_t to) {
+    if (!inspect::is_foreign(from_.rows[from]) || layout_difference(from_, from, to_, to, enumerators::same))
+        return refuse(from, to, ", which only its own library makes: .migrate<Old, New>(function) has to");
+    only_in_place_.push_back(place() + " is a " + to_.name_of(to) + ", which only its own library makes");
+    return true;
+}
+
+bool row_matching::match_hidden(std::uint32_t from, std::uint32_t to) {
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    if (form_of(was) == form::hidden && inspect::is_told_by_bytes(was) && inspect::is_told_by_bytes(is) &&
+        was.name == is.name && was.size == is.size && was.alignment == is.alignment)
+        return true;
+    return refuse(from, to, is.name == was.name ? ", a class that does not say its members (REM_REFLECT)" : "");
+}
+
+bool row_matching::match_pointers(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const std::uint32_t old_pointee = from_.rows[from].parts[0].type;
+    const std::uint32_t new_pointee = to_.rows[to].parts[0].type;
+    if (from_.rows[old_pointee].kind == type_kind::plain || to_.rows[new_pointee].kind == type_kind::plain) {
+        only_in_place_.push_back(place() + " points at what no type describes, and may lead to an object that moves");
+        return true;
+    }
+    if (pointees_.try_emplace(old_pointee, new_pointee).first->second != new_pointee)
+        return refuse(from, to, ", where another pointer leads to another type");
+    const bool outer = std::exchange(is_in_key_, false);
+    const bool matches = match(old_pointee, new_pointee);
     is_in_key_ = outer;
     return matches;
 }
 
-bool row_matching::match_pointee(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
-    const bool outer = std::exchange(is_in_key_, false);
+bool row_matching::match_arrays(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const bool was_text = is_character_array(from_, from);
+    const bool is_text = is_character_array(to_, to);
+    if (was_text || is_text)
+        return was_text && is_text && extent_of(was) <= extent_of(is)
+                   ? accept(from, to, extent_of(was) != extent_of(is) && was.name != is.name)
+                   : refuse(from, to);
+    const bool was_array = form_of(was) == form::array;
+    if (!was_array || extent_of(was) != extent_of(is))
+        return refuse(from, to, was_array ? ", with another number of elements" : "");
+    return match(was.parts[0].type, is.parts[0].type);
+}
+
+bool row_matching::match_variants(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    bool matches = true;
+    for (std::size_t i = 0; i != was.parts.size(); ++i) {
+        const auto becomes = alternatives(from, to)[i];
+        has_same_bytes_ = has_same_bytes_ && becomes == i;
+        if (!becomes)
+            matches = refuse(from, to,
+                             ", which does not hold a " + from_.name_of(was.parts[i].type) +
+                                 " (of a class that has another name now, rem::renamed_class says so)");
+        else
+            matches = match(was.parts[i].type, is.parts[*becomes].type) && matches;
+    }
+    return matches && accept(from, to, was.name != is.name);
+}
+
+bool row_matching::match_packed(std::uint32_t from, std::uint32_t to) {
+    if (layout_difference(from_, from, to_, to, enumerators::any)) // of the tree, which is not matched
+        has_same_bytes_ = false;
+    return accept(from, to, from_.rows[from].name != to_.rows[to].name);
+}
+
+/// Sequences and sets are made from sequences, sets and arrays.
+bool row_matching::match_elements(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const form a = form_of(was);
+    const bool has_elements = a == form::sequence || a == form::set || a == form::array;
+    if (!has_elements || is_character_array(from_, from))
+        return refuse(from, to);
+    return (form_of(is) == form::set ? match_key(was.parts[0].type, is.parts[0].type)
+                                     : match(was.parts[0].type, is.parts[0].type)) &&
+           match_order(from, to) && accept(from, to, was.name != is.name);
+}
+
+bool row_matching::match_maps(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    const type_row& was = from_.rows[from];
+    const type_row& is = to_.rows[to];
+    const bool keys = match_key(was.parts[0].type, is.parts[0].type);
+    return match(was.parts[1].type, is.parts[1].type) && keys && match_order(from, to) &&
+           accept(from, to, was.name != is.name);
+}
+
+bool row_matching::match_key(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
+    if (has_pointer(from_, from))
+        only_in_place_.push_back(
+            place() + " has keys with pointers, whose order is another one when objects have other addresses");
+    const bool outer = std::exchange(is_in_key_, true);
     const bool matches = match(from, to);
     is_in_key_ = outer;
     return matches;
@@ -236,148 +384,11 @@ bool row_matching::match_order(std::uint32_t from, std::uint32_t to) {
         return true;
     const std::string is_now = to_.name_of(to);
     const std::string was_then = from_.name_of(from);
-    note((place_.empty() ? std::string("it") : place_) +
-             (was_then == is_now ? " is a " + is_now : " was " + was_then + ", is " + is_now) +
+    note(place() + (was_then == is_now ? " is a " + is_now : " was " + was_then + ", is " + is_now) +
              ", whose order a function of the program's makes. It stays only where the comparator and the keys are "
              "those that were; else .migrate<Old, New>(function) of the container, or of the class that has it, makes "
              "it anew",
          false);
-    return false;
-}
-
-void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
-    const type_row& was = from_.rows[from];
-    const type_row& is = to_.rows[to];
-    const auto has_other_name = [&] { // such as that of a container which may have several elements of a key
-        return without_arguments(was.name) != without_arguments(is.name);
-    };
-    const bool is_keyed = !inspect::is_foreign(was) && (form_of(was) == form::set || form_of(was) == form::map);
-    if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
-        was.number != is.number || was.extent != is.extent || was.note != is.note ||
-        (was.shape != shape_kind::enumeration && was.shape != shape_kind::members && was.numbers != is.numbers) ||
-        (is_keyed && (has_other_name() || names_of_key_functions(from_, from) != names_of_key_functions(to_, to))))
-        has_same_bytes_ = false;
-}
-
-bool row_matching::compute(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
-    const type_row& was = from_.rows[from];
-    const type_row& is = to_.rows[to];
-    const form a = form_of(was);
-    const form b = form_of(is);
-    if (b == form::optional && a != form::optional) {
-        if (!match(from, is.parts[0].type))
-            return false;
-        note(place_ + " was " + from_.name_of(from) + ", is " + to_.name_of(to), true);
-        return true;
-    }
-    if (a == form::same && !inspect::has_unit(was))
-        return match(was.parts[was.numbers[0]].type, to);
-    if (b == form::same && !inspect::has_unit(is))
-        return match(from, is.parts[is.numbers[0]].type);
-    if (a == form::same || b == form::same) {
-        if (a != b)
-            return refuse(from, to, ": a number does not say of what it is a number, so a function has to");
-        if (was.name != is.name)
-            return refuse(from, to, ": another unit");
-        return match(was.parts[was.numbers[0]].type, is.parts[is.numbers[0]].type);
-    }
-    const auto changed_kind = [&] {
-        if (was.name != is.name && a != form::members)
-            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " +
-                     to_.name_of(to),
-                 true);
-        return true;
-    };
-    const auto is_array_of_characters = [](const types::type_description& schema, std::uint32_t row) {
-        return is_character_array(schema, row);
-    };
-    if (inspect::is_foreign(is)) {
-        if (!inspect::is_foreign(was) || layout_difference(from_, from, to_, to, enumerators::same))
-            return refuse(from, to, ", which only its own library makes: .migrate<Old, New>(function) has to");
-        only_in_place_.push_back((place_.empty() ? std::string("it") : place_) + " is a " + to_.name_of(to) +
-                                 ", which only its own library makes");
-        return true;
-    }
-    switch (b) {
-    case form::hidden:
-        if (a == b && inspect::is_told_by_bytes(was) && inspect::is_told_by_bytes(is) && was.name == is.name &&
-            was.size == is.size && was.alignment == is.alignment)
-            return true;
-        return refuse(from, to, is.name == was.name ? ", a class that does not say its members (REM_REFLECT)" : "");
-    case form::pointer:
-        if (a != b)
-            return refuse(from, to, "");
-        if (from_.rows[was.parts[0].type].kind == type_kind::plain ||
-            to_.rows[is.parts[0].type].kind == type_kind::plain) {
-            only_in_place_.push_back((place_.empty() ? std::string("it") : place_) +
-                                     " points at what no type describes, and may lead to an object that moves");
-            return true;
-        }
-        if (pointees_.try_emplace(was.parts[0].type, is.parts[0].type).first->second != is.parts[0].type)
-            return refuse(from, to, ", where another pointer leads to another type");
-        return match_pointee(was.parts[0].type, is.parts[0].type);
-    case form::array: {
-        if (is_array_of_characters(to_, to) || is_array_of_characters(from_, from))
-            return is_array_of_characters(to_, to) && is_array_of_characters(from_, from) &&
-                           extent_of(was) <= extent_of(is)
-                       ? (extent_of(was) == extent_of(is) || changed_kind())
-                       : refuse(from, to, "");
-        if (a != b || extent_of(was) != extent_of(is))
-            return refuse(from, to, a == b ? ", with another number of elements" : "");
-        return match(was.parts[0].type, is.parts[0].type);
-    }
-    case form::members:
-        return a == b ? match_members(from, to) : refuse(from, to, "");
-    case form::optional:
-        return match(was.parts[0].type, is.parts[0].type);
-    case form::variant: {
-        if (a != b)
-            return refuse(from, to, "");
-        bool matches = true;
-        for (std::size_t i = 0; i != was.parts.size(); ++i) {
-            const auto becomes = alternatives(from, to)[i];
-            has_same_bytes_ = has_same_bytes_ && becomes == i;
-            if (!becomes)
-                matches = refuse(from, to,
-                                 ", which does not hold a " + from_.name_of(was.parts[i].type) +
-                                     " (of a class that has another name now, rem::renamed_class says so)");
-            else
-                matches = match(was.parts[i].type, is.parts[*becomes].type) && matches;
-        }
-        return matches && changed_kind();
-    }
-    case form::text:
-        return a == b || is_array_of_characters(from_, from) ? changed_kind() : refuse(from, to, "");
-    case form::serialised:
-        return a == b && was.name == is.name && was.note == is.note
-                   ? true
-                   : refuse(from, to, ", which only the program can read");
-    case form::packed:
-        if (a != b)
-            return refuse(from, to, "");
-        if (layout_difference(from_, from, to_, to, enumerators::any)) // of the tree, which is not matched
-            has_same_bytes_ = false;
-        return changed_kind();
-    case form::sequence:
-    case form::set: {
-        const bool has_elements = a == form::sequence || a == form::set || a == form::array;
-        if (!has_elements || is_array_of_characters(from_, from))
-            return refuse(from, to, "");
-        return (b == form::set ? match_key(was.parts[0].type, is.parts[0].type)
-                               : match(was.parts[0].type, is.parts[0].type)) &&
-               match_order(from, to) && changed_kind();
-    }
-    case form::map: {
-        if (a != b)
-            return refuse(from, to, "");
-        const bool keys = match_key(was.parts[0].type, is.parts[0].type);
-        return match(was.parts[1].type, is.parts[1].type) && keys && match_order(from, to) && changed_kind();
-    }
-    case form::number:
-        return a == b ? match_numbers(from, to) : refuse(from, to, "");
-    case form::same:
-        break;
-    }
     return false;
 }
 
@@ -427,38 +438,10 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
     return check_renamings(from, to) && matches;
 }
 
-std::optional<std::size_t> row_matching::enumerator(std::uint32_t from, const std::string& label,
-                                                    std::uint32_t to) const {
-    const type_row& is = to_.rows[to];
-    const auto named = [&](const std::string& name) -> std::optional<std::size_t> {
-        const auto found = std::find(is.labels.begin(), is.labels.end(), name);
-        return found == is.labels.end() ? std::nullopt
-                                        : std::optional(static_cast<std::size_t>(found - is.labels.begin()));
-    };
-    for (const renaming& each : renamings_) {
-        if ((each.type == is.name || each.type == from_.rows[from].name) && each.old_name == label) {
-            if (const auto found = named(each.new_name))
-                return found;
-        }
-    }
-    return named(label);
-}
-
-bool row_matching::is_dropped_enumerator(std::uint32_t from, const std::string& label, std::uint32_t to) const {
-    return dropped_.contains(from_.rows[from].name + "::" + label) ||
-           dropped_.contains(to_.rows[to].name + "::" + label);
-}
-
 bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    const auto changed = [&] {
-        if (was.name != is.name || was.size != is.size)
-            note((place_.empty() ? std::string("it") : place_) + " was " + from_.name_of(from) + ", is " +
-                     to_.name_of(to),
-                 true);
-        return true;
-    };
+    const auto changed = [&] { return accept(from, to, was.name != is.name || was.size != is.size); };
     if (was.shape == shape_kind::enumeration && is.shape == shape_kind::enumeration) {
         const auto& stored = from_.rows[was.parts[0].type];
         const auto& now = to_.rows[is.parts[0].type];
@@ -487,7 +470,7 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
     const auto is_signed = [](shape_kind shape) { return shape == shape_kind::signed_number; };
     const auto is_whole = [&](shape_kind shape) { return is_signed(shape) || shape == shape_kind::unsigned_number; };
     if (was.size > 8 || (is.size > 8 && is.shape != shape_kind::floating))
-        return refuse(from, to, "");
+        return refuse(from, to);
     if (was.shape == shape_kind::boolean && is_whole(is.shape))
         return changed();
     if (is_whole(was.shape) && is_whole(is.shape)) {

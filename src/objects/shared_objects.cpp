@@ -160,71 +160,102 @@ result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_
     return blocks;
 }
 
-result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
-                                             std::string_view root, const type_description& schema,
-                                             std::uint64_t object) {
-    types::memory_bytes bytes(memory);
-    const std::set<std::string> own = names_of_types(schema, false);
-    const std::set<std::string> own_pointees = names_of_types(schema, true);
-    std::optional<std::vector<std::uint64_t>> own_blocks;
-    const auto blocks_of = [&](const type_description& by, std::uint64_t at) {
-        heap_source objects(bytes, memory.path(), reinterpret_cast<std::uintptr_t>(memory.base()),
-                            memory.reserved_bytes(), by);
-        return blocks_of_all(memory, objects, {by.root, at});
-    };
-    std::string found;
-    const auto look = [&](const types::root_view& other) -> result<void> {
-        auto stored = types::schema_of(schemas, other.fingerprint_hash, other.fingerprint_algorithm, memory.path());
+namespace {
+
+/// The search of root_with_common_objects(), among the other roots.
+class common_objects {
+public:
+    common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas, std::string_view root,
+                   const type_description& schema, std::uint64_t object)
+        : memory_(memory), schemas_(schemas), root_(root), schema_(schema), object_(object), bytes_(memory) {}
+
+    result<std::string> find() {
+        std::optional<unexpected> why;
+        REM_TRY(types::root_directory(memory_).for_each([&](const types::root_view& other) {
+            if (other.name == root_ || !found_.empty() || why)
+                return;
+            if (auto looked = look_at(other); !looked)
+                why = looked.error();
+        }));
+        if (why)
+            return std::move(*why);
+        return std::move(found_);
+    }
+
+private:
+    result<void> look_at(const types::root_view& other) {
+        auto stored = types::schema_of(schemas_, other.fingerprint_hash, other.fingerprint_algorithm, memory_.path());
         if (!stored)
             return stored.error();
+        const type_description* const schema = *stored ? &**stored : nullptr;
         std::set<std::uint32_t> seen;
-        const bool hides = !*stored || hides_addresses(**stored, (*stored)->root, seen);
-        std::optional<std::string> common;
-        if (*stored)
-            common = first_in_both(own_pointees, names_of_types(**stored, false));
-        if (*stored && !common)
-            common = first_in_both(names_of_types(**stored, true), own);
-        if (!common && !hides)
-            return {};
-        if (!own_blocks) {
-            auto blocks = blocks_of(schema, object);
+        const bool hides = schema == nullptr || hides_addresses(*schema, schema->root, seen);
+        const std::optional<std::string> common = schema == nullptr ? std::nullopt : common_type(*schema);
+        return common || hides ? compare_blocks(other, schema, common, hides) : result<void>();
+    }
+
+    /// The name of a type that the pointers of one root lead to, and that the other one has.
+    [[nodiscard]] std::optional<std::string> common_type(const type_description& other) const {
+        const auto common = first_in_both(own_pointees_, names_of_types(other, false));
+        return common ? common : first_in_both(names_of_types(other, true), own_types_);
+    }
+
+    result<void> compare_blocks(const types::root_view& other, const type_description* schema,
+                                const std::optional<std::string>& common, bool hides) {
+        if (!own_blocks_) {
+            auto blocks = blocks_of(schema_, object_);
             if (!blocks)
                 return blocks.error();
-            own_blocks = std::move(*blocks);
+            own_blocks_ = std::move(*blocks);
         }
-        std::vector<std::uint64_t> others{memory.offset_of(other.object)};
-        if (*stored) {
-            auto blocks = blocks_of(**stored, others.front());
+        std::vector<std::uint64_t> others{memory_.offset_of(other.object)};
+        if (schema != nullptr) {
+            auto blocks = blocks_of(*schema, others.front());
             if (!blocks)
                 return blocks.error();
             others = std::move(*blocks);
         }
-        const std::string both = "the roots \"" + std::string(root) + "\" and \"" + std::string(other.name) + "\"";
+        const std::string both = "the roots \"" + std::string(root_) + "\" and \"" + std::string(other.name) + "\"";
         const std::string advice = ": a root is converted by itself, and pointers of other roots would not follow. Set "
                                    "these pointers to null before, or keep both in one struct that is a root";
         const bool is_common = common && std::any_of(others.begin(), others.end(), [&](std::uint64_t each) {
-                                   return std::binary_search(own_blocks->begin(), own_blocks->end(), each);
+                                   return std::binary_search(own_blocks_->begin(), own_blocks_->end(), each);
                                });
         if (is_common)
-            found =
+            found_ =
                 both + " have objects in common, or one points at objects of the other, such as a " + *common + advice;
-        else if (hides && may_lead_to(memory, std::move(others), *own_blocks))
-            found = both + " may have objects in common: \"" + std::string(other.name) +
-                    "\" has a class that does not say its members (REM_REFLECT), or no schema, and a word in its "
-                    "memory is an address of an object of \"" +
-                    std::string(root) + '"' + advice;
+        else if (hides && may_lead_to(memory_, std::move(others), *own_blocks_))
+            found_ = both + " may have objects in common: \"" + std::string(other.name) +
+                     "\" has a class that does not say its members (REM_REFLECT), or no schema, and a word in its "
+                     "memory is an address of an object of \"" +
+                     std::string(root_) + '"' + advice;
         return {};
-    };
-    std::optional<unexpected> why;
-    REM_TRY(types::root_directory(memory).for_each([&](const types::root_view& other) {
-        if (other.name == root || !found.empty() || why)
-            return;
-        if (auto looked = look(other); !looked)
-            why = looked.error();
-    }));
-    if (why)
-        return std::move(*why);
-    return found;
+    }
+
+    result<std::vector<std::uint64_t>> blocks_of(const type_description& by, std::uint64_t at) {
+        heap_source objects(bytes_, memory_.path(), reinterpret_cast<std::uintptr_t>(memory_.base()),
+                            memory_.reserved_bytes(), by);
+        return blocks_of_all(memory_, objects, {by.root, at});
+    }
+
+    txn::heap_memory& memory_;
+    const std::vector<types::stored_schema>& schemas_;
+    const std::string_view root_;
+    const type_description& schema_;
+    const std::uint64_t object_;
+    types::memory_bytes bytes_;
+    const std::set<std::string> own_types_ = names_of_types(schema_, false);
+    const std::set<std::string> own_pointees_ = names_of_types(schema_, true);
+    std::optional<std::vector<std::uint64_t>> own_blocks_; // once they are needed
+    std::string found_;
+};
+
+} // namespace
+
+result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
+                                             std::string_view root, const type_description& schema,
+                                             std::uint64_t object) {
+    return common_objects(memory, schemas, root, schema, object).find();
 }
 
 } // namespace remanence::objects

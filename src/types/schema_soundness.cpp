@@ -71,6 +71,10 @@ private:
         return lies_within(offset, size_of(part), row);
     }
 
+    static bool is_offset(std::uint64_t number) { return number < k_object_bytes_max; }
+    [[nodiscard]] bool has_word(const type_row& row, std::uint64_t offset) const {
+        return lies_within(offset, sizeof(std::uint64_t), row);
+    }
     static bool lie_apart(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) {
         return a < b ? b - a >= bytes : a - b >= bytes;
     }
@@ -117,19 +121,6 @@ private:
 
     [[nodiscard]] bool has_sound_shape(const type_row& row) const {
         const auto& n = row.numbers;
-        const auto word_at = [&](std::size_t i) { return lies_within(n[i], sizeof(std::uint64_t), row); };
-        const auto is_offset = [&](std::size_t i) { return n[i] < k_object_bytes_max; };
-        // An element of one part, or of two of which the second lies at number `mapped`.
-        const auto has_element = [&](std::size_t mapped) {
-            return n[mapped] == 0 ? has_part(row, 0)
-                                  : has_part(row, 1) && is_offset(mapped) && size_of(row.parts[0].type) <= n[mapped];
-        };
-        // A slot has an element, or an address.
-        const auto has_room = [&](std::size_t mapped, bool holds_element, std::uint64_t slot_bytes) {
-            const std::uint64_t last = size_of(row.parts[n[mapped] == 0 ? 0 : 1].type);
-            return holds_element ? n[mapped] <= slot_bytes && last <= slot_bytes - n[mapped]
-                                 : slot_bytes == sizeof(std::uint64_t);
-        };
         switch (row.shape) {
         case shape_kind::none:
             return true;
@@ -152,53 +143,83 @@ private:
                    (n[0] == 0 || (size_of(row.parts[0].type) <= row.size / n[0] && n[0] <= row.size));
         case shape_kind::optional:
             return n.size() == 1 && has_part(row, 0) && lies_within(n[0], 1, row) && size_of(row.parts[0].type) <= n[0];
-        case shape_kind::variant: {
-            if (n.size() != 2 || n[1] != 1 || !lies_within(n[0], n[1], row) || row.parts.empty())
-                return false;
-            return std::all_of(row.parts.begin(), row.parts.end(),
-                               [&](const type_part& part) { return size_of(part.type) <= n[0]; });
-        }
+        case shape_kind::variant:
+            return has_sound_alternatives(row);
         case shape_kind::text:
-            return n.size() == 2 && word_at(0) && word_at(1) && lie_apart(n[0], n[1], sizeof(std::uint64_t));
+            return n.size() == 2 && has_two_apart(row, sizeof(std::uint64_t));
         case shape_kind::text_by_link:
         case shape_kind::serialised:
             return n.size() == 1 && lies_within(n[0], 24, row);
         case shape_kind::contiguous:
         case shape_kind::linked_block:
-            return n.size() == 2 && word_at(0) && word_at(1) && lie_apart(n[0], n[1], sizeof(std::uint64_t)) &&
-                   has_part(row, 0);
+            return n.size() == 2 && has_two_apart(row, sizeof(std::uint64_t)) && has_part(row, 0);
         case shape_kind::deque:
-            return n.size() == 3 && lies_within(n[0], 32, row) && lies_within(n[1], 32, row) &&
-                   lie_apart(n[0], n[1], 32) && n[2] != 0 && is_offset(2) && has_part(row, 0);
+            return n.size() == 3 && has_two_apart(row, 32) && n[2] != 0 && is_offset(n[2]) && has_part(row, 0);
         case shape_kind::ring:
-            return n.size() == 2 && lies_within(n[0], 16, row) && is_offset(1) && n[1] >= 16 && has_part(row, 0);
+            return n.size() == 2 && lies_within(n[0], 16, row) && is_offset(n[1]) && n[1] >= 16 && has_part(row, 0);
         case shape_kind::chain:
-            return n.size() == 2 && word_at(0) && is_offset(1) && n[1] >= 8 && has_part(row, 0);
+            return n.size() == 2 && has_word(row, n[0]) && is_offset(n[1]) && n[1] >= 8 && has_part(row, 0);
         case shape_kind::tree:
-            return n.size() == 3 && lies_within(n[0], 40, row) && is_offset(1) && n[1] >= 32 && has_element(2);
+            return n.size() == 3 && lies_within(n[0], 40, row) && is_offset(n[1]) && n[1] >= 32 && has_element(row, 2);
         case shape_kind::hash_chain:
-            return n.size() == 3 && lies_within(n[0], 16, row) && is_offset(1) && n[1] >= 8 && has_element(2);
+            return n.size() == 3 && lies_within(n[0], 16, row) && is_offset(n[1]) && n[1] >= 8 && has_element(row, 2);
         case shape_kind::btree:
-            return n.size() == 6 && lies_within(0, 32, row) && n[0] != 0 && n[0] < 65536 && n[1] <= 1 && n[2] >= 16 &&
-                   is_offset(2) && n[3] != 0 && is_offset(3) && is_offset(4) && n[4] >= n[2] &&
-                   (n[4] - n[2]) / n[3] >= n[0] && has_element(5) && has_room(5, n[1] == 1, n[3]);
+            return has_sound_btree(row);
         case shape_kind::hash_table:
-            return n.size() == 4 && lies_within(0, 24, row) && n[0] != 0 && n[0] < k_object_bytes_max && n[1] <= 1 &&
-                   n[2] != 0 && n[2] <= 4096 && has_element(3) && has_room(3, n[1] == 1, n[0]);
+            return has_sound_table(row);
         case shape_kind::bits:
-            return n.size() == 2 && lies_within(n[0], 12, row) && lies_within(n[1], 12, row) &&
-                   lie_apart(n[0], n[1], 12) && has_part(row, 0) &&
+            return n.size() == 2 && has_two_apart(row, 12) && has_part(row, 0) &&
                    rows_[row.parts[0].type].shape == shape_kind::boolean;
         case shape_kind::packed:
-            return n.size() == 1 && word_at(0) && has_part(row, 0) && holds(row, 0, row.parts[0].type) &&
-                   has_leaves(rows_[row.parts[0].type]) && row.fields.size() == 2 && is_text_of_record(row, 0) &&
-                   is_text_of_record(row, 1);
+            return has_sound_records(row);
         case shape_kind::packed_text:
             return n.size() == 1 && n[0] <= 1;
         case shape_kind::foreign:
             return has_sound_way(row);
         }
         return false;
+    }
+
+    [[nodiscard]] bool has_sound_alternatives(const type_row& row) const {
+        const auto& n = row.numbers;
+        return n.size() == 2 && n[1] == 1 && lies_within(n[0], n[1], row) && !row.parts.empty() &&
+               std::all_of(row.parts.begin(), row.parts.end(),
+                           [&](const type_part& part) { return size_of(part.type) <= n[0]; });
+    }
+    /// Whether its first two numbers are places of this many bytes each.
+    [[nodiscard]] bool has_two_apart(const type_row& row, std::uint64_t bytes) const {
+        const auto& n = row.numbers;
+        return lies_within(n[0], bytes, row) && lies_within(n[1], bytes, row) && lie_apart(n[0], n[1], bytes);
+    }
+    /// Whether an element has one part, or two of which the second lies at number `mapped`.
+    [[nodiscard]] bool has_element(const type_row& row, std::size_t mapped) const {
+        return row.numbers[mapped] == 0 ? has_part(row, 0)
+                                        : has_part(row, 1) && is_offset(row.numbers[mapped]) &&
+                                              size_of(row.parts[0].type) <= row.numbers[mapped];
+    }
+    /// Whether an element fits into its slot, or an address does.
+    [[nodiscard]] bool has_room(const type_row& row, std::size_t mapped, bool holds_element,
+                                std::uint64_t slot_bytes) const {
+        const std::uint64_t value_offset = row.numbers[mapped];
+        const std::uint64_t last = size_of(row.parts[value_offset == 0 ? 0 : 1].type);
+        return holds_element ? value_offset <= slot_bytes && last <= slot_bytes - value_offset
+                             : slot_bytes == sizeof(std::uint64_t);
+    }
+    [[nodiscard]] bool has_sound_btree(const type_row& row) const {
+        const auto& n = row.numbers;
+        return n.size() == 6 && lies_within(0, 32, row) && n[0] != 0 && n[0] < 65536 && n[1] <= 1 && n[2] >= 16 &&
+               is_offset(n[2]) && n[3] != 0 && is_offset(n[3]) && is_offset(n[4]) && n[4] >= n[2] &&
+               (n[4] - n[2]) / n[3] >= n[0] && has_element(row, 5) && has_room(row, 5, n[1] == 1, n[3]);
+    }
+    [[nodiscard]] bool has_sound_table(const type_row& row) const {
+        const auto& n = row.numbers;
+        return n.size() == 4 && lies_within(0, 24, row) && n[0] != 0 && n[0] < k_object_bytes_max && n[1] <= 1 &&
+               n[2] != 0 && n[2] <= 4096 && has_element(row, 3) && has_room(row, 3, n[1] == 1, n[0]);
+    }
+    [[nodiscard]] bool has_sound_records(const type_row& row) const {
+        return row.numbers.size() == 1 && has_word(row, row.numbers[0]) && has_part(row, 0) &&
+               holds(row, 0, row.parts[0].type) && has_leaves(rows_[row.parts[0].type]) && row.fields.size() == 2 &&
+               is_text_of_record(row, 0) && is_text_of_record(row, 1);
     }
 
     /// Number, first bit and bits of each bit-field, in the order of the members.

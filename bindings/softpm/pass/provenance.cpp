@@ -129,26 +129,10 @@ Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned dept
         return shadow_builder::all(marks, mark::from_pointer);
     case Instruction::Load:
         return of_load(llvm::cast<llvm::LoadInst>(value), marks);
-    case Instruction::PHI: {
-        auto* const phi = llvm::cast<llvm::PHINode>(value);
-        llvm::IRBuilder<> at(phi);
-        llvm::PHINode* const made = at.CreatePHI(marks, phi->getNumIncomingValues());
-        known_[value] = made; // before the operands: one of them may be a sum of this one
-        for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
-            made->addIncoming(find(phi->getIncomingValue(i), depth), phi->getIncomingBlock(i));
-        return made;
-    }
-    case Instruction::Select: {
-        Value* const yes = find(value->getOperand(1), depth);
-        Value* const no = find(value->getOperand(2), depth);
-        if (yes == no)
-            return yes;
-        if (value->getOperand(0)->getType()->isVectorTy() &&
-            (!has_elements_of_words(value->getType()) || !marks->isVectorTy()))
-            return of_unknown(value, marks);
-        auto at = after(value);
-        return at.CreateSelect(value->getOperand(0), yes, no);
-    }
+    case Instruction::PHI:
+        return of_phi(llvm::cast<llvm::PHINode>(value), marks, depth);
+    case Instruction::Select:
+        return of_choice(value, marks, depth);
     case Instruction::Freeze:
         return find(value->getOperand(0), depth);
     case Instruction::BitCast:
@@ -164,33 +148,12 @@ Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned dept
     case Instruction::Shl:
     case Instruction::Trunc:
         return of_parts(value, marks, depth);
-    case Instruction::InsertElement: {
-        if (!has_elements_of_words(value->getType()))
-            return shadow_builder::all(marks, mark::data);
-        Value* const vector = find(value->getOperand(0), depth);
-        Value* const element = find(value->getOperand(1), depth);
-        auto at = after(value);
-        return vector->getType()->isVectorTy() ? at.CreateInsertElement(vector, element, value->getOperand(2))
-                                               : element;
-    }
-    case Instruction::ShuffleVector: {
-        auto* const shuffle = llvm::cast<llvm::ShuffleVectorInst>(value);
-        Value* const first = has_elements_of_words(value->getType()) ? find(value->getOperand(0), depth) : nullptr;
-        if (first == nullptr || !first->getType()->isVectorTy() || !marks->isVectorTy())
-            return of_unknown(value, marks);
-        Value* const second = find(value->getOperand(1), depth);
-        auto at = after(value);
-        return at.CreateShuffleVector(first, second, shuffle->getShuffleMask());
-    }
+    case Instruction::InsertElement:
+        return of_insertion(value, marks, depth);
+    case Instruction::ShuffleVector:
+        return of_shuffle(llvm::cast<llvm::ShuffleVectorInst>(value), marks, depth);
     case Instruction::Call:
-        if (const auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(value);
-            intrinsic != nullptr && intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_load &&
-            has_elements_of_words(value->getType()) && marks->isVectorTy()) {
-            auto at = after(value);
-            return at.CreateMaskedLoad(marks, build_.address(at, intrinsic->getArgOperand(0)), llvm::Align(1),
-                                       intrinsic->getArgOperand(2), llvm::Constant::getNullValue(marks));
-        }
-        return of_unknown(value, marks);
+        return of_call(value, marks);
     case Instruction::Invoke:
     case Instruction::ExtractValue:
     case Instruction::ExtractElement:
@@ -200,6 +163,57 @@ Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned dept
     default: // shifts, products, conversions of shorter numbers
         return shadow_builder::all(marks, mark::data);
     }
+}
+
+Value* provenance::of_phi(llvm::PHINode* phi, Type* marks, unsigned depth) {
+    llvm::IRBuilder<> at(phi);
+    llvm::PHINode* const made = at.CreatePHI(marks, phi->getNumIncomingValues());
+    known_[phi] = made; // before the operands: one of them may be a sum of this one
+    for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
+        made->addIncoming(find(phi->getIncomingValue(i), depth), phi->getIncomingBlock(i));
+    return made;
+}
+
+Value* provenance::of_choice(Instruction* value, Type* marks, unsigned depth) {
+    Value* const yes = find(value->getOperand(1), depth);
+    Value* const no = find(value->getOperand(2), depth);
+    if (yes == no)
+        return yes;
+    if (value->getOperand(0)->getType()->isVectorTy() &&
+        (!has_elements_of_words(value->getType()) || !marks->isVectorTy()))
+        return of_unknown(value, marks);
+    auto at = after(value);
+    return at.CreateSelect(value->getOperand(0), yes, no);
+}
+
+Value* provenance::of_insertion(Instruction* value, Type* marks, unsigned depth) {
+    if (!has_elements_of_words(value->getType()))
+        return shadow_builder::all(marks, mark::data);
+    Value* const vector = find(value->getOperand(0), depth);
+    Value* const element = find(value->getOperand(1), depth);
+    auto at = after(value);
+    return vector->getType()->isVectorTy() ? at.CreateInsertElement(vector, element, value->getOperand(2)) : element;
+}
+
+Value* provenance::of_shuffle(llvm::ShuffleVectorInst* shuffle, Type* marks, unsigned depth) {
+    Value* const first = has_elements_of_words(shuffle->getType()) ? find(shuffle->getOperand(0), depth) : nullptr;
+    if (first == nullptr || !first->getType()->isVectorTy() || !marks->isVectorTy())
+        return of_unknown(shuffle, marks);
+    Value* const second = find(shuffle->getOperand(1), depth);
+    auto at = after(shuffle);
+    return at.CreateShuffleVector(first, second, shuffle->getShuffleMask());
+}
+
+/// A masked load of words brings its marks; what else is called does not.
+Value* provenance::of_call(Instruction* value, Type* marks) {
+    if (const auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(value);
+        intrinsic != nullptr && intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_load &&
+        has_elements_of_words(value->getType()) && marks->isVectorTy()) {
+        auto at = after(value);
+        return at.CreateMaskedLoad(marks, build_.address(at, intrinsic->getArgOperand(0)), llvm::Align(1),
+                                   intrinsic->getArgOperand(2), llvm::Constant::getNullValue(marks));
+    }
+    return of_unknown(value, marks);
 }
 
 Value* provenance::of_load(llvm::LoadInst* load, Type* marks) {

@@ -27,6 +27,11 @@ public:
 private:
     llvm::Value* find(llvm::Value* value, unsigned depth);
     llvm::Value* of_instruction(llvm::Instruction* value, llvm::Type* marks, unsigned depth);
+    llvm::Value* of_phi(llvm::PHINode* phi, llvm::Type* marks, unsigned depth);
+    llvm::Value* of_choice(llvm::Instruction* value, llvm::Type* marks, unsigned depth);
+    llvm::Value* of_insertion(llvm::Instruction* value, llvm::Type* marks, unsigned depth);
+    llvm::Value* of_shuffle(llvm::ShuffleVectorInst* shuffle, llvm::Type* marks, unsigned depth);
+    llvm::Value* of_call(llvm::Instruction* value, llvm::Type* marks);
     llvm::Value* of_load(llvm::LoadInst* load, llvm::Type* marks);
     llvm::Value* of_sum(llvm::Instruction* sum, unsigned depth);
     llvm::Value* of_parts(llvm::Instruction* value, llvm::Type* marks, unsigned depth);

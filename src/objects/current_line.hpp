@@ -1,0 +1,61 @@
+// The line of a dump that is being loaded: what it says, and messages that name it.
+#pragma once
+
+#include "base/result.hpp"
+#include "objects/dump_lines.hpp"
+#include "objects/json_document.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace remanence::objects {
+
+/// Digits without a sign; nothing where the text is anything else, or more than 64 bits.
+std::optional<std::uint64_t> number_in(std::string_view text, int radix);
+
+class current_line {
+public:
+    /// The path is the heap's, for messages. Both must outlive it.
+    current_line(const read_bytes& read, const std::string& path) : lines_(read), path_(path) {}
+
+    /// Goes to the next line; false at the end.
+    result<bool> next();
+    /// Reads the next line and leaves the current one as it is, but for number(); false at the end.
+    result<bool> next_unparsed(std::string& line);
+    /// Makes a line the current one that next_unparsed() has read.
+    result<void> take(std::string line);
+
+    /// How many lines have been read.
+    [[nodiscard]] const std::uint64_t& number() const { return lines_.number(); }
+    [[nodiscard]] const json_document& document() const { return document_; }
+    [[nodiscard]] bool has(std::string_view name) const { return document_.member(0, name) != 0; }
+    [[nodiscard]] bool has_list(std::string_view name) const { return find(name, json_kind::list) != nullptr; }
+    [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
+    [[nodiscard]] bool is_true(std::string_view name) const;
+    /// A name, which may be no UTF-8.
+    [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
+
+    /// The error for this line.
+    [[nodiscard]] unexpected wrong(const std::string& what, errc code = errc::invalid_argument) const {
+        return wrong_at(number(), what, code);
+    }
+    [[nodiscard]] unexpected wrong_at(std::uint64_t line, const std::string& what,
+                                      errc code = errc::invalid_argument) const {
+        return cannot_load("line " + std::to_string(line) + ": " + what, code);
+    }
+    /// The error for no line in particular, or for one that `what` names.
+    [[nodiscard]] unexpected cannot_load(const std::string& what, errc code) const;
+
+private:
+    result<void> parse();
+    [[nodiscard]] const json_part* find(std::string_view name, json_kind kind) const;
+
+    line_reader lines_;
+    const std::string& path_;
+    std::string line_;
+    json_document document_;
+};
+
+} // namespace remanence::objects
