@@ -90,7 +90,8 @@ template <text_like Text>
 /// in a heap); more of them in a block that it finds by a distance.
 ///
 /// Left out of std::string's interface: other characters than char, reserve() without an argument, use in constant expressions. It compares
-/// with every kind of string and converts to std::string_view.
+/// with every kind of string and converts to std::string_view, also for std::filesystem::path; std::stoi and its like need std::string(s), and
+/// std::format a std::string_view.
 ///
 /// Exceptions. Whatever throws (lack of memory, a length beyond max_size(): std::length_error, a position behind the
 /// end: std::out_of_range) has no effect. Moves throw between different allocators only.
