@@ -1,5 +1,11 @@
 // intrusive: Boost.Intrusive with plain pointers, in a heap. Tasks lie in a list, in the order in which they came, and in a
-// set, by name; both are only hooks in the tasks, and a header of each that lies in the heap, too.
+// set, by name; both are only hooks in the tasks, and a header of each that lies in the heap, too. Hooks hold plain pointers, so the heap
+// must be mapped where it was created.
+//
+// safe_link asserts that an object is in no container when it is destroyed: erase it first, then destroy() it. normal_link should do, too,
+// without that check, and auto_unlink writes to its neighbours in destructors; neither is tested here. Nothing is announced: in
+// declared sections the program must touch() the neighbours. Hooks hide their members, so the classes that have them are vouched for
+// (enable_persistable), and so is the class with the headers.
 #include <remanence/remanence.hpp>
 
 #include <boost/intrusive/list.hpp>

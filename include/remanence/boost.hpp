@@ -5,6 +5,14 @@
 // No version of Boost promises its layouts to the next one. So the fingerprint of a root has the version of Boost: a
 // program that was built with another one gets errc::type_mismatch, not garbage. Include this header wherever such a
 // container is named as a root, or is part of one, and before that.
+//
+// Without this header Boost.Container's maps must not be given strings that were made outside the heap: they keep elements as pairs of
+// their own, which only this header takes apart.
+//
+// What these containers do not do: boost_deque ends the program if constructors or assignments of elements throw, and moves elements onto
+// themselves, which empties strings, when an empty range is erased. boost_stable_vector frees a block twice if they throw, so that the
+// heap ends it; the lists keep a part of what was to be inserted. None announces what it writes: in declared sections the program must
+// touch().
 #pragma once
 
 #include <remanence/containers/standard.hpp>

@@ -82,8 +82,8 @@ std::unique_ptr<container_file> open_container_file(const std::filesystem::path&
 ///
 /// A change is in memory only until it is committed: a crash loses it. close() and the destructor commit; an exception that
 /// takes the file_backed away, and an end within a section, do not. An idle file takes one descriptor, two mappings and some
-/// 20 KiB of memory of the process; one that was committed to since it was opened takes four descriptors, and a redo log of
-/// 68 KiB, or more if commits are large, lies beside it, until it is closed.
+/// 20 KiB of memory of the process, and a small one at most 64 KiB on disk. One that was committed to since it was opened takes four
+/// descriptors, and a redo log of 68 KiB, or more if commits are large, lies beside it, until it is closed.
 ///
 /// The file is mapped where it was when it was created. If these addresses are taken, by another such file for instance, a
 /// container that is `position_independent` is mapped elsewhere; any other one is errc::base_taken, which is the likelier the

@@ -3,7 +3,7 @@
 //
 // What is allocated together lies together, whatever its sizes: the node of a tree and the strings in it share cache
 // lines, and a small transaction changes few pages. (Slabs of one size each spread an address book's entry over four
-// pages; docs/design.md has the measurement.) Bits apart from the blocks say what is free, so allocating and freeing
+// pages; bench/results/design-choices.md has the measurement.) Bits apart from the blocks say what is free, so allocating and freeing
 // never touch a data page, and neighbouring free blocks are one hole without further ado.
 //
 //  B1  Requests are served from the current slab's hole, then from its next hole that is long enough. When none follows,

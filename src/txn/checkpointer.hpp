@@ -3,6 +3,9 @@
 //
 // Kept here: I1, what is folded is durable in the log before; R4, only who commits drops or remaps pages of the view.
 //
+// When one is due: a page that a commit changes by a word costs 24 bytes of log and 4 KiB of a checkpoint, so one begins when the log is as
+// long as what it would write. Then no more is written to the image than to the log.
+//
 // A checkpoint beside commits is begun by a commit, carried out by anybody, and adopted by whoever finds it done and holds the
 // lock of the sections; who needs its end carries out the rest. There is no thread here: somebody else carries them out, step
 // by step.

@@ -1,5 +1,12 @@
 // Beyond memory: when more is written and not committed than the budget allows, chunks are spilled. They are written
 // early to the homes that they take with the next commit, and mapped from there.
+//
+// First go those that were found written first; never the block just handed out, nor what heap::touch() named. What counts are private
+// copies in fresh chunks, and in stored ones that are mapped from their home; pages with twins have a limit of their own. A page of
+// zeros whose place in the file is zero need not be written.
+//
+// The thread of the heap cannot spill as fast as others write. So over the budget everybody who writes waits while it spills, 64 MiB at a
+// time, until half of the budget is left; unless system calls were promised memory by heap::touch().
 #pragma once
 
 #include "base/range.hpp"

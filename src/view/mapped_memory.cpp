@@ -89,7 +89,10 @@ result<void> mapped_memory::map_image_again(const view_options& options) {
 
 // Beyond so many stored extents a mapping for each would be what opening takes. So the smallest gaps between them are mapped
 // with them, from the holes of the file where they would have their homes; a first write there costs five times as much as in
-// anonymous memory. The file is asked whether these are holes: a crash, or a copy, may have left bytes there.
+// anonymous memory. The file is asked whether these are holes: a crash, or a copy, may have left bytes there. A tmpfs has no such gaps,
+// since reading a hole takes room there. Only a commit that makes the chunk fresh, a fold and a spill write to a gap's place in the file;
+// a spill that fails may leave bytes, so such a chunk becomes anonymous. Behind each gap comes a stored chunk, so the file does not end
+// before it; when that chunk is given back, the gap becomes anonymous before the file is cut off.
 result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const store::extent> extents,
                                                               std::size_t stretches_max) {
     std::vector<store::extent> gaps;

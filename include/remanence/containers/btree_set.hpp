@@ -1,10 +1,10 @@
 // Ordered sets for pages and caches: B-trees with the interface of std::set and std::multiset. Depends on the standard
 // library only. Nothing of ours needs a set: they are the maps' code, for programs that come from std::set.
 //
-// What holds for them, and for the maps in btree_map.hpp; docs/containers.md has the rest:
+// What holds for them, and for the maps in btree_map.hpp:
 //
 // Interface. That of C++20, and of C++23 insert_range(), construction from_range, and erase() and extract() by what a transparent
-// comparator takes.
+// comparator takes. clang 19 refuses a struct that has a btree_map of itself and a defaulted operator<=>: write that operator.
 //
 // Complexity. As the standard's, that is O(log n) comparisons for a look-up, an insertion and an erasure; an insertion or
 // an erasure also moves elements within a node (about 512 bytes) or two. With a hint that is right an insertion needs two
@@ -31,7 +31,9 @@
 // copied or, if that is not possible, moved. With remanence::allocator the containers lie in a heap and announce what they
 // write, so that they work in declared sections (heap::write(declared, f)). What a program changes through references and
 // iterators it must touch() there; operator[] and insert_or_assign() announce the value that they hand out or assign to, but
-// not what that owns.
+// not what that owns. A rem::string of 16 characters and more has them in a block, which an assignment writes to if they fit: after
+// `m[key] = "short"` a crash before the next ordinary commit may leave the new length with the old characters. string_pi
+// announces its own; or erase the element and insert another.
 //
 // Layout. Nodes are linked by distances, so a container works at any address as long as it is moved as a whole with its
 // nodes and its allocator does. It is part of the file format: the number of the layout, the size of nodes and how elements

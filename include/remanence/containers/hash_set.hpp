@@ -1,7 +1,7 @@
 // Hash sets that hold no address and no static: open addressing, with the interface of std::unordered_set. Depends on
 // the standard library only.
 //
-// What holds for them, and for the maps in hash_map.hpp; docs/containers.md has the rest:
+// What holds for them, and for the maps in hash_map.hpp:
 //
 // Interface. That of C++20 without buckets and a load factor to choose, and of C++23 insert_range(), construction from_range, and
 // erase() and extract() by what a transparent hash and equality take.
@@ -32,7 +32,8 @@
 // Hash and equality. By default seeded_hash, which gets the seed, and std::equal_to<>; with strings they are
 // transparent: look-up by any kind of string makes no other. A hash of your own is called with the key and the seed if
 // it takes both; else what it returns is mixed with the seed. It must give the same in each program that opens the
-// heap: not one of addresses, not one that a process seeds for itself.
+// heap: not one of addresses, not one that a process seeds for itself. The types of hash and equality are in the fingerprint of a root,
+// what they compute is not: give a hash that changes another name.
 //
 // Elements, allocators, declared sections, threads: as those of btree_set.hpp. An element lies in its slot if it may
 // lie in a B-tree's node and is of at most 128 bytes.

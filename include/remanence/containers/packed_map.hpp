@@ -1,7 +1,10 @@
 // Ordered maps of byte strings to byte strings, packed as in a database's pages: keys and values lie side by side without headers or
 // blocks of their own. Depends on the standard library only.
 //
-// What holds for both; docs/containers.md has the rest:
+// What holds for both:
+//
+// Interface. That of std::map of two std::string_view, and of C++23 insert_range() and construction from_range. Left out: operator[],
+// try_emplace(), extract(), merge(), key_comp(), value_comp(). Besides: assign(iterator, value), find(key, value), read_index().
 //
 // Elements. A key and a value are any bytes, of up to 4 GiB - 64 KiB together; keys are ordered as std::string_view's. An
 // element is read as a pair of views into the container. It is changed by assign() and insert_or_assign(), never through an
@@ -10,6 +13,11 @@
 // Memory. An element takes its bytes, 6 more (8 from 128 bytes on), and about an eighth of that: leaves of up to 4 KiB grow by
 // an eighth, are divided when they are full, and are united with the next when both have become small. One of more than a KiB
 // has a leaf of its own.
+//
+// In a heap with memory_options::read_ahead = false, a leaf that is nearly full has a page of its own, so that a look-up reads one page; an
+// iteration asks for the next leaves by itself.
+//
+// Ranges. insert(first, last) sorts first, so that each leaf is visited once; it is the way to load many.
 //
 // Complexity. Look-up, insertion and erasure: O(log n) comparisons, and moving up to 4 KiB. An iteration reads memory in
 // order.

@@ -89,6 +89,10 @@ template <text_like Text>
 /// As std::string of C++20, with what C++23 added. Up to 23 characters lie in the object itself, which takes 24 bytes and what its allocator takes (8
 /// in a heap); more of them in a block that it finds by a distance.
 ///
+/// Left out of std::string's interface: other characters than char, reserve() without an argument, use in constant expressions. It compares
+/// with every kind of string and converts to std::string_view, also for std::filesystem::path; std::stoi and its like need std::string(s), and
+/// std::format a std::string_view.
+///
 /// Exceptions. Whatever throws (lack of memory, a length beyond max_size(): std::length_error, a position behind the
 /// end: std::out_of_range) has no effect. Moves throw between different allocators only.
 ///
@@ -757,6 +761,8 @@ private:
         take(other);
     }
 
+    // Part of the layout ("string 1"). If the highest bit of the last byte is set, raw_ is a long_form, whose capacity has that bit; the
+    // block has room for one character more, a zero. Else raw_ has the characters, and in its last byte 23 minus the size.
     [[no_unique_address]] detail::kept_allocator<Allocator> alloc_;
     alignas(std::uint64_t) std::array<char, sizeof(long_form)> raw_ = [] {
         std::array<char, sizeof(long_form)> empty{};

@@ -34,7 +34,10 @@
 namespace remanence {
 
 /// As std::vector of C++20, with the functions for ranges of C++23, in 24 bytes and what its allocator takes (8 in a heap). It finds
-/// its elements by a distance. Of bool, too, each is an object.
+/// its elements by a distance. Of bool, too, each is an object. Left out of std::vector's interface: std::hash, use in constant expressions.
+///
+/// It asks of elements what std::vector asks. They move by construction and destruction, not by assignment, unless their move may throw.
+/// While it gets many it holds each value once. An allocator of another kind constructs and destroys each element, also one that moves.
 ///
 /// Exceptions. Insertions at the end, assignments, reserve, resize and shrink_to_fit have no effect if they throw. Other insertions
 /// have none either, unless elements move by a constructor that may throw and cannot be copied. erase() throws what elements throw.
@@ -783,8 +786,9 @@ private:
         take(other);
     }
 
+    // Part of the layout ("vector 1").
     [[no_unique_address]] detail::kept_allocator<Allocator> alloc_;
-    detail::link<T> first_;
+    detail::link<T> first_; // null: there is no block
     std::uint64_t size_ = 0;
     std::uint64_t capacity_ = 0;
 };

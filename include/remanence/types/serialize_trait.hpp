@@ -1,6 +1,17 @@
 // How values become bytes and values again, for rem::fragile. Depends on the standard library only.
 //
-// Bytes that are read are input (byte_streams.hpp). Numbers lie as in memory (little-endian). Every value that a trait of the
+// Bytes that are read are input: they are checked, and what does not parse is errc::corrupt, never undefined behaviour: too few or too
+// many, a wrong count, index or bool, a key twice, nesting beyond 200 levels. A value that nests deeper cannot be stored
+// (errc::invalid_argument). Equal values should give equal bytes.
+//
+// There are traits for numbers, enumerations, strings, the standard's containers, arrays, pair, tuple, optional, variant, and aggregates of
+// up to 32 members that can be default-initialised; not for container adaptors, nor for aggregates with unions or with bases that
+// have members.
+//
+// Numbers lie as in memory (little-endian; ten bytes of a long double), counts in groups of seven bits, the lowest first, the highest bit
+// of a byte set when more follow. A string is its length and its characters; a container the count and the elements, an unordered one in
+// the order of their bytes; an optional a bool and the value; a variant its index and the value. One zero byte stands for what has no
+// parts. Every value that a trait of the
 // library writes takes at least one byte, so that a wrong count cannot ask for more elements than there are bytes.
 #pragma once
 

@@ -20,10 +20,11 @@
 
 namespace remanence::detail {
 
-/// The number of this layout; in the fingerprint of each type that has such a container.
+/// The number of this layout; in the fingerprint of each type that has such a container. A change of nodes or of the members of `btree`
+/// needs a new one. How many slots a node has, and whether they hold elements or links, the fingerprint says besides.
 inline constexpr unsigned k_btree_layout = 2;
 
-/// Measured by bench/btree, see docs/containers.md.
+/// Measured by bench/btree: bench/results/design-choices.md.
 inline constexpr std::size_t k_btree_node_bytes = 512;
 inline constexpr std::size_t k_btree_slots_least = 8; // of a node of chosen size
 inline constexpr std::size_t k_btree_inline_bytes = 256;

@@ -619,6 +619,7 @@ private:
         where.deallocate(reinterpret_cast<typename block::unit*>(begin), block::units(buckets()));
     }
 
+    // Part of the layout (k_hash_layout): 48 bytes with hash, equality and allocator of the library.
     link<std::byte> block_; // null: there are no buckets
     std::uint64_t buckets_ = 0;
     std::uint64_t size_ = 0;

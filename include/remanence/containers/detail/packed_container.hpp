@@ -604,6 +604,7 @@ private:
         return std::prev(place(tree_.erase(right)));
     }
 
+    // Part of the layout (k_packed_layout), with that of the tree.
     tree tree_;
     std::uint64_t size_ = 0;
 };

@@ -21,10 +21,11 @@ namespace remanence::detail {
 
 inline constexpr std::size_t k_packed_node_bytes = 2048; // of the tree above the leaves
 
-/// A key of the tree above the leaves, and what it is searched by.
+/// A key of the tree above the leaves, and what it is searched by. The first one is empty. Each other one is the shortest text that is not
+/// before what lies in front of it, nor behind what follows.
 template <class Text>
 struct packed_separator {
-    std::uint64_t head = 0; ///< of the text
+    std::uint64_t head = 0; ///< the first eight bytes of the text, filled with zeros, as a big-endian number
     Text text;
 };
 struct packed_key {
