@@ -20,8 +20,10 @@
 
 #include <remanence/containers/detail/element_slot.hpp>
 #include <remanence/containers/detail/fetch_ahead.hpp>
+#include <remanence/containers/detail/hash_block.hpp>
 #include <remanence/containers/detail/hash_bytes.hpp>
 #include <remanence/containers/detail/hash_group.hpp>
+#include <remanence/containers/detail/hash_iterator.hpp>
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/link.hpp>
 #include <remanence/detail/announcer.hpp>
@@ -33,7 +35,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -46,7 +47,6 @@ namespace remanence::detail {
 /// The number of this layout and of the hashes; in the fingerprint of each type that has such a container.
 inline constexpr unsigned k_hash_layout = 2;
 
-inline constexpr std::size_t k_hash_inline_bytes = 128;
 inline constexpr std::size_t k_hash_buckets_least = 4;
 
 /// Look into tables: heap::verify(), and tests, which define the second.
@@ -56,190 +56,6 @@ struct hash_inspector;
 
 /// A number that no program can know before. Any thread.
 [[nodiscard]] std::uint64_t random_seed() noexcept;
-
-/// Where an element is; the end of every table is {null, null}.
-struct hash_place {
-    unsigned char* control = nullptr;
-    std::byte* slot = nullptr;
-
-    friend bool operator==(const hash_place& a, const hash_place& b) noexcept { return a.control == b.control; }
-};
-
-/// Everything about a block that depends on the element.
-template <class Value>
-struct hash_block {
-    using slot = element_slot<Value, k_hash_inline_bytes>;
-    static constexpr std::size_t k_slot_alignment = alignof(typename slot::slot_type);
-    static constexpr std::size_t k_alignment = std::max(k_hash_group, k_slot_alignment);
-    /// Moving an element to another slot writes to the first, too.
-    static constexpr bool k_moves_write = slot::k_is_inline && !slot_value<Value>::k_is_bytes;
-
-    /// What blocks are allocated in. No group straddles a cache line.
-    struct alignas(k_alignment) unit {
-        std::byte bytes[k_alignment];
-    };
-    /// Of so many buckets.
-    [[nodiscard]] static std::size_t slots(std::size_t buckets) noexcept {
-        return buckets - buckets / k_hash_group - 1;
-    }
-    [[nodiscard]] static std::size_t slots_offset(std::size_t buckets) noexcept {
-        const std::size_t bytes = ((buckets - 1) / k_hash_group + 1) * k_hash_group;
-        if constexpr (k_slot_alignment <= k_hash_group)
-            return bytes;
-        else
-            return (bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
-    }
-    [[nodiscard]] static std::size_t units(std::size_t buckets) noexcept {
-        return (slots_offset(buckets) + slots(buckets) * slot::k_slot_bytes + sizeof(unit) - 1) / sizeof(unit);
-    }
-    /// Buckets in the address space, a power of two.
-    static constexpr std::size_t k_buckets_max = std::bit_floor((std::size_t{1} << 62) / (slot::k_slot_bytes + 1));
-
-    [[nodiscard]] static Value& value(const hash_place& at) noexcept { return *slot::at(at.slot); }
-    /// Within a group.
-    [[nodiscard]] static hash_place behind(const hash_place& at, std::size_t count) noexcept {
-        return {at.control + count, at.slot + count * slot::k_slot_bytes};
-    }
-    [[nodiscard]] static unsigned char* group_of(const hash_place& at) noexcept {
-        return at.control - reinterpret_cast<std::uintptr_t>(at.control) % k_hash_group; // a block is aligned
-    }
-
-    static constexpr std::size_t k_line_bytes = 64;
-    /// Lets the slots of a group come, unless they are too much. Where its control bytes are still waited for, the processor
-    /// runs ahead to here if it expects that one of them is needed.
-    static void prefetch(const hash_place& group) noexcept {
-        constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
-        if constexpr (k_bytes <= 4 * k_line_bytes) {
-            for (std::size_t i = 0; i < k_bytes; i += k_line_bytes)
-                __builtin_prefetch(group.slot + i);
-        }
-    }
-
-    /// Where an iterator is and, once it has been incremented, which slots of a few groups had elements then: since no processor
-    /// foresees the end of a group, it is met once in so many.
-    class cursor {
-    public:
-        cursor() = default; // the end
-        explicit cursor(hash_place at, bool is_large = false) noexcept : window_(at), is_large_(is_large) {}
-        /// At the first element from the slot `from` of a group on, or the end.
-        [[nodiscard, gnu::always_inline]] static cursor first(hash_place group, std::size_t from,
-                                                              bool is_large) noexcept {
-            return is_large ? find<true>(group, from) : find<false>(group, from);
-        }
-
-        [[nodiscard]] hash_place place() const noexcept {
-            const auto index = static_cast<std::size_t>(__builtin_ctzll(taken_)); // never 0
-            return {window_.control + index, window_.slot + (index - index / k_hash_group) * slot::k_slot_bytes};
-        }
-        void next() noexcept {
-            do {
-                const std::uint64_t left = taken_ & (taken_ - 1);
-                if (left == 0) {
-                    *this = further(place(), is_large_);
-                    return;
-                }
-                taken_ = left;
-            } while (*place().control == k_slot_empty); // erased meanwhile
-        }
-        /// At the first element behind this one, which may be erased, or the end.
-        [[nodiscard]] cursor following() const noexcept { return cursor(place_further(place()), is_large_); }
-
-    private:
-        static constexpr std::size_t k_group_bytes = k_hash_group_slots * slot::k_slot_bytes;
-
-        cursor(hash_place window, std::uint64_t taken, bool is_large) noexcept
-            : window_(window), taken_(taken), is_large_(is_large) {}
-
-        [[nodiscard, gnu::noinline]] static cursor further(hash_place at, bool is_large) noexcept {
-            const std::size_t index = index_of(at);
-            return first({at.control - index, at.slot - index * slot::k_slot_bytes}, index + 1, is_large);
-        }
-        /// Pure, so that whoever has no use for it does not compute it.
-        [[nodiscard, gnu::pure, gnu::noinline]] static hash_place place_further(hash_place at) noexcept {
-            return further(at, false).place();
-        }
-        [[nodiscard]] static std::size_t index_of(const hash_place& at) noexcept {
-            return static_cast<std::size_t>(at.control - group_of(at));
-        }
-
-        template <bool IsLarge>
-        [[nodiscard, gnu::always_inline]] static cursor find(hash_place group, std::size_t from) noexcept {
-            // In a window. In large tables two, since a processor cannot wait for the lines of more at once.
-            constexpr std::size_t k_groups = IsLarge ? 2 : 4;
-            std::uint64_t wanted = ~std::uint64_t{0} << from;
-            bool ends = false;
-            // An index, since g++ 12 would pack two pointers into a vector, through memory.
-            for (std::size_t passed = 0; !ends; passed += k_groups) {
-                const hash_place window = {group.control + passed * k_hash_group, group.slot + passed * k_group_bytes};
-                if constexpr (IsLarge) {
-                    // The slots of the next window, and the control bytes by which those of later ones will be found.
-                    __builtin_prefetch(window.control + 2 * k_groups * k_hash_group);
-                    for (std::size_t i = k_groups * k_group_bytes; i < 2 * k_groups * k_group_bytes; i += k_line_bytes)
-                        __builtin_prefetch(window.slot + i);
-                }
-                std::uint64_t taken = 0;
-                for (std::size_t i = 0; i != k_groups && !ends; ++i) {
-                    const unsigned char* const one = window.control + i * k_hash_group;
-                    const std::uint32_t end = hash_group::end(one);
-                    taken |= std::uint64_t{(hash_group::empty(one) | end) ^ k_hash_slots_mask} << (i * k_hash_group);
-                    ends = end != 0;
-                }
-                if ((taken & wanted) != 0)
-                    return {window, taken & wanted, IsLarge};
-                wanted = ~std::uint64_t{0};
-            }
-            return {};
-        }
-
-        hash_place window_;       // of the first bit
-        std::uint64_t taken_ = 1; // a bit for a control byte; the lowest that is set is where it is
-        bool is_large_ = false;   // the table: more than a processor keeps at hand, so that memory is asked for early
-    };
-};
-
-/// Forward. Has native pointers: not to be stored in a heap that may move.
-template <class Value, bool IsConst>
-class hash_iterator {
-    using cursor = typename hash_block<Value>::cursor;
-
-public:
-    using iterator_category = std::forward_iterator_tag;
-    using iterator_concept = std::forward_iterator_tag;
-    using value_type = Value;
-    using difference_type = std::ptrdiff_t;
-    using reference = std::conditional_t<IsConst, const Value&, Value&>;
-    using pointer = std::conditional_t<IsConst, const Value*, Value*>;
-
-    hash_iterator() = default;
-    explicit hash_iterator(const cursor& at) noexcept : at_(at) {}
-    explicit hash_iterator(hash_place at) noexcept : at_(at) {}
-    template <bool IsOtherConst>
-        requires(IsConst && !IsOtherConst)
-    hash_iterator(const hash_iterator<Value, IsOtherConst>& other) noexcept // NOLINT(google-explicit-constructor)
-        : at_(other.at_) {}
-
-    [[nodiscard]] reference operator*() const noexcept { return hash_block<Value>::value(place()); }
-    [[nodiscard]] pointer operator->() const noexcept { return std::addressof(**this); }
-    hash_iterator& operator++() noexcept {
-        at_.next();
-        return *this;
-    }
-    hash_iterator operator++(int) noexcept {
-        const hash_iterator before = *this;
-        ++*this;
-        return before;
-    }
-    friend bool operator==(const hash_iterator& a, const hash_iterator& b) noexcept { return a.place() == b.place(); }
-
-    /// For the container.
-    [[nodiscard]] hash_place place() const noexcept { return at_.place(); }
-    [[nodiscard]] cursor following() const noexcept { return at_.following(); }
-
-private:
-    friend class hash_iterator<Value, !IsConst>;
-
-    cursor at_;
-};
 
 template <class Key, class Value, class Hash, class Equal, class Alloc>
 class hash_table {
