@@ -3,9 +3,9 @@
 //
 // What the guide leaves out:
 //
-// Enumerators. The heap's schema knows which enumerators were stored, and a migration brings it up to date, also if nothing else has
-// changed. root() takes enumerators that are new, and refuses a root (errc::type_mismatch) in which a name has another value now, or a value
-// another name. Values outside -16 (unsigned: 0) to 127 have no names, and stay as they are.
+// Enumerators. The heap's schema knows which enumerators were stored. Without a migration root() takes those that are new or gone, and the
+// next commit records the new ones; it refuses a root (errc::type_mismatch) in which a name has another value now, or a value another name. Values
+// outside -16 (unsigned: 0) to 127 have no names, and stay as they are.
 //
 // Renamings. Each one names the present member, and the name that an earlier release gave it: renamed<"a", "c"> and renamed<"b", "c">, if
 // `a` became `b` and then `c`. They may stay in the program when the heap has the new names. Refused are renamings that would lose a value: the
