@@ -1,5 +1,38 @@
-// Roots that an older release of a program has stored become those of its present types: docs/guide/migration.md. Depends on the
+// Roots that an older release of a program has stored become those of its present types: docs/guide/changed-struct.md. Depends on the
 // standard library only.
+//
+// What the guide leaves out:
+//
+// Enumerators. The heap's schema knows which enumerators were stored. Without a migration root() takes those that are new or gone, and the
+// next commit records the new ones; it refuses a root (errc::type_mismatch) in which a name has another value now, or a value another name. Values
+// outside -16 (unsigned: 0) to 127 have no names, and stay as they are.
+//
+// Renamings. Each one names the present member, and the name that an earlier release gave it: renamed<"a", "c"> and renamed<"b", "c">, if
+// `a` became `b` and then `c`. They may stay in the program when the heap has the new names. Refused are renamings that would lose a value: the
+// class has no member of the new name; the stored class has neither name, and one of its members would be gone; it has both, and that
+// other member is not renamed; the class still has a member of the old name.
+//
+// What REM_REFLECT leaves out stays, as bytes, where the class has nothing else in its place; else it is refused unless "account.$rest" is
+// dropped. Bytes of padding may be the reason.
+//
+// Order. The library knows the order of numbers, enumerators, texts, and pairs and tuples of these, by std::less and std::greater. Any other
+// order is made by a function of the program's: a comparator, the `<` or `<=>` of a class, or that of a key like std::optional<int>.
+// Migration does not call it. Such a set or map keeps its order if it was a map, set, btree_map or btree_set (or the multi kind, if
+// it is one now), its comparator has the same name, and the class of its keys has its name and the same members in the same order; an enumeration
+// in a key may have more enumerators. Else it is refused, unless a function makes the container: migrate<vector<point>, set<point>>.
+// A hash container with a hash or an equality of the program's own stays only in place.
+//
+// In place. Objects are changed where they are if each class, and each number in a container, keeps its size, and containers keep
+// their kinds. Members that move are then numbers, pointers, texts, vectors, deques, or structs, arrays, optionals and variants of these. Keys do not
+// change, and no pointer may lead to something of a type that a member has which is gone. Functions make objects anew.
+//
+// Pointers. One leads to a single object if a block begins there, and has the bytes of a block for one such object. So not told apart are
+// several small numbers in such a block (two int in 8 bytes: taken along, if their type stays), a base in a block of the same size, and the end
+// of a full container behind which an object of that type begins; check_options::guarded_blocks records exact sizes. Two small
+// structs in a block for one whose class changes are refused if the bytes behind the first are not 0. Refused are pointers that
+// do not lead to one whole object; to a number that becomes wider; to a member that a function makes, if the member does not follow by itself
+// (where several functions are called in turn, none does); and each aligned word that may be an address into the root, in a root with a class
+// that hides its members, or without a schema. What only a pointer that is gone leads to stays in the heap.
 #pragma once
 
 #include <remanence/heap.hpp>

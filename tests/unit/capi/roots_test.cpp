@@ -80,7 +80,7 @@ TEST_F(c_roots, are_of_the_type_that_was_stated) {
     EXPECT_EQ(last_status(), REM_TYPE_MISMATCH);
 }
 
-/// The next release's: docs/guide/migration.md.
+/// The next release's: docs/guide/changed-struct.md.
 struct account_with_cents {
     long cents;
     account_with_cents* next;
