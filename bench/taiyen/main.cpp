@@ -47,7 +47,7 @@ constexpr std::string_view k_purpose = R"(Measures what the Taiyen heap manager 
   resize        4 blocks of 48 to 80 MiB, all of whose pages are written, are resized (76 of 100 operations), freed and allocated;
                 seconds per resizing, by volatile_heap, by glibc's realloc, and by allocating, copying and freeing
   availability  a million operations on 100,000 blocks of 8 to 53 bytes, of which 76 of 100 resize; seconds of an operation.
-                Remarks tell how well the free memory serves requests (availability in docs/guide/volatile-heaps.md)
+                Remarks tell how well the free memory serves requests (availability in volatile_heap.hpp)
   entries       5 million entries of 96 bytes made and linked in a heap and committed once; seconds of an entry
   restore       opening that heap in a fresh process, not in the page cache, and going through all of its entries; seconds of a GiB
 )";

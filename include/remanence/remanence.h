@@ -3,7 +3,7 @@
  *
  * A heap is memory that stays: a file whose contents are ordinary C objects with ordinary pointers, at the same addresses in
  * each process that opens it. This header is C99 and C++, and its functions may be mixed with those of remanence.hpp.
- * remanence(3) and docs/from-a-heap-manager.md show it in use.
+ * remanence(3) and docs/guide/c.md show it in use.
  *
  *     rem_heap* heap;
  *     rem_open("accounts.rem", NULL, &heap);
@@ -147,7 +147,8 @@ typedef enum rem_tracking REM_AS_INT {
 typedef enum rem_phase REM_AS_INT { REM_RECOVERY = 0, REM_CHECKPOINT = 1, REM_VERIFY = 2 } rem_phase;
 
 /*
- * How a heap is opened. Set `size` to sizeof(rem_options), and what is not named to zero: zero is the default of each member.
+ * How a heap is opened. Set `size` to sizeof(rem_options) (without it: REM_INVALID_ARGUMENT), and what is not named to zero: zero is
+ * the default of each member.
  * Later releases add members at the end. A library takes the smaller struct of an older program, and refuses the larger one
  * of a newer program (REM_NOT_SUPPORTED) only if that sets what it does not know. Members marked (creation) are ignored when
  * the heap is there already.

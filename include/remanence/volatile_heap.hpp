@@ -133,8 +133,11 @@ public:
     /// bytes were written over, the process ends with a message that names the address.
     void free(void* address) noexcept;
     /// The block with another size, with its contents as far as both sizes go: where it was, or elsewhere, at a multiple of 16. Null, and
-    /// the block is as it was, when there is no memory. Of null, a new block. Grows in place where it can; blocks of many pages are moved by
-    /// their page tables, not copied. Ends the process as free() does.
+    /// the block is as it was, when there is no memory. Of null, a new block. Ends the process as free() does.
+    ///
+    /// Grows in place where it can. A block of 256 KiB or more that moves is moved by its page tables, not copied, while the heap has
+    /// fewer than 16,384 such blocks: each may take two of the process's mappings. A block that shrinks gives back the pages behind it. If less
+    /// than half of it is left, and that is 256 KiB or more, it moves into a hole at a lower address that it fits in, if there is one.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
     /// A block that reallocate() lets grow up to `room_bytes` where it is, and become smaller again. The room costs addresses, and
     /// memory only when it is used; with guard bytes, at once. A room of up to 64 KiB is a block of that size, which the first

@@ -102,7 +102,7 @@ int pCRestoreVersion(int magic, int version, void** cStruct);
 
 /*
  * Writes what the container keeps, and by which way it is reached, as a table to this file, or to standard error (NULL): blocks of the same size that
- * are reached by the same offsets are one line. "struct+8 > +16 (on by +0)" leads from the struct's word at byte 8 to a block, from its word at 16 to
+ * are reached by the same offsets are one line. "struct > +8 > +16 (on by +0)" leads from the struct's word at byte 8 to a block, from its word at 16 to
  * another one, and from there, by words at 0, to more of the same size. Shows what is kept by mistake. Other threads stand meanwhile. In a
  * child of fork(): an error.
  */
