@@ -29,10 +29,10 @@ struct disk_operation {
         marker,         // of the test: nothing happens
     };
     kind what = kind::marker;
-    bool failed = false;       // by fail_at() or for lack of space: had no effect
-    bool grows = false;        // a write beyond the end of the file as it was
-    std::uint32_t inode = 0;   // the file; names come and go
-    os::site where = "(none)"; // of a create, which has none
+    bool failed = false;            // by fail_at() or for lack of space: had no effect
+    bool grows = false;             // a write beyond the end of the file as it was
+    std::uint32_t inode = 0;        // the file; names come and go
+    os::call_site where = "(none)"; // of a create, which has none
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;       // of a resize: the new size; of a marker: its value
     std::string path{};            // of a sync_directory: the directory

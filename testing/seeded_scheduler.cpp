@@ -52,33 +52,34 @@ public:
     scheduled_file(seeded_scheduler& owner, std::unique_ptr<os::file> below)
         : owner_(owner), below_(std::move(below)) {}
 
-    result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         owner_.come_to_operation(where);
         return below_->write(where, offset, bytes);
     }
-    result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write_direct(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         owner_.come_to_operation(where);
         return below_->write_direct(where, offset, bytes);
     }
-    result<void> write_durable(os::site where, os::site durable, std::uint64_t offset,
+    result<void> write_durable(os::call_site where, os::call_site durable, std::uint64_t offset,
                                std::span<const std::byte> bytes) override {
         owner_.come_to_operation(where);
         return below_->write_durable(where, durable, offset, bytes);
     }
-    result<void> resize(os::site where, std::uint64_t bytes) override {
+    result<void> resize(os::call_site where, std::uint64_t bytes) override {
         owner_.come_to_operation(where);
         return below_->resize(where, bytes);
     }
-    result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> reserve(os::call_site where, std::uint64_t offset, std::uint64_t bytes) override {
         owner_.come_to_operation(where);
         return below_->reserve(where, offset, bytes);
     }
-    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override {
+    result<void> punch(os::call_site where, std::uint64_t offset, std::uint64_t bytes,
+                       os::unpunchable otherwise) override {
         owner_.come_to_operation(where);
         return below_->punch(where, offset, bytes, otherwise);
     }
 
-    result<void> sync(os::site where) override {
+    result<void> sync(os::call_site where) override {
         owner_.come_to_operation(where);
         return below_->sync(where);
     }
@@ -190,7 +191,7 @@ void seeded_scheduler::tell_of_deadlock() const noexcept {
     std::abort();
 }
 
-void seeded_scheduler::come_to_operation(os::site where) {
+void seeded_scheduler::come_to_operation(os::call_site where) {
     if (this_thread == nullptr || &this_thread->owner != this)
         return;
     this_thread->last_site = where.name();

@@ -50,16 +50,16 @@ public:
     }
     result<bool> exists(const std::string& path) override { return below_.exists(path); }
     result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }
-    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_to_new(os::call_site where, const std::string& from, const std::string& to) override {
         return below_.rename_to_new(where, from, to);
     }
-    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_over(os::call_site where, const std::string& from, const std::string& to) override {
         return below_.rename_over(where, from, to);
     }
-    result<void> remove(os::site where, const std::string& path, os::file& which) override {
+    result<void> remove(os::call_site where, const std::string& path, os::file& which) override {
         return below_.remove(where, path, which);
     }
-    result<void> sync_directory(os::site where, const std::string& path) override {
+    result<void> sync_directory(os::call_site where, const std::string& path) override {
         return below_.sync_directory(where, path);
     }
 
@@ -67,7 +67,7 @@ private:
     class scheduled_file;
     struct participant;
     result<std::unique_ptr<os::file>> wrap(result<std::unique_ptr<os::file>> opened);
-    void come_to_operation(os::site where);
+    void come_to_operation(os::call_site where);
     void let_any_go_on();
     [[noreturn]] void tell_of_deadlock() const noexcept;
     void pass_to(participant& next) noexcept;

@@ -90,7 +90,7 @@ result<bool> simulated_disk::exists(const std::string& path) {
     return find(path) != k_no_inode;
 }
 
-result<void> simulated_disk::rename_to_new(os::site where, const std::string& from, const std::string& to) {
+result<void> simulated_disk::rename_to_new(os::call_site where, const std::string& from, const std::string& to) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(from);
     if (number == k_no_inode)
@@ -100,7 +100,7 @@ result<void> simulated_disk::rename_to_new(os::site where, const std::string& fr
     return record({.what = kind::rename, .inode = number, .where = where, .path = from, .to = to});
 }
 
-result<void> simulated_disk::rename_over(os::site where, const std::string& from, const std::string& to) {
+result<void> simulated_disk::rename_over(os::call_site where, const std::string& from, const std::string& to) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(from);
     if (number == k_no_inode)
@@ -108,14 +108,14 @@ result<void> simulated_disk::rename_over(os::site where, const std::string& from
     return record({.what = kind::rename, .inode = number, .where = where, .path = from, .to = to});
 }
 
-result<void> simulated_disk::remove(os::site where, const std::string& path, os::file& which) {
+result<void> simulated_disk::remove(os::call_site where, const std::string& path, os::file& which) {
     auto named = which.is_at(path);
     if (!named)
         return named.error();
     return *named ? remove(where, path) : result<void>();
 }
 
-result<void> simulated_disk::remove(os::site where, const std::string& path) {
+result<void> simulated_disk::remove(os::call_site where, const std::string& path) {
     const std::scoped_lock guard(mutex_);
     const std::uint32_t number = find(path);
     if (number == k_no_inode)
@@ -123,14 +123,14 @@ result<void> simulated_disk::remove(os::site where, const std::string& path) {
     return record({.what = kind::remove, .inode = number, .where = where, .path = path});
 }
 
-result<void> simulated_disk::sync_directory(os::site where, const std::string& path) {
+result<void> simulated_disk::sync_directory(os::call_site where, const std::string& path) {
     const std::scoped_lock guard(mutex_);
     return record({.what = kind::sync_directory, .where = where, .path = std::string(directory_of(path))});
 }
 
 std::vector<disk_operation> simulated_disk::take_trace() { return std::exchange(trace_, {}); }
 
-void simulated_disk::marker(os::site where, std::uint64_t value) {
+void simulated_disk::marker(os::call_site where, std::uint64_t value) {
     const std::scoped_lock guard(mutex_);
     trace_.push_back({.what = kind::marker, .where = where, .bytes = value});
 }

@@ -45,18 +45,18 @@ public:
     result<std::unique_ptr<os::file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override;
     result<bool> has_directory(const std::string& /*path*/) override { return true; }
-    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override;
-    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override;
-    result<void> remove(os::site where, const std::string& path, os::file& which) override;
-    result<void> sync_directory(os::site where, const std::string& path) override;
+    result<void> rename_to_new(os::call_site where, const std::string& from, const std::string& to) override;
+    result<void> rename_over(os::call_site where, const std::string& from, const std::string& to) override;
+    result<void> remove(os::call_site where, const std::string& path, os::file& which) override;
+    result<void> sync_directory(os::call_site where, const std::string& path) override;
 
     /// Everything recorded since the beginning, or since the last take_trace().
     [[nodiscard]] const std::vector<disk_operation>& trace() const { return trace_; }
     std::vector<disk_operation> take_trace();
     /// Removes a file, whichever has the name; no error when it is absent.
-    result<void> remove(os::site where, const std::string& path);
+    result<void> remove(os::call_site where, const std::string& path);
     /// Puts a remark of the test into the trace.
-    void marker(os::site where, std::uint64_t value);
+    void marker(os::call_site where, std::uint64_t value);
 
     /// Performs a recorded operation, or a part of it, without recording it again. One that names a file or an entry
     /// which is not there (because its creation did not persist) is possible and well defined.
@@ -102,7 +102,7 @@ public:
     /// file.
     void limit_space(std::uint64_t bytes) { space_limit_ = bytes; }
     [[nodiscard]] std::uint64_t space_used() const;
-    /// Whatever is called from the site of this name is not done, and nobody is told: what tests of the tests need.
+    /// Whatever is called from the call site of this name is not done, and nobody is told: what tests of the tests need.
     void drop_at(std::string site_name) { dropped_site_ = std::move(site_name); }
 
     /// Names and sizes, for messages of tests.

@@ -60,12 +60,12 @@ result<void> simulated_file::read(std::uint64_t offset, std::span<std::byte> int
     return {};
 }
 
-result<void> simulated_file::write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) {
+result<void> simulated_file::write(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) {
     return record(
         {.what = kind::write, .where = where, .offset = offset, .bytes = bytes.size(), .data = data_of(bytes)});
 }
 
-result<void> simulated_file::write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) {
+result<void> simulated_file::write_direct(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) {
     REM_CHECK(is_aligned(offset, k_page_bytes) && is_aligned(bytes.size(), k_page_bytes));
     REM_CHECK(is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()), k_page_bytes));
     return record(
@@ -73,7 +73,7 @@ result<void> simulated_file::write_direct(os::site where, std::uint64_t offset, 
 }
 
 // Two operations, so that a power loss may come between them and tear the write.
-result<void> simulated_file::write_durable(os::site where, os::site durable, std::uint64_t offset,
+result<void> simulated_file::write_durable(os::call_site where, os::call_site durable, std::uint64_t offset,
                                            std::span<const std::byte> bytes) {
     REM_CHECK(is_aligned(offset, k_sector_bytes) && is_aligned(bytes.size(), k_sector_bytes));
     REM_CHECK(is_aligned(reinterpret_cast<std::uintptr_t>(bytes.data()), k_page_bytes));
@@ -86,22 +86,22 @@ result<void> simulated_file::write_durable(os::site where, os::site durable, std
     return record({.what = kind::sync_written, .where = durable, .offset = offset, .bytes = bytes.size()});
 }
 
-result<void> simulated_file::sync(os::site where) { return record({.what = kind::sync, .where = where}); }
+result<void> simulated_file::sync(os::call_site where) { return record({.what = kind::sync, .where = where}); }
 
 result<std::uint64_t> simulated_file::size() {
     const std::scoped_lock guard(disk_.mutex_);
     return inode().size;
 }
 
-result<void> simulated_file::resize(os::site where, std::uint64_t bytes) {
+result<void> simulated_file::resize(os::call_site where, std::uint64_t bytes) {
     return record({.what = kind::resize, .where = where, .bytes = bytes});
 }
 
-result<void> simulated_file::reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) {
+result<void> simulated_file::reserve(os::call_site where, std::uint64_t offset, std::uint64_t bytes) {
     return record({.what = kind::reserve, .where = where, .offset = offset, .bytes = bytes});
 }
 
-result<void> simulated_file::punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable) {
+result<void> simulated_file::punch(os::call_site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable) {
     return record({.what = kind::punch, .where = where, .offset = offset, .bytes = bytes});
 }
 

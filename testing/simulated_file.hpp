@@ -18,16 +18,17 @@ public:
     ~simulated_file() override;
 
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override;
-    result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
-    result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
-    result<void> write_durable(os::site where, os::site durable, std::uint64_t offset,
+    result<void> write(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    result<void> write_direct(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override;
+    result<void> write_durable(os::call_site where, os::call_site durable, std::uint64_t offset,
                                std::span<const std::byte> bytes) override;
-    result<void> sync(os::site where) override;
+    result<void> sync(os::call_site where) override;
     void begin_sync(std::uint64_t, std::uint64_t) override {} // any write may get to the disk at any time
     result<std::uint64_t> size() override;
-    result<void> resize(os::site where, std::uint64_t bytes) override;
-    result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override;
-    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override;
+    result<void> resize(os::call_site where, std::uint64_t bytes) override;
+    result<void> reserve(os::call_site where, std::uint64_t offset, std::uint64_t bytes) override;
+    result<void> punch(os::call_site where, std::uint64_t offset, std::uint64_t bytes,
+                       os::unpunchable otherwise) override;
     result<bool> is_hole(file_range range) override;
     result<bool> try_lock(os::lock_kind wanted) override;
     result<bool> is_locked_exclusively() override;

@@ -93,9 +93,9 @@ void measure_heap(const fs::path& file, std::string_view workload) {
     heap.commit();
     const double commit_seconds = committing.seconds();
     const rem::heap_stats between = heap.stats();
-    const bench::stopwatch folding;
+    const bench::stopwatch applying;
     heap.checkpoint();
-    const double checkpoint_seconds = folding.seconds();
+    const double checkpoint_seconds = applying.seconds();
     const rem::heap_stats after = heap.stats();
     const auto changed = static_cast<double>(pages.size() * k_page_bytes);
     bench::hand_over({"commit",

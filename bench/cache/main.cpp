@@ -1,4 +1,4 @@
-// A cache whose order of use is kept: how fast it is with a persistence point now and then, and how long those hold it up.
+// A cache whose order of use is kept: how fast it is with an asynchronous commit now and then, and how long those hold it up.
 #include "store.hpp"
 
 #include <harness.hpp>
@@ -21,7 +21,7 @@ using clock_type = std::chrono::steady_clock;
 constexpr std::string_view k_purpose =
     R"(Measures a cache of one million entries (of 16 characters and values of 184), all of which fit: nine of ten operations
 of one thread get an entry, drawn at random, the tenth sets it anew; both make it the one that was used last, and that is kept,
-too. For ten seconds it is busy, and makes a persistence point each 200 milliseconds, or each second; or, "by sections", each
+too. For ten seconds it is busy, and makes an asynchronous commit each 200 milliseconds, or each second; or, "by sections", each
 operation is a transaction of its own that outlives the process, and all are synced each second.
 
   a million        operations: seconds, those of the points included

@@ -15,7 +15,7 @@ namespace rem = remanence;
 
 constexpr std::string_view k_purpose = R"(Measures a small change of a heap of 64 MiB, 1 GiB and 8 GiB all of whose
 pages are in memory, with each tracker: three random pages get a new number, and are committed (durable), or rolled back,
-which needs no device; seconds, the changes' own time included. In the rows "declared" the changes are announced, in
+which needs no device; seconds, the changes' own time included. In the rows "declared" the changes are declared, in
 declared sections with the tracker that is picked by default; such a section is rolled back by an exception. The first
 commit, which makes the log, starts the tracking
 and changes a page in each 4 MiB (the first change there in a session reserves room for its checksums), is a row of its
@@ -74,13 +74,13 @@ public:
                 block[at / sizeof(std::uint64_t)] = random_();
         }
     }
-    /// `announce` is called with each place before it is changed.
+    /// `declare` is called with each place before it is changed.
     template <class F>
-    void change_some(F&& announce) {
+    void change_some(F&& declare) {
         for (int i = 0; i < k_pages_changed; ++i) {
             const std::size_t page = random_() % (bench::k_number_block_bytes / k_page_bytes);
             std::uint64_t& number = blocks_[random_() % blocks_.size()][page * (k_page_bytes / sizeof(std::uint64_t))];
-            announce(&number);
+            declare(&number);
             number = random_();
         }
     }

@@ -1,4 +1,4 @@
-// What a persistence point costs when a part of a large list has changed, beside writing all of it anew. After SoftPM.
+// What an asynchronous commit costs when a part of a large list has changed, beside writing all of it anew. After SoftPM.
 #include <harness.hpp>
 
 #include <remanence/remanence.hpp>
@@ -69,14 +69,14 @@ constexpr std::array<std::string_view, 4> k_systems{"scan", "trap", "declared", 
 
 /// Changes that part of the list, each node after telling of it.
 template <class F>
-void change(node* first, const workload& work, F announce) {
+void change(node* first, const workload& work, F declare) {
     const std::uint64_t step = work.where == place::scattered ? 100 / work.percent : 1;
     std::uint64_t left = k_nodes * work.percent / 100;
     std::uint64_t at = 0;
     for (node* each = first; each != nullptr && left > 0; each = each->next, ++at) {
         if (at % step != 0)
             continue;
-        announce(each);
+        declare(each);
         ++each->values[at % each->values.size()];
         --left;
     }
@@ -119,9 +119,9 @@ void measure_heap(const fs::path& file, std::string_view system, const workload&
         heap.commit();
     }
     const double commit_seconds = watch->seconds();
-    const bench::stopwatch folding;
+    const bench::stopwatch applying;
     heap.checkpoint();
-    const double checkpoint_seconds = folding.seconds();
+    const double checkpoint_seconds = applying.seconds();
     const rem::heap_stats after = heap.stats();
     bench::hand_over({"commit",
                       commit_seconds,

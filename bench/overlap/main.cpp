@@ -1,4 +1,4 @@
-// A long calculation with a persistence point after each step: what the points cost it, when it waits for them and when it
+// A long calculation with an asynchronous commit after each step: what the points cost it, when it waits for them and when it
 // does not. After SoftPM's matrix multiplication.
 #include <harness.hpp>
 
@@ -18,8 +18,8 @@ namespace rem = remanence;
 
 constexpr std::string_view k_purpose =
     R"(Measures the multiplication of two matrices of 6,144 x 6,144 doubles, all three of
-them in a heap, by one thread, some 30 seconds long: with no persistence point, or with one after each block of the
-product, synchronous or asynchronous, with each tracker, or in a declared section that announces the block; the last one is
+them in a heap, by one thread, some 30 seconds long: with no asynchronous commit, or with one after each block of the
+product, synchronous or asynchronous, with each tracker, or in a declared section that declares the block; the last one is
 waited for. Blocks are of 64 x 64 doubles (32 KiB, 9,216 points) or of 128 x 128 (128 KiB, 2,304 points), and matrices are
 laid out by them. Each run is a fresh process, on a copy of the same heap.
 )";

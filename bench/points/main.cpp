@@ -1,4 +1,4 @@
-// Persistence points of scattered changes: how long each holds the program up, and what is written for it.
+// Asynchronous commits of scattered changes: how long each holds the program up, and what is written for it.
 #include <harness.hpp>
 
 #include <remanence/remanence.hpp>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace rem = remanence;
 
 constexpr std::string_view k_purpose =
-    R"(Measures persistence points of a vector of 400 MB in which 1,000, 10,000, 50,000 or 100,000 words at random have got 1
+    R"(Measures asynchronous commits of a vector of 400 MB in which 1,000, 10,000, 50,000 or 100,000 words at random have got 1
 added since the point before: 20 points, one every 200 milliseconds, or later, when the one before has held the program up
 for longer.
 

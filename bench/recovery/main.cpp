@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace rem = remanence;
 
 constexpr std::string_view k_purpose = R"(Measures the opening of a heap of 128 MiB whose process ended with a log of
-64 MiB, not yet folded: of changes of one word each, which take 24 bytes, in commits of 10,000 random pages; and of whole
+64 MiB, not yet applied: of changes of one word each, which take 24 bytes, in commits of 10,000 random pages; and of whole
 pages, in commits of 1,000. Seconds of heap::open_existing, which replays the log, and makes it durable in the image. Each
 run is a fresh process and a fresh copy of the files, in the page cache.
 )";

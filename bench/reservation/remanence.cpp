@@ -7,7 +7,7 @@ namespace {
 
 namespace rem = remanence;
 
-/// `IsDeclared`: the container announces what it changes, and nothing else is looked at.
+/// `IsDeclared`: the container declares what it changes, and nothing else is looked at.
 template <class Map, bool IsDeclared>
 class remanence_store final : public store {
 public:

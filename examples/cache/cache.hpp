@@ -1,4 +1,4 @@
-// A cache that survives its process: shards of a hash map with an order of use, a lock for each, and persistence points
+// A cache that survives its process: shards of a hash map with an order of use, a lock for each, and asynchronous commits
 // that nobody waits for. Depends on Remanence and the standard library.
 #pragma once
 

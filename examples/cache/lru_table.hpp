@@ -1,9 +1,9 @@
 // What a cache keeps in its heap: entries, found by their keys, in the order of their last use. Depends on Remanence
-// only; locks, clocks and persistence points are the business of who uses it (cache.hpp).
+// only; locks, clocks and asynchronous commits are the business of who uses it (cache.hpp).
 //
 // Invariants:
 // L1. The items from newest_ by `older` are those of by_key_, each once, and from oldest_ by `newer` they are the same backwards.
-// L2. Each write to memory that was there before is announced, so that a table may be changed in declared sections, too.
+// L2. Each write to memory that was there before is declared, so that a table may be changed in declared sections, too.
 #pragma once
 
 #include <remanence/containers/hash_set.hpp>
@@ -57,7 +57,7 @@ class lru_table {
     using items = rem::hash_set<cache_item*, cache_item_hash, cache_item_equal>;
     using item_allocator = rem::allocator<cache_item>;
     using item_traits = std::allocator_traits<item_allocator>;
-    using announce_to = rem::detail::announcer<item_allocator>;
+    using declare_to = rem::detail::declarer<item_allocator>;
 
 public:
     using allocator_type = rem::allocator<cache_item*>;
@@ -87,18 +87,18 @@ public:
 
     /// Puts the entry in, as the newest one of at most `entries_max`, which is at least 1.
     void set(std::string_view key, std::string_view value, std::int64_t expires, std::size_t entries_max) {
-        const announce_to announce(alloc());
+        const declare_to declare(alloc());
         if (const auto found = by_key_.find(key); found != by_key_.end()) {
             cache_item& item = **found;
             item.value = value;
-            put(announce, item.expires, expires);
+            put(declare, item.expires, expires);
             make_newest(item);
             keep_newest(entries_max);
         } else {
             keep_newest(entries_max - 1);
             insert(key, value, expires);
         }
-        put(announce, sets_, sets_ + 1);
+        put(declare, sets_, sets_ + 1);
     }
 
     /// Returns whether it was there.
@@ -132,8 +132,8 @@ private:
     [[nodiscard]] item_allocator alloc() const noexcept { return item_allocator(by_key_.get_allocator()); }
 
     template <class T>
-    static void put(const announce_to& announce, T& where, T what) {
-        announce(&where, sizeof where);
+    static void put(const declare_to& declare, T& where, T what) {
+        declare(&where, sizeof where);
         where = what;
     }
 
@@ -176,17 +176,17 @@ private:
     }
 
     void unlink(cache_item& item) noexcept {
-        const announce_to announce(alloc());
-        put(announce, item.newer != nullptr ? item.newer->older : newest_, item.older);
-        put(announce, item.older != nullptr ? item.older->newer : oldest_, item.newer);
+        const declare_to declare(alloc());
+        put(declare, item.newer != nullptr ? item.newer->older : newest_, item.older);
+        put(declare, item.older != nullptr ? item.older->newer : oldest_, item.newer);
     }
 
     void link(cache_item& item) noexcept {
-        const announce_to announce(alloc());
-        put<cache_item*>(announce, item.newer, nullptr);
-        put(announce, item.older, newest_);
-        put(announce, newest_ != nullptr ? newest_->newer : oldest_, &item);
-        put(announce, newest_, &item);
+        const declare_to declare(alloc());
+        put<cache_item*>(declare, item.newer, nullptr);
+        put(declare, item.older, newest_);
+        put(declare, newest_ != nullptr ? newest_->newer : oldest_, &item);
+        put(declare, newest_, &item);
     }
 
     items by_key_;

@@ -143,7 +143,7 @@ public:
             serve_and_kill(kill);
         look_once_more();
         line("");
-        fact("pauses", "at most " + duration(longest_pause_) + " for a persistence point");
+        fact("pauses", "at most " + duration(longest_pause_) + " for an asynchronous commit");
         verify();
         line(problems_ == 0
                  ? look_.good("\nNothing durable was lost, and each process began with the cache of the one before.")

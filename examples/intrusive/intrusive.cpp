@@ -3,7 +3,7 @@
 // must be mapped where it was created.
 //
 // safe_link asserts that an object is in no container when it is destroyed: erase it first, then destroy() it. normal_link should do, too,
-// without that check, and auto_unlink writes to its neighbours in destructors; neither is tested here. Nothing is announced: in
+// without that check, and auto_unlink writes to its neighbours in destructors; neither is tested here. Nothing is declared: in
 // declared sections the program must touch() the neighbours. Hooks hide their members, so the classes that have them are vouched for
 // (enable_persistable), and so is the class with the headers.
 #include <remanence/remanence.hpp>

@@ -30,12 +30,12 @@ namespace rem = remanence;
 /// Exceptions. push_back, emplace_back, reserve and assignment have no effect if they throw.
 /// Invalidation. push_back, emplace_back and reserve: references if they grow it. pop_front: references to the first
 /// element, and all iterators, which count from the first.
-/// Sections. It announces what it writes, so it may be changed in declared sections.
+/// Sections. It declares what it writes, so it may be changed in declared sections.
 template <class T>
 class ring_buffer {
     static_assert(std::is_nothrow_move_constructible_v<T>, "growth moves elements, and must not fail half way");
 
-    using announce_to = rem::detail::announcer<rem::allocator<T>>;
+    using declare_to = rem::detail::declarer<rem::allocator<T>>;
     using alloc_traits = std::allocator_traits<rem::allocator<T>>;
 
     template <class Ring, class Value>
@@ -144,9 +144,9 @@ public:
         if (size_ == capacity_) {
             grow(capacity_ == 0 ? 4 : 2 * capacity_, std::forward<Args>(args)...);
         } else {
-            const announce_to announce(get_allocator());
-            announce(this, sizeof *this);
-            announce(slot(size_), sizeof(T));
+            const declare_to declare(get_allocator());
+            declare(this, sizeof *this);
+            declare(slot(size_), sizeof(T));
             allocator_type alloc = get_allocator();
             alloc_traits::construct(alloc, slot(size_), std::forward<Args>(args)...);
             ++size_; // last: if the constructor throws, nothing has happened
@@ -154,9 +154,9 @@ public:
         return back();
     }
     void pop_front() noexcept {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
-        announce(slot(0), sizeof(T));
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
+        declare(slot(0), sizeof(T));
         allocator_type alloc = get_allocator();
         alloc_traits::destroy(alloc, slot(0));
         first_ = (first_ + 1) % capacity_;
@@ -200,10 +200,10 @@ private:
             }
         }
         // From here on nothing throws.
-        const announce_to announce(alloc);
-        announce(this, sizeof *this);
+        const declare_to declare(alloc);
+        declare(this, sizeof *this);
         if (capacity_ != 0)
-            announce(block_.get(), capacity_ * sizeof(T));
+            declare(block_.get(), capacity_ * sizeof(T));
         for (size_type i = 0; i != size_; ++i) {
             ::new (static_cast<void*>(larger + i)) T(std::move(*slot(i)));
             alloc_traits::destroy(alloc, slot(i));
@@ -223,9 +223,9 @@ private:
     }
     /// Has what the other has, which becomes empty; this one has no block, and the same allocator.
     void take(ring_buffer& other) noexcept {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         block_.set(other.block_.get());
         other.block_.set(nullptr);
         first_ = std::exchange(other.first_, 0);

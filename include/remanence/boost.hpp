@@ -11,7 +11,7 @@
 //
 // What these containers do not do: boost_deque ends the program if constructors or assignments of elements throw, and moves elements onto
 // themselves, which empties strings, when an empty range is erased. boost_stable_vector frees a block twice if they throw, so that the
-// heap ends it; the lists keep a part of what was to be inserted. None announces what it writes: in declared sections the program must
+// heap ends it; the lists keep a part of what was to be inserted. None declares what it writes: in declared sections the program must
 // touch().
 #pragma once
 

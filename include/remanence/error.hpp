@@ -23,7 +23,7 @@ enum class errc : int {
     /// is not automatic; or rem::fragile has an object of a class that is not registered. The root is as it was.
     type_mismatch = 5,
     /// A checksum or a structure is wrong; the offset says where. Without an offset: the bytes of a fragile element do not parse, or
-    /// it was moved from, or a commit found that the bytes behind a block were written over (check_options::guarded_blocks).
+    /// it was moved from, or a commit found that the bytes behind a block were written over (check_options::red_zones).
     corrupt = 6,
     /// The heap was not closed cleanly and its redo log is not there. A heap that was renamed while it was open, and crashed before
     /// its next commit, left its log with its former name.

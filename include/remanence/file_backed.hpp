@@ -144,7 +144,7 @@ public:
         file_.commit(until);
         save();
     }
-    /// A persistence point: the ticket waits for the device, or tells whether it is done. As heap::commit_async().
+    /// An asynchronous commit: the ticket waits for the device, or tells whether it is done. As heap::commit_async().
     [[nodiscard]] commit_ticket commit_async() {
         commit_ticket made = file_.commit_async();
         save();
@@ -168,7 +168,7 @@ public:
             return result;
         }
     }
-    /// write_async(f) or write_async(declared, f): a write section whose end is a persistence point. As heap::write_async().
+    /// write_async(f) or write_async(declared, f): a write section whose end is an asynchronous commit. As heap::write_async().
     template <class... Args>
     [[nodiscard]] commit_ticket write_async(Args&&... args) {
         commit_ticket made = file_.write_async(std::forward<Args>(args)...);

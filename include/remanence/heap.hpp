@@ -35,7 +35,7 @@
 
 namespace remanence {
 
-/// write(declared, f) promises that all changes are made by Remanence's allocator and containers, or announced by touch().
+/// write(declared, f) promises that all changes are made by Remanence's allocator and containers, or declared by touch().
 struct declared_tag {
     explicit declared_tag() = default;
 };
@@ -71,7 +71,7 @@ struct heap_impl_deleter {
     void operator()(heap_impl* impl) const noexcept;
 };
 
-/// Whether a write section looks for changes, or relies on their being announced. The outermost one is declared if it
+/// Whether a write section looks for changes, or relies on their being declared. The outermost one is declared if it
 /// began so, and none nested in it is ordinary; `joining` is what the outermost one is, or ordinary.
 enum class section_kind { ordinary, declared, joining };
 /// Whether it may be nested in another one.
@@ -201,7 +201,7 @@ public:
     heap(heap&& other) noexcept;
     /// Closes the heap held so far as the destructor does.
     heap& operator=(heap&& other) noexcept;
-    /// Discards what is not committed (commits it with commit_at_close), folds the log and closes; says nothing of
+    /// Discards what is not committed (commits it with commit_at_close), applies the log and closes; says nothing of
     /// failures: use close() to hear of them. Nothing durable is lost either way.
     ///
     /// It discards with commit_at_close, too, when what is there may be half of something: while a section of this thread
@@ -241,7 +241,7 @@ public:
     void commit();
     /// The same, as durable as this says.
     void commit(durability until);
-    /// A persistence point: as commit(), but does not wait for the device. The ticket does, or tells whether it is done.
+    /// An asynchronous commit: as commit(), but does not wait for the device. The ticket does, or tells whether it is done.
     /// What becomes durable, by itself, is memory as it is now; it may be changed again as soon as this returns. Errors that
     /// leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket then. What fails later
     /// poisons the heap: the tickets of all commits that were not durable yet hear of it, and the next commit or close().
@@ -273,7 +273,7 @@ public:
     /// but errc::poisoned: nothing was done then. After any other error, which are those of open_existing(), the heap is closed.
     /// Complexity: as opening.
     void rebuild() { rebuild(detail::k_abi); }
-    /// Folds the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted; when there are
+    /// Applies the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted; when there are
     /// none, chunks of which no byte is allocated go back to the file system: they become holes, and the file ends behind
     /// the last chunk in use. Waits for the other threads' sections to end, and for the checkpoint that is under way. What
     /// was committed is as durable before as after. Does nothing before the first commit since the heap was opened.
@@ -300,17 +300,17 @@ public:
     /// The same, and names the step (heap_options::history), if this is not nested in a section or a group.
     template <class F>
     decltype(auto) write(std::string_view name, F&& f);
-    /// As write(f), but the commit takes only what is announced, so it looks for changes nowhere: O(pages announced), in a
-    /// heap of any size and with every tracker. Announced are: what touch() names; all of each block that is allocated in
+    /// As write(f), but the commit takes only what is declared, so it looks for changes nowhere: O(pages declared), in a
+    /// heap of any size and with every tracker. Declared are: what touch() names; all of each block that is allocated in
     /// the section (by any container, make() or root()); what the allocator and the root directory change for themselves.
     /// Everything else that `f` changes must be named by touch() before: members and elements of objects that were there
     /// before, and what std:: containers change in them, their links in other nodes included.
     ///
     /// Of what touch() names, and of what is allocated, pages of 4 KiB are committed whole; of what Remanence's containers
-    /// announce, words of 8 bytes. A change that is not announced, or was made outside sections before and never committed,
+    /// declare, words of 8 bytes. A change that is not declared, or was made outside sections before and never committed,
     /// stays in memory and is not committed: the next commit that is not declared finds it, and a crash before loses it,
     /// alone. The checking library (remanence::checked) looks for such changes, and throws errc::undeclared_change;
-    /// everything is rolled back then. When `f` throws, everything is rolled back, whether announced or not.
+    /// everything is rolled back then. When `f` throws, everything is rolled back, whether declared or not.
     ///
     /// Inside an ordinary write section this is an ordinary one; an ordinary one inside makes the outermost ordinary. So
     /// is a declared one for which memory was allocated or freed outside of it and not committed.
@@ -323,7 +323,7 @@ public:
     decltype(auto) write(declared_tag, durability until, F&& f) {
         return write_in(detail::section_kind::declared, until, std::forward<F>(f));
     }
-    /// As write(f), of an `f` without a result, but its end is a persistence point, as commit_async() is: the ticket is to be
+    /// As write(f), of an `f` without a result, but its end is an asynchronous commit, as commit_async() is: the ticket is to be
     /// waited for, or asked, or dropped. errc::section_conflict, and `f` is not called, inside a write section of the same
     /// thread, whose end it is that commits.
     template <class F>
@@ -535,8 +535,8 @@ public:
     /// of the file is damaged. O(bytes that differ, blocks, and what the roots lead to).
     [[nodiscard]] version_difference diff(std::uint64_t before, std::uint64_t after) const;
 
-    /// Announces that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
-    /// declared section this is what makes a change part of its commit; what was announced before it began does not count.
+    /// Declares that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
+    /// declared section this is what makes a change part of its commit; what was declared before it began does not count.
     /// Elsewhere only system calls need it (read(2) into a buffer in the heap, for instance), and only with tracking::trap:
     /// such a call fails with EFAULT otherwise; or, with all of them, if the heap has more changes than memory may hold, which are
     /// being written to the file at that moment (memory_options::dirty_limit_bytes), by the heap's own thread or another one. What was

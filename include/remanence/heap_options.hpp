@@ -68,7 +68,7 @@ enum class tracking {
 struct progress {
     enum class phase { recovery, checkpoint, verify };
     phase what;
-    std::uint64_t bytes_done; ///< of the work at hand: pages replayed, folded or checked
+    std::uint64_t bytes_done; ///< of the work at hand: pages replayed, applied or checked
     std::uint64_t bytes_total;
 };
 
@@ -164,7 +164,7 @@ struct check_options {
     /// were written over, a commit that would keep this throws errc::corrupt with the place, and memory keeps its changes; verify()
     /// reports it; and a block that is freed so ends the process. Blocks take 24 bytes more. A commit looks at all blocks on the pages
     /// that changed. Releases before this one open such a heap for reading only.
-    bool guarded_blocks = false;
+    bool red_zones = false;
     /// With tracking::trap only: a write to the heap while no thread is in a write section ends the process (SIGSEGV),
     /// after a message on standard error with its address, the root it belongs to, and a backtrace.
     bool catch_stray_writes = false;

@@ -50,18 +50,18 @@ struct heap_stats {
     std::uint64_t checkpoints;
     std::uint64_t
         checkpoint_waits; ///< commits, and the like, that wrote a part of a checkpoint which the heap's thread was to write
-    std::uint64_t changed_bytes;    ///< by commits: what differed, in words of 8 bytes; all of a page committed first
-    std::uint64_t logged_bytes;     ///< records written to the redo log
-    std::uint64_t image_bytes;      ///< pages written to the heap file
-    std::uint64_t spilled_bytes;    ///< of these, before a commit took them (memory_options::dirty_limit_bytes)
-    std::uint64_t written_bytes;    ///< to both files, all there is: superblocks, tables and the log's zeros, too
-    std::uint64_t discarded_bytes;  ///< changes that unlock() found uncommitted, counted alike: see on_discard
-    std::uint64_t syncs;            ///< waits for the device: syncs of files and directories, and durable writes
-    latency_histogram commit_times; ///< of the commits that wrote a record, with what they do for checkpoints;
-                                    ///< of asynchronous ones, the time of the call
-    std::uint64_t log_used_bytes;   ///< gauge: records not yet folded
-    std::uint64_t log_limit_bytes;  ///< at so many a commit begins a checkpoint; see log_options
-    std::uint64_t twin_bytes;       ///< gauge: memory held for committed content not yet folded
+    std::uint64_t changed_bytes;      ///< by commits: what differed, in words of 8 bytes; all of a page committed first
+    std::uint64_t logged_bytes;       ///< records written to the redo log
+    std::uint64_t image_bytes;        ///< pages written to the heap file
+    std::uint64_t spilled_bytes;      ///< of these, before a commit took them (memory_options::dirty_limit_bytes)
+    std::uint64_t written_bytes;      ///< to both files, all there is: superblocks, tables and the log's zeros, too
+    std::uint64_t discarded_bytes;    ///< changes that unlock() found uncommitted, counted alike: see on_discard
+    std::uint64_t syncs;              ///< waits for the device: syncs of files and directories, and durable writes
+    latency_histogram commit_times;   ///< of the commits that wrote a record, with what they do for checkpoints;
+                                      ///< of asynchronous ones, the time of the call
+    std::uint64_t log_used_bytes;     ///< gauge: records not yet applied
+    std::uint64_t log_limit_bytes;    ///< at so many a commit begins a checkpoint; see log_options
+    std::uint64_t before_image_bytes; ///< gauge: memory held for committed content not yet applied
     /// Gauges, of the checkpoint that is under way: bytes of its pages that are written, and all. It counts in
     /// `checkpoints`, and both are 0 again, when the next commit, or the like, finds it done.
     std::uint64_t checkpoint_done_bytes;

@@ -130,7 +130,7 @@ struct report {
     std::vector<damage> problems;
     bool is_all_checked = true; // false: it was written to meanwhile, and there may be more damage
 
-    // The superblock that rules; a heap of which none is left has no more than a problem.
+    // the current superblock; a heap of which none is left has no more than a problem.
     std::array<std::uint8_t, 16> heap_id{};
     std::uint32_t format_version = 0;
     std::string application;                         // check_options::application; empty: not recorded
@@ -179,7 +179,7 @@ struct users {
         int process;                                // its number, in its own PID namespace
         int thread;                                 // that began the section, likewise; 0: of a heap that is not shared
         std::string program;                        // as the system names it
-        bool writes;                                // has the turn to write, of a shared heap
+        bool writes;                                // has the writer lock, of a shared heap
         std::optional<std::uint64_t> reads_version; // in a read section of a shared heap
         std::optional<std::chrono::system_clock::time_point>
             since;               // when the section began; not known of those that may read only

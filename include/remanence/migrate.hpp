@@ -28,7 +28,7 @@
 //
 // Pointers. One leads to a single object if a block begins there, and has the bytes of a block for one such object. So not told apart are
 // several small numbers in such a block (two int in 8 bytes: taken along, if their type stays), a base in a block of the same size, and the end
-// of a full container behind which an object of that type begins; check_options::guarded_blocks records exact sizes. Two small
+// of a full container behind which an object of that type begins; check_options::red_zones records exact sizes. Two small
 // structs in a block for one whose class changes are refused if the bytes behind the first are not 0. Refused are pointers that
 // do not lead to one whole object; to a number that becomes wider; to a member that a function makes, if the member does not follow by itself
 // (where several functions are called in turn, none does); and each aligned word that may be an address into the root, in a root with a class

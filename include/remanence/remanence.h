@@ -183,7 +183,7 @@ typedef struct rem_options {
     /* (creation) For debugging: each block has 16 bytes of a pattern behind it, or more. If they were written over, a commit that
        would keep this is REM_CORRUPT, memory keeps its changes, rem_verify() reports it, and rem_free() of the block ends the
        process. Blocks take 24 bytes more. */
-    bool guarded_blocks;
+    bool red_zones;
     const char* log_directory; /* where the redo log lies, recorded when the heap is opened for writing; "": beside the
                                   heap; NULL: as recorded */
     /* rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last: up to 3,600,000. Then REM_IN_USE
@@ -229,7 +229,7 @@ typedef struct rem_volatile_options {
     size_t size;
     size_t reserve_bytes; /* address space; 0: 64 GiB, or what there is */
     size_t
-        guard_bytes; /* behind each block a pattern of so many, up to 4,096; a block whose pattern was written over ends the
+        red_zone_bytes; /* behind each block a pattern of so many, up to 4,096; a block whose pattern was written over ends the
                              process when it is freed, and is a problem to rem_verify() */
     bool has_numa_node;
     unsigned numa_node; /* all memory is of this node */
@@ -237,7 +237,7 @@ typedef struct rem_volatile_options {
     void (*on_leaks)(void* context, const rem_leaks* left);
     void* context; /* for on_leaks */
     /* For debugging: each block notes so many of the calls that led to its allocation, up to 32, for on_leaks. An allocation then
-       takes microseconds, and blocks have guard bytes, at least 8. */
+       takes microseconds, and blocks have red zones of at least 8 bytes. */
     unsigned leak_frames;
 } rem_volatile_options;
 
@@ -287,7 +287,7 @@ void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
 /*
  * A block of `size` bytes with room to grow where it is, up to `room` bytes; rem_usable_size() counts all of them. What
  * is not written of the room takes addresses, and no memory; pages of it that blocks lay in before keep what memory they have. In
- * a declared section the whole room is announced. rem_realloc() of a volatile heap keeps a room of more than 64 KiB. A smaller one, and
+ * a declared section the whole room is declared. rem_realloc() of a volatile heap keeps a room of more than 64 KiB. A smaller one, and
  * any in a heap with a file, it gives back with the first size that is less than half of it: there the block moves.
  */
 void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
@@ -323,7 +323,7 @@ rem_heap* rem_heap_of(const void* address);
  */
 rem_status rem_malloc_into(rem_heap* heap);
 /*
- * Announces that [address, address + size) is about to be written, until the next commit or rollback: needed in declared
+ * Declares that [address, address + size) is about to be written, until the next commit or rollback: needed in declared
  * sections, and for system calls that write into the heap with REM_TRACK_TRAP. REM_INVALID_ARGUMENT when it is not in this heap.
  */
 rem_status rem_touch(rem_heap* heap, const void* address, size_t size);
@@ -555,7 +555,7 @@ rem_status rem_savepoint(rem_heap* heap, uint64_t* savepoint);
 rem_status rem_rollback_to(rem_heap* heap, uint64_t savepoint);
 /* It ends, and later ones with it; changes stay. Nothing happens when it has ended. */
 rem_status rem_savepoint_end(rem_heap* heap, uint64_t savepoint);
-/* Folds the redo log into the heap's file, and gives free space back. Commits begin one by themselves when it is due. */
+/* Applies the redo log into the heap's file, and gives free space back. Commits begin one by themselves when it is due. */
 rem_status rem_checkpoint(rem_heap* heap);
 
 /*
@@ -802,10 +802,10 @@ typedef struct rem_stats {
     uint64_t commit_ns_max;
     uint64_t log_used_bytes; /* gauge */
     uint64_t log_limit_bytes;
-    uint64_t twin_bytes;        /* gauge: memory held for committed content that is not in the file yet */
-    uint64_t heap_bytes;        /* gauge: committed extent */
-    uint64_t allocated_bytes;   /* gauge: in live blocks */
-    uint64_t recovered_commits; /* by the open */
+    uint64_t before_image_bytes; /* gauge: memory held for committed content that is not in the file yet */
+    uint64_t heap_bytes;         /* gauge: committed extent */
+    uint64_t allocated_bytes;    /* gauge: in live blocks */
+    uint64_t recovered_commits;  /* by the open */
     uint64_t recovered_bytes;
     uint64_t open_ns;
     char tracker[16]; /* "scan", "trap", "fallback"; "none" when read-only */

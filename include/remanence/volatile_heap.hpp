@@ -35,9 +35,9 @@ struct volatile_size_class {
 
 /// How a volatile heap uses its memory, at one moment; where other threads allocate meanwhile, nearly so.
 struct volatile_heap_stats {
-    /// What the program asked for, of the blocks that it has. Known with guard bytes or leak_frames only, since only then blocks say it.
+    /// What the program asked for, of the blocks that it has. Known with red zones or leak_frames only, since only then blocks say it.
     std::optional<std::uint64_t> requested_bytes;
-    std::uint64_t usable_bytes = 0;   ///< of the blocks that the program has, as usable_size() counts without guards
+    std::uint64_t usable_bytes = 0;   ///< of the blocks that the program has, as usable_size() counts without red zones
     std::uint64_t resident_bytes = 0; ///< memory that the system has given, the heap's own tables included
     std::uint64_t reserved_bytes = 0; ///< address space for blocks, held or not
     std::uint64_t peak_bytes = 0; ///< the most that large blocks, and the slabs that small ones lie in, had at a time
@@ -54,9 +54,9 @@ struct volatile_heap_stats {
 /// The blocks that a volatile heap still had when it was destroyed.
 struct volatile_leak_report {
     std::uint64_t blocks = 0;
-    std::uint64_t bytes = 0; ///< usable ones, guards included
+    std::uint64_t bytes = 0; ///< usable ones, red zones included
     std::vector<volatile_size_class> classes;
-    // With guard bytes or leak_frames: what they were for, and where they were allocated. Both sorted, the most bytes asked for first.
+    // With red zones or leak_frames: what they were for, and where they were allocated. Both sorted, the most bytes asked for first.
     struct type {
         std::string name; ///< of the objects that a volatile_allocator made room for; empty: all other blocks
         std::uint64_t blocks = 0;
@@ -90,9 +90,9 @@ struct volatile_heap_options {
     std::optional<unsigned> numa_node{};
     /// So many bytes behind each block have a pattern, which free() and verify() look at. Up to 4,096. For debugging: blocks then
     /// also say what was asked for.
-    std::size_t guard_bytes = 0;
+    std::size_t red_zone_bytes = 0;
     /// Each block notes so many of the calls that led to its allocation, up to 32, for the leak report. For debugging: an allocation
-    /// then takes microseconds. Blocks have guard bytes then, at least 8.
+    /// then takes microseconds. Blocks have red zones of at least 8 bytes then.
     unsigned leak_frames = 0;
     /// Called by the destructor when there are blocks left. Must not throw, or use the heap.
     std::function<void(const volatile_leak_report&)> on_leaks{};
@@ -129,7 +129,7 @@ public:
                                      const std::type_info* type = nullptr) noexcept;
     /// The same; all bytes are zero. Memory that is fresh from the system is not written.
     [[nodiscard]] void* try_allocate_zeros(std::size_t bytes) noexcept;
-    /// Frees a block; null is none. Needs no size. When no block of this heap begins there, or the block was freed already, or its guard
+    /// Frees a block; null is none. Needs no size. When no block of this heap begins there, or the block was freed already, or its red zone
     /// bytes were written over, the process ends with a message that names the address.
     void free(void* address) noexcept;
     /// The block with another size, with its contents as far as both sizes go: where it was, or elsewhere, at a multiple of 16. Null, and
@@ -140,7 +140,7 @@ public:
     /// than half of it is left, and that is 256 KiB or more, it moves into a hole at a lower address that it fits in, if there is one.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
     /// A block that reallocate() lets grow up to `room_bytes` where it is, and become smaller again. The room costs addresses, and
-    /// memory only when it is used; with guard bytes, at once. A room of up to 64 KiB is a block of that size, which the first
+    /// memory only when it is used; with red zones, at once. A room of up to 64 KiB is a block of that size, which the first
     /// size of less than half of it gives back. usable_size() counts the room. Null when there is none.
     [[nodiscard]] void* allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept;
     /// How many bytes of the block the program may use, at least what it asked for. Ends the process as free() does.
@@ -159,7 +159,7 @@ public:
 
     /// O(pages in use).
     [[nodiscard]] volatile_heap_stats stats() const;
-    /// Looks at all of the heap's own data, and at guard bytes. No other thread may use the heap meanwhile. O(pages in use).
+    /// Looks at all of the heap's own data, and at red zones. No other thread may use the heap meanwhile. O(pages in use).
     [[nodiscard]] volatile_verify_report verify() const;
     /// Gives the system all whole pages in which no block lies, but for the first one of each slab. Some of it comes back by itself when much was freed.
     void trim() noexcept;

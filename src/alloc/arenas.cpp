@@ -230,7 +230,7 @@ void block_allocator::listen_in_arenas() {
         }
         each->blocks.set_listener(
             [this, at = pages_.offset_of(each->blocks.base())](std::uint64_t offset, std::uint64_t bytes) {
-                pages_.announce(at + offset, bytes);
+                pages_.declare(at + offset, bytes);
             });
     }
 }

@@ -130,7 +130,7 @@ void* block_allocator::allocate_large(std::size_t bytes, std::size_t alignment) 
     if (page == 0)
         return nullptr;
     mark_large(page, static_cast<std::uint32_t>(page_count));
-    pages_.announce(page * k_page_bytes, page_count * k_page_bytes);
+    pages_.declare(page * k_page_bytes, page_count * k_page_bytes);
     pages_.changing_state().allocated_bytes += page_count * k_page_bytes;
     return pages_.address(page);
 }
@@ -183,7 +183,7 @@ bool block_allocator::resize(void* address, std::size_t bytes, std::size_t new_b
     if (becomes < count)
         runs_.release(page + becomes, count - becomes);
     else
-        pages_.announce((page + page_count) * k_page_bytes, (becomes - count) * k_page_bytes);
+        pages_.declare((page + page_count) * k_page_bytes, (becomes - count) * k_page_bytes);
     format::alloc_state& state = pages_.changing_state();
     state.allocated_bytes = state.allocated_bytes - count * k_page_bytes + becomes * k_page_bytes;
     return true;

@@ -83,7 +83,7 @@ public:
     template <class T>
     [[nodiscard]] T* changing(const T* where, std::uint64_t count = 1) const {
         const std::uint64_t offset = offset_of(where);
-        announce(offset, count * sizeof(T));
+        declare(offset, count * sizeof(T));
         return reinterpret_cast<T*>(base_ + offset);
     }
     void set_descriptor(std::uint32_t page, const format::page_descriptor& becomes) const {
@@ -91,7 +91,7 @@ public:
     }
     [[nodiscard]] format::alloc_state& changing_state() const { return *changing(state_); }
     /// A block is handed out: it will be written.
-    void announce(std::uint64_t offset, std::uint64_t bytes) const {
+    void declare(std::uint64_t offset, std::uint64_t bytes) const {
         if (listener_) [[unlikely]]
             listener_(offset, bytes);
     }

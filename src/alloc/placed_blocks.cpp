@@ -26,7 +26,7 @@ bool block_allocator::allocate_at(void* address, std::size_t bytes, std::size_t 
     if (!is_aligned(offset, k_page_bytes) || !runs_.allocate_at(page, static_cast<std::uint32_t>(page_count)))
         return false;
     mark_large(page, static_cast<std::uint32_t>(page_count));
-    pages_.announce(offset, page_count * k_page_bytes);
+    pages_.declare(offset, page_count * k_page_bytes);
     pages_.changing_state().allocated_bytes += page_count * k_page_bytes;
     return true;
 }
@@ -62,7 +62,7 @@ bool slabs::allocate_at(std::uint64_t offset, std::uint32_t count) {
         set_hole({end, std::max(end, state.hole_end)});
     if (!is_current && d.count != 0 && !link(slab, longest_hole(used, d.count)))
         return false;
-    pages_.announce(offset, count * k_granule_bytes);
+    pages_.declare(offset, count * k_granule_bytes);
     return true;
 }
 

@@ -85,7 +85,7 @@ void* slabs::allocate_in_hole(std::uint32_t count, std::uint32_t alignment) {
     state.hole_begin = begin + count;
     state.allocated_bytes += count * k_granule_bytes;
     const std::uint64_t offset = slab * k_page_bytes + begin * k_granule_bytes;
-    pages_.announce(offset, count * k_granule_bytes);
+    pages_.declare(offset, count * k_granule_bytes);
     return pages_.base() + offset;
 }
 

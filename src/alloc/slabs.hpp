@@ -100,7 +100,7 @@ private:
         void* const block = kept_.take(count);
         if (block == nullptr || pages_.found_damage()) // A2
             return nullptr;
-        pages_.announce(pages_.offset_of(block), count * k_granule_bytes);
+        pages_.declare(pages_.offset_of(block), count * k_granule_bytes);
         return block;
     }
     [[nodiscard]] bool is_current_ample() const {

@@ -27,7 +27,7 @@ void remove_roots_in(detail::heap_impl& impl, const std::byte* base) {
     types::root_directory roots(impl.memory());
     std::vector<std::string> names;
     detail::check(roots.for_each([&](const types::root_view& each) {
-        if (impl.memory().home_of(each.object) == base)
+        if (impl.memory().owner_of(each.object) == base)
             names.emplace_back(each.name);
     }));
     for (const std::string& each : names)

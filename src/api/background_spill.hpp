@@ -1,4 +1,4 @@
-// The thread that spills what a program writes without allocating, freeing or announcing anything.
+// The thread that spills what a program writes without allocating, freeing or declaring anything.
 #pragma once
 
 #include "txn/engine.hpp"

@@ -25,7 +25,7 @@ void background_way::run() {
         if (ends_)
             return;
         try {
-            (void)engine_.shared()->let_fold_pass();
+            (void)engine_.shared()->let_apply_pass();
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next call may find memory
         }
         engine_.shared()->protocol().wait_for_call(calls);

@@ -8,7 +8,7 @@
 #include <remanence/containers/detail/btree_container.hpp>
 #include <remanence/containers/detail/hash_table.hpp>
 #include <remanence/containers/detail/read_ahead.hpp>
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -24,14 +24,14 @@ heap_impl* declared_heap(const heap_header* where) noexcept {
     return impl != nullptr && impl->memory().is_declared() ? impl : nullptr;
 }
 
-void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
+void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
     const auto* const start = static_cast<const std::byte*>(first);
     // A tracker that cannot open the pages has another try when they are written; what there is no memory to note makes
     // the commit look for changes everywhere.
     if (!heap->memory().contains(start) || !heap->memory().contains(start + bytes - 1))
         return;
     try {
-        heap->memory().announce_words(start, bytes);
+        heap->memory().declare_words(start, bytes);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of such a failure
     }
 }

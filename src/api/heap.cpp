@@ -117,7 +117,7 @@ void heap::checkpoint() {
     {
         const os::no_cancellation whole;
         exclusively(impl, [&] {
-            const detail::whole_call folding(impl->calls);
+            const detail::whole_call applying(impl->calls);
             check(impl->engine().checkpoint());
         });
     }
@@ -175,7 +175,7 @@ void heap::touch(const void* pointer, std::size_t bytes) const {
         detail::raise(failure{errc::invalid_argument, "touch: the range does not lie in " + path().string() + ".",
                               path().string()});
     }
-    const detail::whole_call announcing(impl->calls);
+    const detail::whole_call declaring(impl->calls);
     check(memory.touch(first, bytes));
 }
 
@@ -256,7 +256,7 @@ heap_stats heap::stats() const {
         stats.commit_times = impl->commits.times();
         stats.log_limit_bytes = counted.log_limit_bytes;
         stats.log_used_bytes = counted.log_used_bytes;
-        stats.twin_bytes = counted.twin_bytes;
+        stats.before_image_bytes = counted.before_image_bytes;
         stats.checkpoint_done_bytes = counted.checkpoint.done_bytes;
         stats.checkpoint_total_bytes = counted.checkpoint.total_bytes;
         stats.heap_bytes = counted.committed_bytes;

@@ -27,7 +27,7 @@ log::durability heap_commits::internal(durability how) {
 
 // Who waits for nothing may be given a commit that is only copied: the thread that syncs makes its record soon.
 heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how) {
-    const in_flight commit = make(scope, how, txn::fresh_contents::at_home, internal(how));
+    const in_flight commit = make(scope, how, txn::fresh_contents::in_copy, internal(how));
     if (how == durability::none && of_.engine.is_point_in_flight(commit.version) &&
         of_.threads.start_syncer(*progress_))
         of_.threads.finish_point();
@@ -52,7 +52,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     auto version = of_.engine.make_commit({.scope = scope, .fresh = fresh, .awaited = awaited});
     if (!version)
         raise(version.why());
-    if (of_.engine.is_shared()) // else another process may have the turn before it is in the file
+    if (of_.engine.is_shared()) // else another process may have the writer lock before it is in the file
         check(of_.engine.publish(internal(how)));
     of_.outdated.forget();
     if (scope == txn::commit_scope::everything)

@@ -167,7 +167,7 @@ void heap_impl::end_files(ending how) noexcept {
             }
         }
         threads.end();
-        (void)engine_->close();       // I9: close() is there to hear of failures; the log keeps what was not folded
+        (void)engine_->close();       // I9: close() is there to hear of failures; the log keeps what was not applied
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
     }
 }

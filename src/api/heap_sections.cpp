@@ -4,7 +4,7 @@
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -44,7 +44,7 @@ void heap_sections::enter_write(section_kind kind) {
               origin_.path.string());
     }
     if (lock_.write_depth() == 1) {
-        (void)take_turn({});
+        (void)take_writer_lock({});
         memory_.allow_writes(true);
         if (kind == section_kind::declared)
             begin_declared();
@@ -64,7 +64,7 @@ bool heap_sections::try_enter_write() {
     if (!try_enter_to_close())
         return false;
     if (lock_.write_depth() == 1)
-        return take_turn(std::chrono::steady_clock::time_point());
+        return take_writer_lock(std::chrono::steady_clock::time_point());
     end_declared();
     return true;
 }
@@ -78,26 +78,26 @@ bool heap_sections::try_enter_to_close() {
 }
 
 /// Of an outermost write section, which ends when there is no turn, be it since memory lacks.
-struct heap_sections::ends_without_turn {
+struct heap_sections::ends_without_writer_lock {
     heap_sections& of;
-    ~ends_without_turn() {
-        if (of.has_turn_)
+    ~ends_without_writer_lock() {
+        if (of.has_writer_lock_)
             return;
         of.memory_.allow_writes(false);
         of.lock_.leave_write();
     }
 };
 
-bool heap_sections::take_turn(share::deadline until) {
+bool heap_sections::take_writer_lock(share::deadline until) {
     if (!engine_.is_shared())
         return true;
-    const ends_without_turn section{*this};
-    auto taken = engine_.shared()->take_turn(until);
+    const ends_without_writer_lock section{*this};
+    auto taken = engine_.shared()->take_writer_lock(until);
     if (!taken)
         raise(taken.why());
-    has_turn_ = *taken;
+    has_writer_lock_ = *taken;
     note_growth();
-    return has_turn_;
+    return has_writer_lock_;
 }
 
 // Another process may have made more of the reservation: an arena lies at a multiple of 1 GiB.
@@ -113,11 +113,11 @@ void heap_sections::leave_write() noexcept {
         engine_.points().end_with_section();
         memory_.allow_writes(false);
         memory_.keep_arenas_within_limits();
-        if (has_turn_) {
-            if (lock_.read_depth() != 0) // it goes on without the turn
+        if (has_writer_lock_) {
+            if (lock_.read_depth() != 0) // it goes on without the writer lock
                 (void)engine_.shared()->begin_read(0);
-            has_turn_ = false;
-            engine_.shared()->end_turn();
+            has_writer_lock_ = false;
+            engine_.shared()->release_writer_lock();
         }
     }
     lock_.leave_write();
@@ -205,7 +205,7 @@ bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadlin
         end_declared();
         return true;
     }
-    if (!take_turn(deadline))
+    if (!take_writer_lock(deadline))
         return false;
     memory_.allow_writes(true);
     exceptions_at_lock_ = std::uncaught_exceptions();

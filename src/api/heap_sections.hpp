@@ -22,7 +22,7 @@ public:
     // All that enter throw errc::closed once the heap has ended; those that wait do so in a forked child, too.
 
     /// errc::section_conflict: the thread is in a read section. Of a shared heap, all that enter a write section: what
-    /// engine::take_turn() fails with.
+    /// engine::take_writer_lock() fails with.
     void enter_write(section_kind kind);
     /// Without waiting: false when somebody else is in a section.
     bool try_enter_write();
@@ -82,8 +82,8 @@ public:
 
 private:
     [[nodiscard]] bool has_begun(txn::section_lock::outcome got);
-    struct ends_without_turn;
-    bool take_turn(share::deadline until);
+    struct ends_without_writer_lock;
+    bool take_writer_lock(share::deadline until);
     void see_newest();
     void catch_up();
     void note_growth();
@@ -94,10 +94,10 @@ private:
     txn::engine& engine_;
     txn::heap_memory& memory_;
     txn::section_lock lock_;
-    bool has_turn_ = false;      // of a shared heap, to write; guarded by the write lock
-    bool is_doomed_ = false;     // guarded by the write lock
-    bool is_half_made_ = false;  // guarded likewise
-    int exceptions_at_lock_ = 0; // under way when lock() began the section; guarded likewise
+    bool has_writer_lock_ = false; // of a shared heap, to write; guarded by the write lock
+    bool is_doomed_ = false;       // guarded by the write lock
+    bool is_half_made_ = false;    // guarded likewise
+    int exceptions_at_lock_ = 0;   // under way when lock() began the section; guarded likewise
 };
 
 } // namespace remanence::detail

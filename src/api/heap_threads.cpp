@@ -42,7 +42,7 @@ void heap_threads::watch_memory() {
     }
 }
 
-void heap_threads::watch_folds() {
+void heap_threads::watch_applies() {
     try {
         way_giver_ = std::make_unique<background_way>(engine_);
     } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): there is no thread to be had

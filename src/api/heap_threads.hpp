@@ -35,9 +35,9 @@ public:
     /// Starts the spiller, if the heap is large: when it is opened, and when it has grown. From any thread. Throws std::bad_alloc.
     void watch_memory();
 
-    /// From now on read sections keep out of the way of other processes' folds: of a shared heap, once. Without a thread for it these
+    /// From now on read sections keep out of the way of other processes' applies: of a shared heap, once. Without a thread for it these
     /// wait for the end of the sections. Throws std::bad_alloc.
-    void watch_folds();
+    void watch_applies();
 
     /// What they have left undone, close() does, and nobody else needs.
     void end();
@@ -49,7 +49,7 @@ private:
     const std::chrono::milliseconds lazy_interval_;
     std::unique_ptr<background_sync> syncer_;             // guarded by the write lock, until end()
     std::unique_ptr<background_checkpoint> checkpointer_; // likewise
-    std::unique_ptr<background_way> way_giver_;           // from watch_folds() to end()
+    std::unique_ptr<background_way> way_giver_;           // from watch_applies() to end()
     std::mutex watching_;
     std::unique_ptr<background_spill> spiller_; // guarded by watching_, until end()
 };

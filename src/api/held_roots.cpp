@@ -73,7 +73,7 @@ result<void> held_roots::make() {
         const type_fingerprint& type = *each->by_us.type;
         if (!memory.allocate_at(each->object, type.size, type.alignment))
             return refuse(*each, "is not in that version, where something else lies in its place");
-        each->by_us.make(reinterpret_cast<heap_header*>(memory.home_of(each->object)), each->object);
+        each->by_us.make(reinterpret_cast<heap_header*>(memory.owner_of(each->object)), each->object);
         REM_TRY(roots.add(each->name, type, each->object));
         const type_fingerprint* const its_type[] = {&type};
         if (type.structure != nullptr)

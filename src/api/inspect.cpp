@@ -282,13 +282,13 @@ users who_uses(const std::string& path) {
     all.how = as_public(found.how);
     all.version = found.version;
     for (const share::observed_process& each : found.processes) {
-        const bool is_in_section = each.has_turn || each.version;
+        const bool is_in_section = each.has_writer_lock || each.version;
         const bool is_noted = each.who.since != std::chrono::system_clock::time_point();
         all.processes.push_back({.process = each.who.process,
                                  .thread = each.who.thread,
                                  .program = each.who.program,
-                                 .writes = each.has_turn,
-                                 .reads_version = each.has_turn ? std::nullopt : each.version,
+                                 .writes = each.has_writer_lock,
+                                 .reads_version = each.has_writer_lock ? std::nullopt : each.version,
                                  .since = is_in_section && is_noted ? std::optional(each.who.since) : std::nullopt,
                                  .is_stopped = os::is_stopped(os::state_of_process(each.who.process))});
     }

@@ -23,7 +23,7 @@ heap_visit at_version(const std::string& path, const version_or_name& version, c
             auto state = state_of(steps, version, now.path());
             if (!state)
                 return state.error();
-            auto way = steps.whole_way_to(*state, now.path());
+            auto way = steps.whole_path_to(*state, now.path());
             if (!way)
                 return way.error();
             REM_TRY(now.become(*way));

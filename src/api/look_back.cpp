@@ -51,9 +51,9 @@ result<std::vector<std::pair<std::string, std::unique_ptr<root_walk>>>> walked_r
 
 /// What the step between the two changed. The steps are of no other use afterwards: only ranges, and no bytes, are right.
 std::vector<heap_range> ranges_of_step(history::step_tree& steps, std::uint64_t parent, std::uint64_t version) {
-    steps.arrive(parent, parent);
+    steps.check_out(parent, parent);
     std::vector<heap_range> all;
-    for (const auto& each : steps.way_to(version))
+    for (const auto& each : steps.path_to(version))
         each.bytes().for_each([&](heap_range range, const std::byte*) { all.push_back(range); });
     return all;
 }
@@ -97,24 +97,24 @@ result<bool> is_shared(os::file_system& files, const std::string& path) {
     return file ? share::is_shared_now(**file) : file.error();
 }
 
-/// The turn to write, of a heap that is shared, as long as this lives. Throws.
-class turn_to_write {
+/// The writer lock, of a heap that is shared, as long as this lives. Throws.
+class writer_lock {
 public:
-    explicit turn_to_write(txn::engine& of) : of_(of) {
+    explicit writer_lock(txn::engine& of) : of_(of) {
         if (!of.is_shared())
             return;
-        if (!value_or_raise(of.shared()->take_turn(std::chrono::steady_clock::now() + k_longest_wait_to_write)))
+        if (!value_or_raise(of.shared()->take_writer_lock(std::chrono::steady_clock::now() + k_longest_wait_to_write)))
             detail::raise(errc::in_use, still_written(of), of.path());
         of.memory().allow_writes(true);
     }
-    ~turn_to_write() {
+    ~writer_lock() {
         if (!of_.is_shared())
             return;
         of_.memory().allow_writes(false);
-        of_.shared()->end_turn();
+        of_.shared()->release_writer_lock();
     }
-    turn_to_write(const turn_to_write&) = delete;
-    turn_to_write& operator=(const turn_to_write&) = delete;
+    writer_lock(const writer_lock&) = delete;
+    writer_lock& operator=(const writer_lock&) = delete;
 
 private:
     static std::string still_written(txn::engine& of) {
@@ -157,7 +157,7 @@ std::uint64_t changed(const std::string& path, const F& change) {
     if (!engine)
         detail::raise(engine.why());
     const std::uint64_t result = [&] {
-        const turn_to_write meanwhile(**engine);
+        const writer_lock meanwhile(**engine);
         return change(**engine, txn::undo_manager::of(*(*engine)->history()));
     }();
     if (auto closed = (*engine)->close(); !closed)
@@ -199,10 +199,10 @@ version_difference diff(const std::string& path, const version_or_name& before, 
         auto second = state_of(steps, after, one.path());
         if (!second)
             return second.error();
-        auto to_first = steps.whole_way_to(*first, one.path());
+        auto to_first = steps.whole_path_to(*first, one.path());
         if (!to_first)
             return to_first.error();
-        auto to_second = steps.whole_way_to(*second, one.path());
+        auto to_second = steps.whole_path_to(*second, one.path());
         if (!to_second)
             return to_second.error();
         auto other = one.look_again(); // the heap may have been written to meanwhile
@@ -230,7 +230,7 @@ void branch(const std::string& path, const version_or_name& version, const std::
                                   auto state = state_of(steps, version, now.path());
                                   if (!state)
                                       return state.error();
-                                  auto found = steps.whole_way_to(*state, now.path());
+                                  auto found = steps.whole_path_to(*state, now.path());
                                   if (!found)
                                       return found.error();
                                   way = std::move(*found);

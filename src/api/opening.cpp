@@ -8,7 +8,7 @@
 #include "api/stray_write.hpp"
 #include "api/version_opening.hpp"
 #include "store/superblocks.hpp"
-#include "txn/thread_fronts.hpp"
+#include "txn/slab_caches.hpp"
 #include "types/declaration_check.hpp"
 #include "types/pointer_check.hpp"
 #include "types/root_directory.hpp"
@@ -171,7 +171,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
         internal.has.map_version = detail::part_for_version(options)->map;
     internal.is_shared = is_shared(options) && !internal.version;
     internal.application = checked_application(path, options.checks.application);
-    internal.guarded_blocks = options.checks.guarded_blocks;
+    internal.red_zones = options.checks.red_zones;
     internal.history = checked_history(path, options);
     internal.history_kept = options.history.kept_over_sessions;
     internal.tracker = tracker_of(options.tracker);
@@ -205,7 +205,7 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
                               const alloc::block_allocator& blocks) {
             return types::check_pointers(memory, changes, blocks, detail::registry::path_at);
         };
-        internal.inspect_unannounced = types::refuse_unannounced;
+        internal.inspect_undeclared = types::refuse_undeclared;
     }
     return internal;
 }
@@ -226,14 +226,14 @@ heap detail::open(os::file_system& files, const std::filesystem::path& path, con
 }
 
 heap::heap(const std::filesystem::path& path, const heap_options& options, detail::opening mode, std::string_view abi)
-    : heap(os::posix_file_system(), path, options, mode, abi, {.fronts = txn::thread_fronts::make}) {}
+    : heap(os::posix_file_system(), path, options, mode, abi, {.thread_caches = txn::slab_caches::make}) {}
 
 heap::heap(os::file_system& files, const std::filesystem::path& path, const heap_options& options, opening mode,
            std::string_view abi, const txn::parts& has) {
     detail::refuse_in_new_scope(path.c_str());
     const os::no_cancellation whole;
     txn::engine_options internal = engine_options_of(path, options);
-    internal.has.fronts = has.fronts;
+    internal.has.thread_caches = has.thread_caches;
     if (const detail::history_part* const part = detail::part_for(options.history))
         internal.has.history = &part->of_engine;
     internal.has.sharing = options.access.part() != nullptr ? options.access.part() : txn::known_sharing_part;

@@ -51,9 +51,9 @@ result<void> unknown_procedure(const heap_impl& heap, const std::string& what, s
 }
 
 /// Runs what is on the way to another state.
-class procedures_on_way final : public procedure_service {
+class procedures_on_path final : public procedure_service {
 public:
-    explicit procedures_on_way(heap_impl& of) : of_(of) {}
+    explicit procedures_on_path(heap_impl& of) : of_(of) {}
 
     result<void> run(const history::procedure_call& call, bool leads_back) {
         const procedure* const found = find_procedure(of_, call.name);
@@ -95,7 +95,7 @@ private:
 };
 
 void named_procedures::serve(heap_impl& heap) const {
-    auto service = std::make_unique<procedures_on_way>(heap);
+    auto service = std::make_unique<procedures_on_path>(heap);
     if (heap.engine().has_history())
         undo_of(heap).let_procedures_be_run(
             [runs = service.get()](const history::procedure_call& call, bool leads_back) {

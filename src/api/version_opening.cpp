@@ -49,7 +49,7 @@ result<found_version> find(os::file_system& files, inspect::inspection& now, his
     auto state = inspect::state_of(steps, asked, path);
     if (!state)
         return state.error();
-    auto way = steps.whole_way_to(*state, path);
+    auto way = steps.whole_path_to(*state, path);
     if (!way)
         return way.error();
     REM_TRY(refuse_more_than_memory(files, now.store().image(), path));

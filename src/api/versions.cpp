@@ -85,7 +85,7 @@ void heap::branch(std::uint64_t version, const std::filesystem::path& path) {
     {
         const os::no_cancellation whole;
         alone(impl, [&] {
-            const history::delta way = value_of(undo_of(*impl).way_to(version));
+            const history::delta way = value_of(undo_of(*impl).path_to(version));
             check(impl->engine().sync());
             check(
                 detail::make_branch(*impl->origin.files, impl->engine().path(), way, detail::real_path(path).string()));
@@ -99,8 +99,8 @@ version_difference heap::diff(std::uint64_t before, std::uint64_t after) const {
     heap_impl* const impl = with_history(checked(impl_), use_of_history::looks);
     version_difference found;
     alone(impl, [&] {
-        const history::delta to_before = value_of(undo_of(*impl).way_to(before));
-        const history::delta to_after = value_of(undo_of(*impl).way_to(after));
+        const history::delta to_before = value_of(undo_of(*impl).path_to(before));
+        const history::delta to_after = value_of(undo_of(*impl).path_to(after));
         check(impl->engine().sync());
         os::file_system& files = *impl->origin.files;
         const std::string& path = impl->engine().path();

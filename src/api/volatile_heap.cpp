@@ -1,7 +1,7 @@
-// The public volatile heap: transient::heap, with exceptions, guard bytes and reports.
+// The public volatile heap: transient::heap, with exceptions, red zones and reports.
 #include <remanence/volatile_heap.hpp>
 
-#include "alloc/guards.hpp"
+#include "alloc/red_zones.hpp"
 #include "api/heap_origin.hpp"
 #include "os/address_table.hpp"
 #include "os/anonymous_memory.hpp"
@@ -25,7 +25,7 @@ namespace {
 
 constinit os::address_table<volatile_heap> volatile_heaps;
 
-constexpr std::size_t k_guard_bytes_max = 4096;
+constexpr std::size_t k_red_zone_bytes_max = 4096;
 constexpr unsigned k_leak_frames_max = 32;
 
 [[noreturn]] void raise_open_failure(int code, const volatile_heap_options& options) {
@@ -53,18 +53,19 @@ constexpr unsigned k_leak_frames_max = 32;
 
 namespace detail {
 
-/// What a guarded block says of itself, in its last words. Behind it are the calls that led to its allocation.
+/// What a block with a red zone says of itself, in its last words. Behind it are the calls that led to its allocation.
 struct block_record {
     std::uint64_t asked; // bytes
     const std::type_info* type;
 };
 
-/// A heap whose blocks may have guards: behind what was asked for a pattern up to the block's last words, a block_record.
+/// A heap whose blocks may have red zones: behind what was asked for a pattern up to the block's last words, a block_record.
 class volatile_heap_impl {
 public:
     explicit volatile_heap_impl(const volatile_heap_options& chosen)
         : record_bytes_(sizeof(block_record) + chosen.leak_frames * sizeof(void*)),
-          guard_bytes_(chosen.leak_frames == 0 ? chosen.guard_bytes : std::max<std::size_t>(chosen.guard_bytes, 8)),
+          red_zone_bytes_(chosen.leak_frames == 0 ? chosen.red_zone_bytes
+                                                  : std::max<std::size_t>(chosen.red_zone_bytes, 8)),
           options(chosen) {
         const int code = blocks.open({.reserve_bytes = chosen.reserve_bytes,
                                       .how = transient::placing::on_lines,
@@ -73,51 +74,51 @@ public:
             raise_open_failure(code, chosen);
     }
 
-    [[nodiscard]] bool is_guarded() const { return guard_bytes_ != 0; }
-    /// What has to be asked for, to have a guard; more than there is when it overflows.
-    [[nodiscard]] std::size_t with_guard(std::size_t bytes) const {
-        const std::size_t more = is_guarded() ? guard_bytes_ + record_bytes_ : 0;
+    [[nodiscard]] bool has_red_zone() const { return red_zone_bytes_ != 0; }
+    /// What has to be asked for, to have a red zone; more than there is when it overflows.
+    [[nodiscard]] std::size_t with_red_zone(std::size_t bytes) const {
+        const std::size_t more = has_red_zone() ? red_zone_bytes_ + record_bytes_ : 0;
         return bytes > std::numeric_limits<std::size_t>::max() - more ? bytes : bytes + more;
     }
-    void put_guard(void* start, std::size_t asked, const std::type_info* type) const {
+    void put_red_zone(void* start, std::size_t asked, const std::type_info* type) const {
         const alloc::block of = block_at(start);
-        alloc::put_guard(start, of.bytes, record_bytes_, asked);
+        alloc::put_red_zone(start, of.bytes, record_bytes_, asked);
         const block_record record{asked, type};
         std::memcpy(record_of(of), &record, sizeof record);
         if (options.leak_frames != 0)
             os::note_calls(calls_of(of), options.leak_frames);
-        close_guard(of, record);
+        close_red_zone(of, record);
     }
-    /// The program may not use the memory of the guard; from open_guard() until then it may.
-    static void close_guard(const alloc::block& of, const block_record& record) {
+    /// The program may not use the memory of the red zone; from open_red_zone() until then it may.
+    static void close_red_zone(const alloc::block& of, const block_record& record) {
         os::forbid_memory(static_cast<std::byte*>(of.start) + record.asked, of.bytes - record.asked);
     }
-    /// None when the guard was written over.
-    [[nodiscard]] std::optional<block_record> open_guard(const alloc::block& of) const {
+    /// None when the red zone was written over.
+    [[nodiscard]] std::optional<block_record> open_red_zone(const alloc::block& of) const {
         os::allow_memory(of.start, of.bytes);
-        if (!alloc::guarded_bytes(of.start, of.bytes, record_bytes_))
+        if (!alloc::red_zoned_bytes(of.start, of.bytes, record_bytes_))
             return {};
         block_record record;
         std::memcpy(&record, record_of(of), sizeof record);
         return record;
     }
-    /// Looks at the guard, and leaves it as it is.
+    /// Looks at the red zone, and leaves it as it is.
     [[nodiscard]] std::optional<block_record> record_at(const alloc::block& of) const {
-        const auto record = open_guard(of);
+        const auto record = open_red_zone(of);
         if (record)
-            close_guard(of, *record);
+            close_red_zone(of, *record);
         return record;
     }
-    /// Ends the process when the guard was written over.
-    block_record open_guard_or_end(const void* address) const {
-        const auto record = open_guard(block_at(address));
+    /// Ends the process when the red zone was written over.
+    block_record open_red_zone_or_end(const void* address) const {
+        const auto record = open_red_zone(block_at(address));
         if (!record)
             os::abort_with("the bytes behind this block were written over", address);
         return *record;
     }
     [[nodiscard]] std::size_t checked_size(const void* address) const {
-        const block_record record = open_guard_or_end(address);
-        close_guard(block_at(address), record);
+        const block_record record = open_red_zone_or_end(address);
+        close_red_zone(block_at(address), record);
         return record.asked;
     }
     [[nodiscard]] alloc::block block_at(const void* address) const {
@@ -129,27 +130,27 @@ public:
     }
 
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, const std::type_info* type) {
-        if (!is_guarded()) [[likely]]
+        if (!has_red_zone()) [[likely]]
             return blocks.allocate(bytes, alignment);
-        void* const got = blocks.allocate(with_guard(bytes), alignment);
+        void* const got = blocks.allocate(with_red_zone(bytes), alignment);
         if (got != nullptr)
-            put_guard(got, bytes, type);
+            put_red_zone(got, bytes, type);
         return got;
     }
     void free(void* address) {
-        if (is_guarded())
-            (void)open_guard_or_end(address);
+        if (has_red_zone())
+            (void)open_red_zone_or_end(address);
         blocks.free(address);
     }
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) {
-        if (!is_guarded())
+        if (!has_red_zone())
             return blocks.reallocate(address, bytes);
-        const block_record before = open_guard_or_end(address);
-        void* const got = blocks.reallocate(address, with_guard(bytes));
+        const block_record before = open_red_zone_or_end(address);
+        void* const got = blocks.reallocate(address, with_red_zone(bytes));
         if (got != nullptr)
-            put_guard(got, bytes, before.type);
+            put_red_zone(got, bytes, before.type);
         else
-            close_guard(block_at(address), before);
+            close_red_zone(block_at(address), before);
         return got;
     }
 
@@ -159,7 +160,7 @@ private:
     }
 
     std::size_t record_bytes_;
-    std::size_t guard_bytes_;
+    std::size_t red_zone_bytes_;
 
 public:
     const volatile_heap_options options;
@@ -212,7 +213,7 @@ volatile_leak_report leaks_of(const detail::volatile_heap_impl& of) {
     of.blocks.for_each_block([&](const alloc::block& each) {
         ++left.blocks;
         left.bytes += each.bytes;
-        const auto record = of.is_guarded() ? of.open_guard(each) : std::nullopt;
+        const auto record = of.has_red_zone() ? of.open_red_zone(each) : std::nullopt;
         if (!record)
             return;
         by_type[record->type == nullptr ? std::string() : detail::readable_name(record->type->name())].add(*record);
@@ -233,8 +234,8 @@ volatile_heap::volatile_heap(const volatile_heap_options& options) {
     constexpr std::uint64_t k_reserve_max = k_heap_bytes_max;
     if (options.reserve_bytes > k_reserve_max)
         throw error(errc::invalid_argument, "volatile_heap: reserve_bytes is more than 16 TiB");
-    if (options.guard_bytes > k_guard_bytes_max)
-        throw error(errc::invalid_argument, "volatile_heap: guard_bytes is more than 4,096");
+    if (options.red_zone_bytes > k_red_zone_bytes_max)
+        throw error(errc::invalid_argument, "volatile_heap: red_zone_bytes is more than 4,096");
     if (options.leak_frames > k_leak_frames_max)
         throw error(errc::invalid_argument, "volatile_heap: leak_frames is more than 32");
     if (!volatile_heaps.make())
@@ -258,7 +259,7 @@ void* volatile_heap::try_allocate(std::size_t bytes, std::size_t alignment, cons
 }
 
 void* volatile_heap::try_allocate_zeros(std::size_t bytes) noexcept {
-    if (!impl_->is_guarded())
+    if (!impl_->has_red_zone())
         return impl_->blocks.allocate_zeros(bytes);
     void* const got = impl_->allocate(bytes, alignof(std::max_align_t), nullptr);
     if (got != nullptr)
@@ -277,15 +278,15 @@ void* volatile_heap::reallocate(void* address, std::size_t bytes) noexcept {
 }
 
 void* volatile_heap::allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept {
-    void* const got =
-        impl_->blocks.allocate_with_room(impl_->with_guard(bytes), impl_->with_guard(std::max(bytes, room_bytes)));
-    if (got != nullptr && impl_->is_guarded())
-        impl_->put_guard(got, std::max(bytes, room_bytes), nullptr);
+    void* const got = impl_->blocks.allocate_with_room(impl_->with_red_zone(bytes),
+                                                       impl_->with_red_zone(std::max(bytes, room_bytes)));
+    if (got != nullptr && impl_->has_red_zone())
+        impl_->put_red_zone(got, std::max(bytes, room_bytes), nullptr);
     return got;
 }
 
 std::size_t volatile_heap::usable_size(const void* address) const noexcept {
-    return impl_->is_guarded() ? impl_->checked_size(address) : impl_->blocks.usable_bytes(address);
+    return impl_->has_red_zone() ? impl_->checked_size(address) : impl_->blocks.usable_bytes(address);
 }
 
 volatile_heap* volatile_heap::of(const void* pointer) noexcept { return volatile_heaps.find(pointer); }
@@ -310,7 +311,7 @@ volatile_heap_stats volatile_heap::stats() const {
     found.availability = usage.availability;
     if (usage.resident_bytes != 0)
         found.page_efficiency = static_cast<double>(usage.usable_bytes) / static_cast<double>(usage.resident_bytes);
-    if (impl_->is_guarded()) {
+    if (impl_->has_red_zone()) {
         std::uint64_t requested = 0;
         impl_->blocks.for_each_block([&](const alloc::block& each) {
             const auto record = impl_->record_at(each);
@@ -333,7 +334,7 @@ volatile_verify_report volatile_heap::verify() const {
         [&](std::uint64_t offset, std::string_view what) { add(impl_->blocks.base() + offset, what); });
     impl_->blocks.for_each_block([&](const alloc::block& each) {
         ++report.blocks_checked;
-        if (impl_->is_guarded() && !impl_->record_at(each))
+        if (impl_->has_red_zone() && !impl_->record_at(each))
             add(each.start, "the bytes behind a block were written over");
     });
     return report;

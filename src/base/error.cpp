@@ -66,7 +66,7 @@ const char* sentence_of(errc code) noexcept {
     case errc::rolled_back:
         return "the section was rolled back";
     case errc::undeclared_change:
-        return "a declared section changed what it did not announce";
+        return "a declared section changed what it did not declare";
     case errc::unlinked:
         return "the file has lost its name";
     case errc::wrong_application:

@@ -11,7 +11,7 @@ inline constexpr std::uint64_t MiB = 1024 * KiB;
 inline constexpr std::uint64_t GiB = 1024 * MiB;
 inline constexpr std::uint64_t TiB = 1024 * GiB;
 
-inline constexpr std::uint64_t k_page_bytes = 4 * KiB; // unit of tracking, checksums and twins
+inline constexpr std::uint64_t k_page_bytes = 4 * KiB; // unit of tracking, checksums and before-images
 inline constexpr std::uint64_t k_sector_bytes = 512;   // R6: written whole or not at all
 
 /// Where every heap ends, whatever its file could hold: the allocator counts pages with 32 bits (format/alloc_state.hpp, F1).

@@ -64,7 +64,7 @@ void choose_kind(const rem_options& given, heap_options& options) {
 
 void set_checks(const rem_options& given, heap_options& options) {
     options.checks.catch_stray_writes = given.catch_stray_writes;
-    options.checks.guarded_blocks = given.guarded_blocks;
+    options.checks.red_zones = given.red_zones;
     if (given.application != nullptr)
         options.checks.application = given.application;
 }

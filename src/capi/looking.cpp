@@ -86,7 +86,7 @@ rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats) {
         shown.commit_ns_max = capi::ns(known.commit_times.max());
         shown.log_used_bytes = known.log_used_bytes;
         shown.log_limit_bytes = known.log_limit_bytes;
-        shown.twin_bytes = known.twin_bytes;
+        shown.before_image_bytes = known.before_image_bytes;
         shown.heap_bytes = known.heap_bytes;
         shown.allocated_bytes = known.allocated_bytes;
         shown.recovered_commits = known.recovered_commits;

@@ -156,7 +156,7 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
             return block;
         void* moved = nullptr;
         try {
-            moved = detail::allocate(reinterpret_cast<detail::heap_header*>(memory.home_of(block)), size,
+            moved = detail::allocate(reinterpret_cast<detail::heap_header*>(memory.owner_of(block)), size,
                                      capi::usual_alignment(size));
         } catch (const std::bad_alloc&) {
             if (!fits)
@@ -172,7 +172,7 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
 void* rem_arena_alloc(rem_arena* arena, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
         const heap* const around = arena == nullptr ? nullptr : heap_of(arena);
-        if (around == nullptr || detail::impl_of(*around).memory().home_of(arena) != static_cast<void*>(arena) ||
+        if (around == nullptr || detail::impl_of(*around).memory().owner_of(arena) != static_cast<void*>(arena) ||
             around->base() == static_cast<void*>(arena))
             capi::refuse_argument("rem_arena_alloc: no arena of an open heap begins there.");
         return detail::allocate(reinterpret_cast<detail::heap_header*>(arena), size, capi::usual_alignment(size));

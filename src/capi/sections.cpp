@@ -1,4 +1,4 @@
-// Sections, commits and persistence points.
+// Sections, commits and asynchronous commits.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"

@@ -38,7 +38,7 @@ volatile_heap_options options_of(const rem_volatile_options& given) {
     volatile_heap_options options;
     if (given.reserve_bytes != 0)
         options.reserve_bytes = given.reserve_bytes;
-    options.guard_bytes = given.guard_bytes;
+    options.red_zone_bytes = given.red_zone_bytes;
     if (given.has_numa_node)
         options.numa_node = given.numa_node;
     options.leak_frames = given.leak_frames;

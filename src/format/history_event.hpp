@@ -62,17 +62,17 @@ static_assert(offsetof(history_summary, checksum) == 96 && std::is_trivially_cop
 
 /// What an event says, of which the struct or text named here follows. A release refuses those that it does not know.
 enum class history_event_kind : std::uint8_t {
-    session = 1,   // one begins: history_limits
-    made = 2,      // a step, from the present state: step_event, a delta of the bytes before, the name
-    joined = 3,    // more of the step to the present state, which gets the commit's version: the same, without a name
-    lost = 4,      // a commit was too large to be kept, and all steps before it went: step_event
-    arrived = 5,   // memory is in another state: arrival_event, and the other side of each delta on the way there
-    forgot = 6,    // all steps went, but the present state and those that are kept: nothing
-    state = 7,     // one that was there when the file was begun, by version: state_event, its deltas, both names
-    present = 8,   // comes after these: present_event
-    kept = 9,      // the present state is, by this name: the name
-    dropped = 10,  // a state is not kept any longer: number_event, its version
-    squashed = 11, // the last steps became one: number_event, how many
+    session = 1,     // one begins: history_limits
+    made = 2,        // a step, from the present state: step_event, a delta of the bytes before, the name
+    joined = 3,      // more of the step to the present state, which gets the commit's version: the same, without a name
+    lost = 4,        // a commit was too large to be kept, and all steps before it went: step_event
+    checked_out = 5, // memory is in another state: checkout_event, and the other side of each delta on the way there
+    forgot = 6,      // all steps went, but the present state and those that are kept: nothing
+    state = 7,       // one that was there when the file was begun, by version: state_event, its deltas, both names
+    present = 8,     // comes after these: present_event
+    kept = 9,        // the present state is, by this name: the name
+    dropped = 10,    // a state is not kept any longer: number_event, its version
+    squashed = 11,   // the last steps became one: number_event, how many
 };
 
 /// Before each event.
@@ -105,11 +105,11 @@ inline constexpr std::uint64_t k_step_migrates = 2; // and objects before it are
 inline constexpr std::uint64_t k_step_is_hidden =
     4; // it is none of the user's: undo and redo pass it with the next one
 
-struct arrival_event {
+struct checkout_event {
     std::uint64_t state;       // its version
     std::uint64_t delta_count; // on the way there
 };
-static_assert(sizeof(arrival_event) == 16);
+static_assert(sizeof(checkout_event) == 16);
 
 struct number_event {
     std::uint64_t number; // as the kind says

@@ -91,7 +91,7 @@ static_assert(sizeof(record_header) == 96 && offsetof(record_header, session) ==
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
 static_assert(std::is_trivially_copyable_v<record_header>);
 
-/// Chunks that hold nothing from this record on. What earlier records of the log change in them is not applied (R3). Their homes
+/// Chunks that hold nothing from this record on. What earlier records of the log change in them is not applied (R3). Their copies
 /// keep their bytes, and no record stores them again, until a superblock covers this one.
 struct given_back_chunks {
     std::uint64_t first; // index of the first one: heap offset / chunk size
@@ -99,15 +99,15 @@ struct given_back_chunks {
 };
 static_assert(sizeof(given_back_chunks) == 16 && std::is_trivially_copyable_v<given_back_chunks>);
 
-/// A chunk that was written whole before this record: a fresh one to its first home, any other to the home in which it was
+/// A chunk that was written whole before this record: a fresh one to its copy A, any other to the copy in which it was
 /// not, and has moved there. After it: one u32 checksum for each of its pages, 0 for a page of zeros, which was not written
 /// if the chunk is fresh. Of a fresh chunk all of whose pages have 0 nothing was written, and page changes of the same record
 /// apply to it.
 struct whole_chunk {
-    std::uint64_t chunk_and_home; // k_at_second_home, or 0, and the chunk's index
-    static constexpr std::uint64_t k_at_second_home = std::uint64_t{1} << 63;
-    [[nodiscard]] std::uint64_t chunk() const { return chunk_and_home & ~k_at_second_home; }
-    [[nodiscard]] bool is_at_second_home() const { return (chunk_and_home & k_at_second_home) != 0; }
+    std::uint64_t chunk_and_copy; // k_in_copy_b, or 0, and the chunk's index
+    static constexpr std::uint64_t k_in_copy_b = std::uint64_t{1} << 63;
+    [[nodiscard]] std::uint64_t chunk() const { return chunk_and_copy & ~k_in_copy_b; }
+    [[nodiscard]] bool is_in_copy_b() const { return (chunk_and_copy & k_in_copy_b) != 0; }
 };
 static_assert(sizeof(whole_chunk) == 8);
 

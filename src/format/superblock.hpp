@@ -16,7 +16,7 @@ inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H',
 // In its place while the file is a copy in the making, which is not to be opened.
 inline constexpr std::array<char, 8> k_copy_magic = {'\x89', 'R', 'E', 'M', 'C', '\r', '\n', '\x1a'};
 inline constexpr std::uint32_t k_format_version = 3; // provisional until a release says otherwise
-// Has the same superblock, but for what stands behind second_homes, which is zeros. Can be looked at, and be upgraded.
+// Has the same superblock, but for what stands behind copy_b_offsets, which is zeros. Can be looked at, and be upgraded.
 inline constexpr std::uint32_t k_format_version_oldest = 2;
 inline constexpr std::uint32_t k_endianness = 0x01020304;
 inline constexpr std::uint32_t k_checksum_xxh3 = 1;
@@ -27,7 +27,7 @@ inline constexpr std::uint64_t k_superblock_count = 2;
 inline constexpr std::uint64_t k_first_map_offset = k_superblock_count * k_superblock_bytes;
 inline constexpr std::uint64_t k_first_map_slot_bytes = k_page_bytes; // two slots
 inline constexpr std::uint64_t k_first_table_offset = k_first_map_offset + 2 * k_first_map_slot_bytes;
-inline constexpr std::uint64_t k_home_alignment = 64 * KiB; // whatever the kernel's page size, a home can be mapped
+inline constexpr std::uint64_t k_copy_alignment = 64 * KiB; // whatever the kernel's page size, a copy can be mapped
 
 inline constexpr std::uint64_t k_chunk_bytes_min = 64 * KiB;
 inline constexpr std::uint64_t k_chunk_bytes_max = 4 * MiB;
@@ -54,28 +54,28 @@ static_assert(std::is_trivially_copyable_v<node_reference>);
 inline constexpr std::uint64_t k_inner_children = k_node_bytes / sizeof(node_reference); // spans 1 GiB
 
 // Bits of superblock::features_incompat. A release that does not know one of them cannot read the heap.
-inline constexpr std::uint64_t k_feature_second_homes = 1;  // a region may have one
+inline constexpr std::uint64_t k_feature_copy_b = 1;        // a region may have one
 inline constexpr std::uint64_t k_feature_encodings = 2;     // the chunk map may have other encodings than raw and zero
 inline constexpr std::uint64_t k_feature_log_directory = 4; // the log lies where superblock::log_directory says
-inline constexpr std::uint64_t k_known_incompat_features = k_feature_second_homes | k_feature_log_directory;
+inline constexpr std::uint64_t k_known_incompat_features = k_feature_copy_b | k_feature_log_directory;
 
 // Bits of superblock::features_ro_compat. A release that does not know one of them can read the heap. It must not write to
 // it: the schema, the history, the retained versions or the sizes of blocks would no longer fit what the heap holds.
-inline constexpr std::uint64_t k_feature_schema = 1;          // heap_header::schema_offset names one
-inline constexpr std::uint64_t k_feature_history = 2;         // it is kept over sessions, as superblock::history says
-inline constexpr std::uint64_t k_feature_versions = 4;        // superblock::versions names a table of them
-inline constexpr std::uint64_t k_feature_aligned_blocks = 8;  // blocks are as large as alloc::bytes_on_lines() says
-inline constexpr std::uint64_t k_feature_guarded_blocks = 16; // blocks end as alloc/guards.hpp says
+inline constexpr std::uint64_t k_feature_schema = 1;         // heap_header::schema_offset names one
+inline constexpr std::uint64_t k_feature_history = 2;        // it is kept over sessions, as superblock::history says
+inline constexpr std::uint64_t k_feature_versions = 4;       // superblock::versions names a table of them
+inline constexpr std::uint64_t k_feature_aligned_blocks = 8; // blocks are as large as alloc::bytes_on_lines() says
+inline constexpr std::uint64_t k_feature_red_zones = 16;     // blocks end as alloc/red_zones.hpp says
 inline constexpr std::uint64_t k_known_ro_compat_features =
-    k_feature_history | k_feature_aligned_blocks | k_feature_guarded_blocks;
+    k_feature_history | k_feature_aligned_blocks | k_feature_red_zones;
 
-/// A stretch of the heap's address range and the extents of the file that are home to it.
+/// A stretch of the heap's address range and the extents of the file that are copy to it.
 struct region {
-    std::uint64_t heap_offset;  // of its first byte; regions are contiguous, in ascending order
-    std::uint64_t bytes;        // multiple of 4 MiB
-    std::uint64_t table_offset; // in the file, a multiple of 4096: its checksum table
-    std::uint64_t home_offset;  // in the file: its pages; superblock::second_homes has the other place for them
-    node_reference root;        // of the checksum table
+    std::uint64_t heap_offset;   // of its first byte; regions are contiguous, in ascending order
+    std::uint64_t bytes;         // multiple of 4 MiB
+    std::uint64_t table_offset;  // in the file, a multiple of 4096: its checksum table
+    std::uint64_t copy_a_offset; // in the file: its pages; superblock::copy_b_offsets has the other place for them
+    node_reference root;         // of the checksum table
 };
 static_assert(sizeof(region) == 48 && offsetof(region, root) == 32);
 static_assert(std::is_trivially_copyable_v<region>);
@@ -104,11 +104,11 @@ static_assert(std::is_trivially_copyable_v<area_reference>);
 
 /// How a run of chunks is stored. A release refuses those that it does not know.
 enum class chunk_encoding : std::uint32_t {
-    raw = 0,  // as it is in memory, at its second home
+    raw = 0,  // as it is in memory, at its copy B
     zero = 1, // not at all: it reads as zeros, since it was never committed, or given back
 };
 
-/// A run of chunks that are not at their first home.
+/// A run of chunks that are not at their copy A.
 struct chunk_exception {
     std::uint64_t chunk;         // index of the first one
     std::uint64_t run_length;    // chunks
@@ -151,7 +151,7 @@ struct superblock {
     std::array<char, k_abi_bytes> abi; // the writer's ABI, zero-terminated
     std::array<region, k_region_count_max> regions; // ascending in heap and file
     std::uint64_t log_begin; // in the log: where records behind checkpoint_version begin; k_log_header_bytes when clean
-    std::array<std::uint64_t, k_region_count_max> second_homes; // in the file, of each region; 0: it has none yet
+    std::array<std::uint64_t, k_region_count_max> copy_b_offsets; // in the file, of each region; 0: it has none yet
     session_number session;                            // of the last log that was begun; zeros: there was none yet
     std::array<char, k_application_bytes> application; // whose heap it is, zero-terminated; empty: nobody said
     area_reference history;                            // a page with its history_limits, then zeros (k_feature_history)
@@ -164,7 +164,7 @@ static_assert(offsetof(superblock, uuid) == 16 && offsetof(superblock, sequence)
 static_assert(offsetof(superblock, chunk_bytes) == 72 && offsetof(superblock, image_bytes) == 112);
 static_assert(offsetof(superblock, map) == 120 && offsetof(superblock, region_count) == 200);
 static_assert(offsetof(superblock, abi) == 208 && offsetof(superblock, regions) == 336);
-static_assert(offsetof(superblock, log_begin) == 3408 && offsetof(superblock, second_homes) == 3416);
+static_assert(offsetof(superblock, log_begin) == 3408 && offsetof(superblock, copy_b_offsets) == 3416);
 static_assert(offsetof(superblock, session) == 3928 && offsetof(superblock, application) == 3944);
 static_assert(offsetof(superblock, history) == 3960 && offsetof(superblock, log_directory) == 3992);
 static_assert(offsetof(superblock, zero) == 4024 && sizeof(superblock::zero) == 2 * sizeof(area_reference));

@@ -51,10 +51,10 @@ void step_tree::append_staged(event_bytes& into) const {
     event.finish();
 }
 
-void step_tree::append_arrival(event_bytes& into, std::uint64_t state, std::span<const delta> way_back) {
-    event_writer event(into, event_kind::arrived);
-    event.add(format::arrival_event{state, way_back.size()});
-    for (const delta& each : way_back)
+void step_tree::append_checkout(event_bytes& into, std::uint64_t state, std::span<const delta> path_back) {
+    event_writer event(into, event_kind::checked_out);
+    event.add(format::checkout_event{state, path_back.size()});
+    for (const delta& each : path_back)
         each.append_to(event);
     event.finish();
 }
@@ -132,8 +132,8 @@ bool step_loader::add_one(event_kind of, event_reader& event, std::uint64_t vers
     case event_kind::joined:
     case event_kind::lost:
         return add_step(of, event, version);
-    case event_kind::arrived:
-        return add_arrived(event, version);
+    case event_kind::checked_out:
+        return add_checkout(event, version);
     case event_kind::forgot:
         tree_.forget();
         return stay(version);
@@ -149,7 +149,7 @@ bool step_loader::add_one(event_kind of, event_reader& event, std::uint64_t vers
 }
 
 bool step_loader::stay(std::uint64_t version) {
-    tree_.arrive(tree_.present_, version);
+    tree_.check_out(tree_.present_, version);
     return true;
 }
 
@@ -210,20 +210,20 @@ bool step_loader::add_step(event_kind of, event_reader& event, std::uint64_t ver
     return true;
 }
 
-bool step_loader::add_arrived(event_reader& event, std::uint64_t version) {
-    const auto found = event.take<format::arrival_event>();
+bool step_loader::add_checkout(event_reader& event, std::uint64_t version) {
+    const auto found = event.take<format::checkout_event>();
     if (event.has_failed() || !tree_.states_.contains(found.state))
         return false;
-    const auto way = tree_.way_to(found.state);
+    const auto way = tree_.path_to(found.state);
     if (found.delta_count != way.size())
         return false;
-    std::vector<delta> way_back;
+    std::vector<delta> path_back;
     for (std::size_t i = 0; i != way.size() && !event.has_failed(); ++i)
-        way_back.push_back(delta::read(event, heap_bytes_));
+        path_back.push_back(delta::read(event, heap_bytes_));
     if (event.has_failed())
         return false;
-    tree_.go_over(way, way_back);
-    tree_.arrive(found.state, version);
+    tree_.go_over(way, path_back);
+    tree_.check_out(found.state, version);
     return true;
 }
 
@@ -308,9 +308,9 @@ bool step_loader::add_present(event_reader& event, std::uint64_t version) {
         if (each.next != 0 && (next == states.end() || next->second.parent != parent))
             return false;
     }
-    states.begin()->second.is_on_way = true;
+    states.begin()->second.is_on_path = true;
     for (std::uint64_t here = found.state; here != states.begin()->first; here = tree_.at(here).parent)
-        tree_.set_on_way(tree_.at(here), true);
+        tree_.set_on_path(tree_.at(here), true);
     tree_.present_ = found.state;
     tree_.most_ = *most;
     is_whole_ = true;

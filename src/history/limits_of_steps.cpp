@@ -27,8 +27,8 @@ void step_tree::count(known_state& step, bool counts) noexcept {
     }
 }
 
-void step_tree::set_on_way(known_state& state, bool is) noexcept {
-    state.is_on_way = is;
+void step_tree::set_on_path(known_state& state, bool is) noexcept {
+    state.is_on_path = is;
     if (state.is_hidden)
         return;
     if (is)
@@ -54,7 +54,7 @@ bool step_tree::let_one_go() noexcept {
     if (oldest->first == present_)
         return false;
     if (may_go(*oldest) && oldest->second.children > 1) {
-        if (!std::next(oldest)->second.is_on_way) {
+        if (!std::next(oldest)->second.is_on_path) {
             if (erase_end_of_branch())
                 return true;
         } else {
@@ -94,7 +94,7 @@ void step_tree::return_to(states::iterator which) noexcept {
 // But the one that leads to the present state, and what leads to kept ones.
 void step_tree::erase_branches_of(states::iterator which) noexcept {
     for (auto& [version, state] : states_) // parents first
-        state.is_in_branch = version > which->first && !state.is_on_way &&
+        state.is_in_branch = version > which->first && !state.is_on_path &&
                              (state.parent == which->first || at(state.parent).is_in_branch);
     for (auto each = states_.end(); each != std::next(which);) { // children first
         --each;
@@ -134,8 +134,8 @@ step_tree::states::iterator step_tree::child_of(states::iterator which) {
                         [&](const auto& each) { return each.second.parent == which->first; });
 }
 
-const step_tree::known_state& step_tree::child_on_way(std::uint64_t state) const {
-    const auto is_it = [&](const auto& each) { return each.second.parent == state && each.second.is_on_way; };
+const step_tree::known_state& step_tree::child_on_path(std::uint64_t state) const {
+    const auto is_it = [&](const auto& each) { return each.second.parent == state && each.second.is_on_path; };
     return std::find_if(states_.upper_bound(state), states_.end(), is_it)->second;
 }
 
@@ -150,14 +150,14 @@ void step_tree::remove(states::iterator which) noexcept {
     }
     const auto child = child_of(which);
     const auto seen = [](const known_state& step) { return step.is_hidden ? 0U : 1U; };
-    if (child->second.is_on_way)
+    if (child->second.is_on_path)
         steps_on_way_ -= seen(child->second) + (parent != 0 ? seen(state) : 0U);
     count(state, false);
     if (parent != 0) {
         join_to_child(state, child);
         if (at(parent).next == which->first)
             at(parent).next = child->first;
-        if (child->second.is_on_way)
+        if (child->second.is_on_path)
             steps_on_way_ += seen(child->second);
     } else {
         count(child->second, false);
@@ -203,14 +203,14 @@ std::list<delta> step_tree::in_order_of_passage(const known_state& step) {
     std::vector<const delta*> deltas;
     for (const delta& each : step.deltas)
         deltas.push_back(&each);
-    if (step.is_on_way)
+    if (step.is_on_path)
         std::ranges::reverse(deltas);
     return delta::joined(deltas);
 }
 
 void step_tree::make_one(known_state& step) {
     std::list<delta> one = in_order_of_passage(step);
-    if (step.is_on_way)
+    if (step.is_on_path)
         one.reverse();
     replace(step, std::move(one));
 }
@@ -287,11 +287,11 @@ std::vector<kept_info> step_tree::list_kept() const {
         std::uint64_t parent = each.parent;
         while (parent != 0 && at(parent).kept.empty())
             parent = at(parent).parent;
-        const bool leads_back = each.is_on_way && version != present_; // H1
+        const bool leads_back = each.is_on_path && version != present_; // H1
         all.push_back({version, parent == 0 ? std::nullopt : std::optional(parent), each.kept, each.time,
-                       leads_back       ? child_on_way(version).bytes
-                       : each.is_on_way ? 0
-                                        : each.bytes});
+                       leads_back        ? child_on_path(version).bytes
+                       : each.is_on_path ? 0
+                                         : each.bytes});
     }
     return all;
 }
@@ -322,7 +322,7 @@ std::list<delta> step_tree::squashed(std::uint64_t steps) const {
 void step_tree::squash(std::uint64_t steps, std::list<delta> as_one) noexcept {
     known_state& whole = at(present_);
     std::uint64_t left = with_hidden(steps);
-    set_on_way(whole, false);
+    set_on_path(whole, false);
     count(whole, false);
     for (; left > 1; --left) {
         const auto before = states_.find(whole.parent);
@@ -330,14 +330,14 @@ void step_tree::squash(std::uint64_t steps, std::list<delta> as_one) noexcept {
         if (whole.name.empty())
             whole.name.swap(step.name);
         count(step, false);
-        set_on_way(step, false);
+        set_on_path(step, false);
         whole.parent = step.parent;
         whole.left = step.left;
         at(whole.parent).next = present_;
         states_.erase(before);
     }
     whole.is_hidden = false;
-    set_on_way(whole, true);
+    set_on_path(whole, true);
     count(whole, !at(whole.parent).is_passed); // H4
     replace(whole, std::move(as_one));
 }

@@ -40,7 +40,7 @@ private:
     bool add_unkept(std::uint64_t version);
     bool add_session(event_reader& event);
     bool add_step(format::history_event_kind kind, event_reader& event, std::uint64_t version);
-    bool add_arrived(event_reader& event, std::uint64_t version);
+    bool add_checkout(event_reader& event, std::uint64_t version);
     bool add_kept(event_reader& event);
     bool add_dropped(event_reader& event);
     bool add_squashed(event_reader& event);

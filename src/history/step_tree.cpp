@@ -10,7 +10,7 @@ step_tree::step_tree(const limits& most, std::uint64_t version) : most_(most), p
     known_state& first = states_[version];
     first.last_version = version;
     first.time = clock::now();
-    first.is_on_way = true;
+    first.is_on_path = true;
 }
 
 step_tree::step_tree(const limits& most, const summary& all) : step_tree(most, all.present) {
@@ -115,7 +115,7 @@ void step_tree::add(states::node_type made, std::uint64_t version, clock::time_p
     for (std::uint64_t here = present_; !next.is_hidden && at(here).is_hidden; here = at(here).parent)
         at(at(here).parent).next = here;
     ++parent.children;
-    set_on_way(next, true);
+    set_on_path(next, true);
     count(next, true); // H4: the present state is not passed
     made.key() = version;
     states_.insert(std::move(made));
@@ -275,14 +275,14 @@ std::vector<step_info> step_tree::list() const {
 
 // Where the ways from the oldest state to these two part.
 std::uint64_t step_tree::meeting_of(std::uint64_t one, std::uint64_t other) const {
-    while (one != other) { // H3: of two states, the later is not on the way to the earlier
+    while (one != other) { // H3: of two states, the later is not on the path to the earlier
         std::uint64_t& later = one > other ? one : other;
         later = at(later).parent;
     }
     return one;
 }
 
-std::vector<std::uint64_t> step_tree::steps_on_way_to(std::uint64_t state) const {
+std::vector<std::uint64_t> step_tree::steps_on_path_to(std::uint64_t state) const {
     const std::uint64_t meeting = meeting_of(present_, state);
     std::vector<std::uint64_t> steps;
     for (std::uint64_t here = present_; here != meeting; here = at(here).parent)
@@ -296,27 +296,27 @@ std::vector<std::uint64_t> step_tree::steps_on_way_to(std::uint64_t state) const
 
 bool step_tree::is_across_migration(std::uint64_t state) const {
     return migrations_ != 0 &&
-           std::ranges::any_of(steps_on_way_to(state), [&](std::uint64_t version) { return at(version).is_migrated; });
+           std::ranges::any_of(steps_on_path_to(state), [&](std::uint64_t version) { return at(version).is_migrated; });
 }
 
 // Deltas as one, so that what is noted of going over a step does not depend on when they were joined.
-std::vector<step_tree::way_part> step_tree::way_to(std::uint64_t state) const {
-    std::vector<way_part> way;
-    for (const std::uint64_t version : steps_on_way_to(state)) {
+std::vector<step_tree::path_part> step_tree::path_to(std::uint64_t state) const {
+    std::vector<path_part> way;
+    for (const std::uint64_t version : steps_on_path_to(state)) {
         const known_state& step = at(version);
         if (step.deltas.size() == 1) {
-            way.emplace_back(version, step.is_on_way, step.deltas.front());
+            way.emplace_back(version, step.is_on_path, step.deltas.front());
             continue;
         }
         for (delta& each : in_order_of_passage(step))
-            way.emplace_back(version, step.is_on_way, std::move(each));
+            way.emplace_back(version, step.is_on_path, std::move(each));
     }
     return way;
 }
 
 // Here alone the steps change: all processes that share the heap come to the same ones, though one of them has failed to go somewhere.
 // Joining has made no step's deltas more.
-void step_tree::go_over(std::span<const way_part> way, std::span<delta> way_back) noexcept {
+void step_tree::go_over(std::span<const path_part> way, std::span<delta> path_back) noexcept {
     for (std::size_t first = 0; first != way.size();) {
         std::size_t end = first;
         while (end != way.size() && way[end].step() == way[first].step())
@@ -325,7 +325,7 @@ void step_tree::go_over(std::span<const way_part> way, std::span<delta> way_back
         step.deltas.erase(std::next(step.deltas.begin(), static_cast<std::ptrdiff_t>(end - first)), step.deltas.end());
         std::size_t next = first;
         for (delta& each : step.deltas) { // in the order of the commits
-            each = std::move(way_back[way[first].leads_back() ? end - 1 - (next - first) : next]);
+            each = std::move(path_back[way[first].leads_back() ? end - 1 - (next - first) : next]);
             ++next;
         }
         count_bytes(step); // H7: a call may have become bytes
@@ -333,8 +333,8 @@ void step_tree::go_over(std::span<const way_part> way, std::span<delta> way_back
     }
 }
 
-const procedure_call* step_tree::call_on_way_to(std::uint64_t state) const {
-    for (const std::uint64_t version : steps_on_way_to(state)) {
+const procedure_call* step_tree::call_on_path_to(std::uint64_t state) const {
+    for (const std::uint64_t version : steps_on_path_to(state)) {
         for (const delta& each : at(version).deltas) {
             if (each.call() != nullptr)
                 return each.call();
@@ -344,27 +344,27 @@ const procedure_call* step_tree::call_on_way_to(std::uint64_t state) const {
 }
 
 // H1
-result<delta> step_tree::whole_way_to(std::uint64_t state, const std::string& path) const {
-    if (const procedure_call* const call = call_on_way_to(state))
+result<delta> step_tree::whole_path_to(std::uint64_t state, const std::string& path) const {
+    if (const procedure_call* const call = call_on_path_to(state))
         return fail(errc::no_step,
                     "the history of " + path + " has a call of the procedure \"" + call->name +
-                        "\" on the way to version " + std::to_string(state) +
+                        "\" on the path to version " + std::to_string(state) +
                         ", and not the bytes that it changed. Let the program go there, which calls the procedure or "
                         "its inverse; or keep a version before such calls: then it has the bytes.",
                     path);
     std::vector<const delta*> way;
-    for (const std::uint64_t version : steps_on_way_to(state)) {
+    for (const std::uint64_t version : steps_on_path_to(state)) {
         const known_state& step = at(version);
         const auto first = static_cast<std::ptrdiff_t>(way.size());
         for (const delta& each : step.deltas)
             way.push_back(&each);
-        if (step.is_on_way)
+        if (step.is_on_path)
             std::reverse(way.begin() + first, way.end());
     }
     return delta::merged(way);
 }
 
-void step_tree::arrive(std::uint64_t to, std::uint64_t version) noexcept {
+void step_tree::check_out(std::uint64_t to, std::uint64_t version) noexcept {
     const std::uint64_t left = present_;
     const std::uint64_t meeting = meeting_of(present_, to);
     for (std::uint64_t from : {present_, to}) { // the way forth decides where redo() leads
@@ -372,9 +372,9 @@ void step_tree::arrive(std::uint64_t to, std::uint64_t version) noexcept {
             lead_to(here, here == from);
     }
     for (std::uint64_t here = present_; here != meeting; here = at(here).parent)
-        set_on_way(at(here), false);
+        set_on_path(at(here), false);
     for (std::uint64_t here = to; here != meeting; here = at(here).parent)
-        set_on_way(at(here), true);
+        set_on_path(at(here), true);
     present_ = to;
     at(to).last_version = version;
     return_to(states_.find(to));

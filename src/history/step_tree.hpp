@@ -130,11 +130,11 @@ public:
     [[nodiscard]] std::vector<step_info> list() const;
 
     /// What leads over one step, or over a part of it.
-    class way_part {
+    class path_part {
     public:
-        way_part(std::uint64_t step, bool leads_back, const delta& only)
+        path_part(std::uint64_t step, bool leads_back, const delta& only)
             : step_(step), leads_back_(leads_back), only_(&only) {}
-        way_part(std::uint64_t step, bool leads_back, delta&& joined)
+        path_part(std::uint64_t step, bool leads_back, delta&& joined)
             : step_(step), leads_back_(leads_back), joined_(std::move(joined)) {}
         [[nodiscard]] std::uint64_t step() const { return step_; }
         /// From after its commit to before it.
@@ -151,20 +151,20 @@ public:
     };
     /// The deltas to apply and the calls to make, one after the other, so that memory is as in this state, which exists. Valid until the
     /// steps change. Throws std::bad_alloc.
-    [[nodiscard]] std::vector<way_part> way_to(std::uint64_t state) const;
-    /// The first call on the way to this state; null: there is none.
-    [[nodiscard]] const procedure_call* call_on_way_to(std::uint64_t state) const;
+    [[nodiscard]] std::vector<path_part> path_to(std::uint64_t state) const;
+    /// The first call on the path to this state; null: there is none.
+    [[nodiscard]] const procedure_call* call_on_path_to(std::uint64_t state) const;
     /// Whether a step has a migration: states from before it are kept.
     [[nodiscard]] bool has_migrations() const { return migrations_ != 0; }
-    /// Whether a migration is on the way to this state: only restore() leads there.
+    /// Whether a migration is on the path to this state: only restore() leads there.
     [[nodiscard]] bool is_across_migration(std::uint64_t state) const;
-    /// All deltas as one, to be applied to memory as it is. errc::no_step: there is a call on the way. Throws std::bad_alloc. `path`: of
+    /// All deltas as one, to be applied to memory as it is. errc::no_step: there is a call on the path. Throws std::bad_alloc. `path`: of
     /// the heap.
-    [[nodiscard]] result<delta> whole_way_to(std::uint64_t state, const std::string& path) const;
-    /// Memory has gone over these steps, and `way_back` is what leads over each of these parts from the other side. arrive() must follow.
-    void go_over(std::span<const way_part> way, std::span<delta> way_back) noexcept;
+    [[nodiscard]] result<delta> whole_path_to(std::uint64_t state, const std::string& path) const;
+    /// Memory has gone over these steps, and `path_back` is what leads over each of these parts from the other side. check_out() must follow.
+    void go_over(std::span<const path_part> way, std::span<delta> path_back) noexcept;
     /// Memory is there now, by a commit of this version.
-    void arrive(std::uint64_t state, std::uint64_t version) noexcept;
+    void check_out(std::uint64_t state, std::uint64_t version) noexcept;
     /// The present state stays, and those that are kept.
     void forget() noexcept;
 
@@ -199,8 +199,8 @@ public:
     void append_session(event_bytes& into) const;
     /// What accept() is going to do. Precondition: a commit is staged.
     void append_staged(event_bytes& into) const;
-    /// What go_over() and arrive() are going to do.
-    static void append_arrival(event_bytes& into, std::uint64_t state, std::span<const delta> way_back);
+    /// What go_over() and check_out() are going to do.
+    static void append_checkout(event_bytes& into, std::uint64_t state, std::span<const delta> path_back);
     // What forget(), keep(), drop() and squash() are going to do.
     static void append_forgetting(event_bytes& into);
     static void append_keeping(event_bytes& into, std::string_view name);
@@ -233,7 +233,7 @@ private:
         std::string name;
         std::string kept;          // empty: it is not
         std::list<delta> deltas;   // and calls, in the order of their commits
-        bool is_on_way = false;    // from the oldest state to the present one, these two included
+        bool is_on_path = false;   // from the oldest state to the present one, these two included
         bool is_passed = false;    // H4: limits would have let it go
         bool is_migrated = false;  // H9: its step has a migration
         bool is_hidden = false;    // H10: its step is none of the user's
@@ -265,10 +265,10 @@ private:
     void join(std::list<delta> more, std::uint64_t version, clock::time_point time) noexcept;
     void begin_at(std::uint64_t version, clock::time_point time) noexcept;
     void count(known_state& step, bool counts) noexcept;
-    void set_on_way(known_state& state, bool is) noexcept;
+    void set_on_path(known_state& state, bool is) noexcept;
     void set_migrated(known_state& state, bool is) noexcept;
-    /// Precondition: the state is on the way, and not the present one.
-    [[nodiscard]] const known_state& child_on_way(std::uint64_t state) const;
+    /// Precondition: the state is on the path, and not the present one.
+    [[nodiscard]] const known_state& child_on_path(std::uint64_t state) const;
     [[nodiscard]] bool may_go(const states::value_type& state) const;
     [[nodiscard]] states::iterator child_of(states::iterator which);
     bool let_one_go() noexcept;
@@ -297,7 +297,7 @@ private:
     [[nodiscard]] bool is_shown(const states::value_type& state) const;
     [[nodiscard]] std::uint64_t shown_from(std::uint64_t state) const;
     /// By version, in the order in which they are passed.
-    [[nodiscard]] std::vector<std::uint64_t> steps_on_way_to(std::uint64_t state) const;
+    [[nodiscard]] std::vector<std::uint64_t> steps_on_path_to(std::uint64_t state) const;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
 
     limits most_;

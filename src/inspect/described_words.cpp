@@ -136,7 +136,7 @@ public:
         : reader_(heap.bytes, heap.path, heap.base, heap.end, schema),
           heap_bytes_(heap.end),
           words_(words),
-          way_(how),
+          path_(how),
           leads_on_(rows_that_lead_on(schema, how.follows_pointers)) {
         reader_.listen([this](std::uint64_t begin, std::uint64_t bytes) {
             if (words_.has_some_in(begin, begin + bytes))
@@ -164,14 +164,14 @@ public:
     }
 
 private:
-    [[nodiscard]] bool goes_on() const { return words_.has_unknown() && way_.steps_left != 0; }
+    [[nodiscard]] bool goes_on() const { return words_.has_unknown() && path_.steps_left != 0; }
 
     /// What the object holds itself. Precondition: it lies in the heap.
     void look(object_place of) { // NOLINT(misc-no-recursion): by value nothing holds itself
         const type_row& row = reader_.row(of.row);
         const std::uint64_t end = of.at + reader_.size_of(of.row);
-        if (way_.steps_left != 0)
-            --way_.steps_left;
+        if (path_.steps_left != 0)
+            --path_.steps_left;
         if (end == of.at || (!words_.has_some_in(of.at, end) && !leads_on(of.row)))
             return;
         switch (form_of(row)) {
@@ -305,7 +305,7 @@ private:
             words_.rest_of_block_holds_none(*begin);
     }
     void point_from(object_place pointer) {
-        if (!way_.follows_pointers)
+        if (!path_.follows_pointers)
             return;
         const std::uint32_t to_row = reader_.row(pointer.row).parts.front().type;
         const auto to = reader_.target(pointer);
@@ -331,7 +331,7 @@ private:
     object_reader reader_;
     std::uint64_t heap_bytes_;
     word_list& words_;
-    way& way_;
+    way& path_;
     std::vector<char> leads_on_;                             // by row
     std::vector<object_place> containers_;                   // whose elements are to be looked at
     std::vector<object_place> targets_;                      // of pointers, the same

@@ -108,7 +108,7 @@ result<void> dump_targets::look(object_place object) {
     if (!reader.is_container(object.row)) {
         auto put = walk.put(text, object);
         if (!put && purpose_ == purpose::locating)
-            forget_ways('[' + owner_);
+            forget_paths('[' + owner_);
         return unless_salvaged(std::move(put), {});
     }
     if (follows())
@@ -127,7 +127,7 @@ result<void> dump_targets::look(object_place object) {
         if (put) // else it is no element of the dump
             ++index;
         else if (purpose_ == purpose::locating)
-            forget_ways('[' + owner_ + ',' + std::to_string(index));
+            forget_paths('[' + owner_ + ',' + std::to_string(index));
         REM_TRY(unless_salvaged(std::move(put), {}));
         return true;
     });
@@ -254,7 +254,7 @@ void dump_targets::leave_out_last_object() {
     objects_.pop_back();
 }
 
-void dump_targets::forget_ways(const std::string& begin) {
+void dump_targets::forget_paths(const std::string& begin) {
     for (auto& [key, way] : targets_) {
         if (way.starts_with(begin) && (way[begin.size()] == ',' || way[begin.size()] == ']'))
             way.clear();

@@ -1,4 +1,4 @@
-// What pointers lead to, and how a dump tells it: by the way to it from a root, or as an object of its own.
+// What pointers lead to, and how a dump tells it: by the path to it from a root, or as an object of its own.
 //
 // Where there are pointers, the heap is gone through three times: to learn what is pointed at, to learn which of it lies in roots, and
 // (object_dump.cpp) to write; objects that lie in no root once more. What lies in no root is an object of its own; of two that lie in each
@@ -101,14 +101,14 @@ private:
     /// It cannot be read. Pointers into it are null.
     void leave_out_last_object();
     /// To what is left out, and lies at this way or behind it.
-    void forget_ways(const std::string& begin);
+    void forget_paths(const std::string& begin);
     [[nodiscard]] bool is_located(const target& which);
     /// Whether it is known as one object by itself. A part of another object that is gone through may be none.
     result<bool> is_whole_object(const target& which);
     /// Whether it is a part of a root that is not written, or of an object that this leads to.
     result<bool> lies_in_other_root(const target& which);
     result<std::string> why_refused(const target& which);
-    /// By its way from a root, or from the type of the object that has it.
+    /// By its path from a root, or from the type of the object that has it.
     result<std::string> name_of_pointer(std::uint64_t pointer);
 
     const heap_to_read& heap_;
@@ -124,7 +124,7 @@ private:
     purpose purpose_ = purpose::collecting;
     bool has_failed_ = false; // something that was left out
     std::string owner_;       // JSON: the name of a root, or the number of an object
-    std::unordered_map<target_key, std::string, target_hash> targets_; // the way to each; empty: not known yet
+    std::unordered_map<target_key, std::string, target_hash> targets_; // the path to each; empty: not known yet
     std::unordered_set<target_key, target_hash> owned_;                // parts of objects that lie in no root
     std::unordered_set<target_key, target_hash> parts_of_others_;
     std::vector<target> pending_;

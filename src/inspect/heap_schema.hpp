@@ -48,7 +48,7 @@ std::string schema_text(const std::vector<root_with_schema>& roots);
 std::string schema_header(const std::vector<root_with_schema>& roots, const std::string& path);
 
 /// Hands the JSON of a part of a root to `sink`: "people[\"KNUTH\"][0].city". errc::not_found when there is no such part, errc::invalid_argument
-/// for what is no path; errc::corrupt. O(elements of the containers on the way).
+/// for what is no path; errc::corrupt. O(elements of the containers on the path).
 result<void> get_object(inspection& heap, std::string_view path, const std::function<void(std::string_view)>& sink);
 
 /// What is done with what a dump cannot have: damaged objects, types of which the heap does not say what they consist of, pointers to what is not

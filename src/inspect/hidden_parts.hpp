@@ -8,7 +8,7 @@
 
 namespace remanence::inspect {
 
-/// A sentence for each such type, by the way to it: "people[].home->secret is a app::secret, which hides its members". O(rows).
+/// A sentence for each such type, by the path to it: "people[].home->secret is a app::secret, which hides its members". O(rows).
 [[nodiscard]] std::vector<std::string> hidden_parts(const types::type_description& schema, const std::string& root);
 
 } // namespace remanence::inspect

@@ -1,6 +1,6 @@
 #include "inspect/inspection.hpp"
 
-#include "alloc/guards.hpp"
+#include "alloc/red_zones.hpp"
 #include "alloc/sections.hpp"
 #include "alloc/slab_layout.hpp"
 #include "base/range.hpp"
@@ -301,7 +301,7 @@ void inspection::reach_used(std::uint64_t first_page, const format::alloc_state&
 }
 
 std::uint64_t inspection::file_offset(std::uint64_t heap_offset) const {
-    return heap_offset < store_->where().region_bytes() ? store_->image().home_of(heap_offset) : error::k_no_offset;
+    return heap_offset < store_->where().region_bytes() ? store_->image().copy_of(heap_offset) : error::k_no_offset;
 }
 
 std::optional<heap_range> inspection::block_of(std::uint64_t offset) const {
@@ -321,17 +321,17 @@ result<std::optional<heap_range>> inspection::block_around(std::uint64_t offset)
             return unexpected(problems().front());
     }
     auto found = block_of(offset);
-    if (found && (super_.features_ro_compat & format::k_feature_guarded_blocks) != 0) {
+    if (found && (super_.features_ro_compat & format::k_feature_red_zones) != 0) {
         auto bytes = at(found->offset, found->bytes);
         if (!bytes)
             return bytes.error();
-        found->bytes = alloc::bytes_without_guard(*bytes, found->bytes);
+        found->bytes = alloc::bytes_without_red_zone(*bytes, found->bytes);
     }
     return found;
 }
 
 std::uint64_t inspection::block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const {
-    if ((super_.features_ro_compat & format::k_feature_guarded_blocks) != 0)
+    if ((super_.features_ro_compat & format::k_feature_red_zones) != 0)
         return std::max<std::uint64_t>(bytes, 1);
     const bool on_lines = (super_.features_ro_compat & format::k_feature_aligned_blocks) != 0;
     return alloc::block_allocator::block_bytes(on_lines ? alloc::bytes_on_lines(bytes) : bytes, alignment);

@@ -71,7 +71,7 @@ public:
     /// Whether the superblocks are what they were when it was opened. Then all that was read of a heap that is not live was the
     /// last commit's: whoever opens it for writing makes another superblock durable before anything else that can be seen here.
     [[nodiscard]] result<bool> is_unchanged(os::file_system& files);
-    /// The ruling superblock as the file has it.
+    /// The current superblock as the file has it.
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }
     [[nodiscard]] const inspected_log& log() const { return log_; }
@@ -80,7 +80,7 @@ public:
     /// Version of the last record in the log that changes the page, or places its chunk; 0: there is none.
     [[nodiscard]] std::uint64_t last_change_of(std::uint64_t page) const;
     /// Where the other superblock lies, if it is damaged as a power loss damages one: beside a log. Then it is no problem:
-    /// the one that rules counts, and the next open for writing mends the other.
+    /// the current one counts, and the next open for writing mends the other.
     [[nodiscard]] std::optional<std::uint64_t> torn_superblock() const { return torn_superblock_; }
     /// The heap as a recovery would leave it.
     [[nodiscard]] store::heap_file& store() { return *store_; }

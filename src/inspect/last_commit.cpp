@@ -23,7 +23,7 @@ constexpr std::uint64_t k_pages_looked_at = 1000; // so that a look is short
 std::optional<std::uint64_t> page_of(inspection& heap, const problem& which) {
     if (which.path != heap.path() || which.code == errc::truncated)
         return {};
-    const auto offset = heap.store().homes().heap_offset_at(which.offset); // none if there is no offset
+    const auto offset = heap.store().copies().heap_offset_at(which.offset); // none if there is no offset
     return offset ? std::optional(*offset / k_page_bytes) : std::nullopt;
 }
 
@@ -105,12 +105,12 @@ std::vector<problem> as_problems(inspection& heap, const suspects& all) {
     const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // a chunk lies in one piece
     for (page_range rest : all.pages) {
         while (rest.count != 0) {
-            const std::uint64_t home = heap.store().image().home_of(rest.first * k_page_bytes);
+            const std::uint64_t copy = heap.store().image().copy_of(rest.first * k_page_bytes);
             std::uint64_t count = std::min(rest.count, chunk_pages - rest.first % chunk_pages);
             while (count < rest.count &&
-                   heap.store().image().home_of((rest.first + count) * k_page_bytes) == home + count * k_page_bytes)
+                   heap.store().image().copy_of((rest.first + count) * k_page_bytes) == copy + count * k_page_bytes)
                 count += std::min(rest.count - count, chunk_pages);
-            found.push_back({{errc::corrupt, store::pages_name(rest.first, count) + ": damaged", heap.path(), 0, home},
+            found.push_back({{errc::corrupt, store::pages_name(rest.first, count) + ": damaged", heap.path(), 0, copy},
                              count * k_page_bytes});
             rest = {rest.first + count, rest.count - count};
         }

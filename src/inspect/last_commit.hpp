@@ -3,7 +3,7 @@
 // Nothing is locked: a program can open its heap while somebody looks at it. A heap that nobody has open for writing is
 // inspected as it is. If the superblocks are the same afterwards, nobody has begun to write meanwhile, and what does not fit
 // is damage. Else, and when somebody has it open for writing from the beginning, the writer does not notice either:
-// superblock, log, chunk map and checksum tables are read, and checked, to make a picture of the last commit in memory. The writer may fold later commits into the pages meanwhile, or close the heap; but each page is checked when it
+// superblock, log, chunk map and checksum tables are read, and checked, to make a picture of the last commit in memory. The writer may apply later commits into the pages meanwhile, or close the heap; but each page is checked when it
 // is read, against the checksum in tables or log, so that a page of another commit does not pass for one of this.
 //
 // That is as certain as checksums are. Those of superblock, log, map and tables have 64 bits. That of a page has 32: a page

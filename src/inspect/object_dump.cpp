@@ -2,7 +2,7 @@
 //
 //  OD1  Nothing is written before it is known that all can be: types are looked at first, then objects. Who salvages writes what can be read.
 //
-// A pointer is told by the way to what it points at, which dump_targets finds before anything is written.
+// A pointer is told by the path to what it points at, which dump_targets finds before anything is written.
 #include "inspect/dump_targets.hpp"
 #include "inspect/dumped_row.hpp"
 #include "inspect/heap_schema.hpp"

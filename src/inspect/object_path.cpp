@@ -16,7 +16,7 @@ using types::type_row;
 namespace {
 
 /// One step: a member, or what stands in brackets as JSON has it.
-struct way_step {
+struct wanted_step {
     std::string member;
     std::string index;
     bool is_member = false;
@@ -100,16 +100,16 @@ std::string normal_json(std::string_view value) {
     return normal;
 }
 
-result<std::vector<way_step>> steps_of(std::string_view path, std::size_t from) {
+result<std::vector<wanted_step>> steps_of(std::string_view path, std::size_t from) {
     const auto wrong = [&](std::size_t at) {
         return fail(errc::invalid_argument,
                     "\"" + std::string(path) + "\" is no path: at its character " + std::to_string(at + 1) +
                         R"( there should be .member, [number] or ["key"], as in people["KNUTH"][0].city)");
     };
-    std::vector<way_step> steps;
+    std::vector<wanted_step> steps;
     std::size_t at = from;
     while (at < path.size()) {
-        way_step next;
+        wanted_step next;
         if (path[at] == '.') {
             const std::size_t end = end_of_name(path, at + 1);
             if (end == at + 1)
@@ -132,7 +132,7 @@ result<std::vector<way_step>> steps_of(std::string_view path, std::size_t from) 
     return steps;
 }
 
-/// What stands for a pointer when nobody knows the way to what it points at.
+/// What stands for a pointer when nobody knows the path to what it points at.
 struct pointers_by_place : object_walk::listener {
     void point(std::string& out, object_place, std::uint64_t to) override {
         out += "{\"$offset\":" + std::to_string(to) + '}';
@@ -144,7 +144,7 @@ public:
     path_follower(object_reader& reader, object_place root, std::string name)
         : reader_(reader), at_({root}), shown_(std::move(name)) {}
 
-    result<void> follow(const way_step& next) {
+    result<void> follow(const wanted_step& next) {
         if (are_of_a_key_) {
             const auto index = number(next);
             if (next.is_member)
@@ -182,17 +182,17 @@ public:
     [[nodiscard]] bool are_of_a_key() const { return are_of_a_key_; }
 
 private:
-    static unexpected none(const way_step& wanted) {
+    static unexpected none(const wanted_step& wanted) {
         return fail(errc::not_found, "there is no " + wanted.shown + ".");
     }
-    static std::optional<std::uint64_t> number(const way_step& of) {
+    static std::optional<std::uint64_t> number(const wanted_step& of) {
         std::uint64_t value = 0;
         const char* const end = of.index.data() + of.index.size();
         const auto read = std::from_chars(of.index.data(), end, value);
         return of.is_member || read.ec != std::errc() || read.ptr != end ? std::nullopt : std::optional(value);
     }
-    /// Pointers, optionals and variants are not named on the way.
-    result<object_place> look_through(object_place at, const way_step& wanted) {
+    /// Pointers, optionals and variants are not named on the path.
+    result<object_place> look_through(object_place at, const wanted_step& wanted) {
         constexpr int k_times = 64;
         for (int i = 0; i != k_times; ++i) {
             const type_row& row = reader_.row(at.row);
@@ -219,7 +219,7 @@ private:
         }
         return at;
     }
-    result<void> member(object_place of, const way_step& wanted) {
+    result<void> member(object_place of, const wanted_step& wanted) {
         const type_row& row = reader_.row(of.row);
         const std::vector<type_part>* const parts = members_of(row);
         if (parts == nullptr)
@@ -240,7 +240,7 @@ private:
         return fail(errc::not_found, "there is no " + wanted.shown + ": the members of " +
                                          reader_.schema().name_of(of.row) + " are " + known + ".");
     }
-    result<void> element(object_place of, const way_step& wanted) {
+    result<void> element(object_place of, const wanted_step& wanted) {
         if (!reader_.is_container(of.row)) {
             return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
                                              " has no elements that are known.");
@@ -318,7 +318,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
     }
     object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root->schema);
     path_follower follower(reader, {root->schema->root, root->object}, root->name);
-    for (const way_step& each : *steps)
+    for (const wanted_step& each : *steps)
         REM_TRY(follower.follow(each));
     REM_TRY(follower.end());
     pointers_by_place pointers;

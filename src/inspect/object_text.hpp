@@ -27,7 +27,7 @@ inline constexpr std::string_view k_left_out = "bytes that its REM_REFLECT leave
                                                "which is another one elsewhere. Name the member in "
                                                "REM_REFLECT, or the base in its parentheses, or make these bytes 0";
 
-/// A place on the way from a root to a part of its object: a member's name, or the number of an element in its container (then
+/// A place on the path from a root to a part of its object: a member's name, or the number of an element in its container (then
 /// 0 for the key and 1 for the value of a map's element).
 struct path_step {
     std::string_view member; // a view of the schema's, or empty

@@ -61,8 +61,8 @@ bool read_given_back(reader& rest, const std::function<void(chunk_range)>& given
     for (std::uint64_t i = 0; i < count; ++i) {
         const auto entry = rest.take<format::given_back_chunks>();
         if (rest.failed() || entry.count == 0 || entry.first < next ||
-            entry.first >= format::whole_chunk::k_at_second_home ||
-            entry.count >= format::whole_chunk::k_at_second_home - entry.first)
+            entry.first >= format::whole_chunk::k_in_copy_b ||
+            entry.count >= format::whole_chunk::k_in_copy_b - entry.first)
             return false;
         next = entry.first + entry.count + 1; // they lie apart
         if (given_back)
@@ -121,13 +121,13 @@ void record_builder::append(const void* from, std::size_t bytes) {
     bytes_.append({static_cast<const std::byte*>(from), bytes});
 }
 
-void record_builder::add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums) {
+void record_builder::add_chunk(std::uint64_t chunk, bool in_copy_b, std::span<const std::uint32_t> checksums) {
     REM_CHECK(page_count_ == 0); // they stand before the pages
-    format::whole_chunk entry{chunk | (at_second_home ? format::whole_chunk::k_at_second_home : 0)};
+    format::whole_chunk entry{chunk | (in_copy_b ? format::whole_chunk::k_in_copy_b : 0)};
     append(&entry, sizeof entry);
     append(checksums.data(), checksums.size_bytes());
     ++chunk_count_;
-    if (!at_second_home && format::is_without_contents(checksums))
+    if (!in_copy_b && format::is_without_contents(checksums))
         features_ |= format::k_feature_contents_in_log;
 }
 
@@ -231,7 +231,7 @@ bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
             return false;
         std::vector<std::uint32_t> checksums(static_cast<std::size_t>(chunk_pages));
         std::memcpy(checksums.data(), sums.data(), sums.size());
-        chunk({entry.chunk(), entry.is_at_second_home(), std::move(checksums)});
+        chunk({entry.chunk(), entry.is_in_copy_b(), std::move(checksums)});
     }
     for (std::uint32_t i = 0; i < header.page_count; ++i) {
         const std::byte* const at = rest.next();

@@ -50,7 +50,7 @@ public:
     void add_events(std::span<const std::byte> events);
     /// What record_bytes() is of a record that only gives back so many runs.
     static std::uint64_t bytes_to_give_back(std::size_t runs);
-    void add_chunk(std::uint64_t chunk, bool at_second_home, std::span<const std::uint32_t> checksums);
+    void add_chunk(std::uint64_t chunk, bool in_copy_b, std::span<const std::uint32_t> checksums);
     /// `ranges` lie within `page`, the page's bytes after the change.
     void add_page(std::uint64_t index, std::uint32_t checksum, std::span<const format::change_range> ranges,
                   const std::byte* page);
@@ -104,7 +104,7 @@ struct record_totals {
 /// A chunk that a record gives a place.
 struct placed_chunk {
     std::uint64_t chunk;
-    bool at_second_home;
+    bool in_copy_b;
     std::vector<std::uint32_t> checksums; // one for each page
 
     /// Whether a page was written.

@@ -16,7 +16,7 @@ namespace remanence::log {
 
 namespace {
 
-result<void> write_zeros(os::site where, os::file& file, std::uint64_t from, std::uint64_t to) {
+result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from, std::uint64_t to) {
     static std::array<std::byte, 64 * KiB> zeros{}; // not constant: that would lie in the program's file
     while (from < to) {
         auto bytes = std::span<const std::byte>(zeros).first(

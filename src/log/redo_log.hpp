@@ -2,7 +2,7 @@
 //
 // A log lives from the first commit after an open to the next clean close; with it begins an epoch. What counts in it is
 // a window, from where the durable superblock says to the newest record. A checkpoint takes a mark(), where the next
-// record will go, folds what lies before it, while more may be appended, publishes a superblock that says that the window
+// record will go, applies what lies before it, while more may be appended, publishes a superblock that says that the window
 // begins there, and says so by release(). At a mark, and nowhere else, the next record may go to the log's beginning, if
 // that is free; records left behind anywhere never chain to newer ones (R2).
 //
@@ -146,7 +146,7 @@ private:
 
     /// Written to by the thread that is at it; behind all records, by the one that makes commits.
     std::unique_ptr<os::file> file_;
-    std::unique_ptr<os::byte_locks> lock_; // with log_lock::alone; else file_ has it
+    std::unique_ptr<os::byte_locks> lock_;           // with log_lock::alone; else file_ has it
     std::uint64_t size_;                             // of the file; of the thread that makes commits
     std::uint64_t end_ = format::k_log_header_bytes; // where the next record goes; of that thread, and guarded likewise
     mutable std::mutex mutex_;                       // guards what follows

@@ -19,9 +19,9 @@ using types::type_kind;
 using types::type_part;
 using types::type_row;
 
-std::string text_of(const std::vector<way_step>& way) {
+std::string text_of(const std::vector<path_step>& way) {
     std::string text;
-    for (const way_step& each : way) {
+    for (const path_step& each : way) {
         if (each.member.empty()) {
             text.append(1, '[').append(std::to_string(each.index)).append(1, ']');
         } else {
@@ -250,7 +250,7 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         return {};
     const type_part* const origin = rows_.origins(from.row, to.row)[index];
     const object_place place{each.type, to.at + *each.offset};
-    way_.push_back(
+    path_.push_back(
         {each.name.empty() ? std::string_view(builder_.row(each.type).name) : std::string_view(each.name), 0});
     if (origin != nullptr) {
         auto member = source_.member(from, *origin);
@@ -268,7 +268,7 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         }
         REM_TRY(make_default({each.type, model->at + *each.offset}, place, depth + 1));
     }
-    way_.pop_back();
+    path_.pop_back();
     return {};
 }
 
@@ -300,9 +300,9 @@ result<void> conversion::make_array(object_place from, object_place to, unsigned
     const std::uint64_t bytes = builder_.built().reader().size_of(element);
     std::uint64_t index = 0;
     return source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-        way_.push_back({{}, index});
+        path_.push_back({{}, index});
         REM_TRY(make(each.value, {element, to.at + index++ * bytes}, depth + 1));
-        way_.pop_back();
+        path_.pop_back();
         return true;
     });
 }
@@ -321,10 +321,10 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
                                                     names_of_key_functions(builder_.schema(), to.row));
     std::uint64_t index = 0;
     const auto take_numbered = [&](const element_place& each, std::uint64_t number) -> result<bool> {
-        way_.push_back({{}, number});
+        path_.push_back({{}, number});
         ++index;
         REM_TRY(make_element(**filler, to, each, number, depth + 1));
-        way_.pop_back();
+        path_.pop_back();
         return true;
     };
     const auto take = [&](const element_place& each) { return take_numbered(each, index); };

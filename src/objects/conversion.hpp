@@ -33,12 +33,12 @@ struct type_change {
 };
 
 /// On the way from an object to what it has.
-struct way_step {
+struct path_step {
     std::string_view member; // empty: an element
     std::uint64_t index = 0;
 };
 /// As a program would write it: "[3].city".
-[[nodiscard]] std::string text_of(const std::vector<way_step>& way);
+[[nodiscard]] std::string text_of(const std::vector<path_step>& way);
 
 /// How the rows of one schema become those of another.
 class row_matching {
@@ -235,7 +235,7 @@ public:
     [[nodiscard]] rooms rooms_of(std::uint32_t from, const types::type_part& origin, std::uint32_t to,
                                  const types::type_part& member) const;
     /// The way to what failed, as a program would write it: "[3].city".
-    [[nodiscard]] std::string way() const { return text_of(way_); }
+    [[nodiscard]] std::string way() const { return text_of(path_); }
 
 private:
     result<void> make(object_place from, object_place to, unsigned depth);
@@ -266,7 +266,7 @@ private:
     object_builder& builder_;
     const row_matching& rows_;
     listener& told_;
-    std::vector<way_step> way_;
+    std::vector<path_step> path_;
     rooms next_rooms_; // of the object that is made next
 };
 

@@ -21,7 +21,7 @@ bool read_number(std::string_view text, std::uint64_t& value) {
     return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-/// What an object holds in its own place, without a step on the way to it.
+/// What an object holds in its own place, without a step on the path to it.
 result<std::optional<object_place>> held_in_place(way_of_making& by, object_place place) {
     const form what = form_of(by.to.rows[place.row]);
     std::optional<object_place> found;

@@ -1,4 +1,4 @@
-// The pointers of a dump. A dump tells a pointer by the way to what it leads to (docs/reference/dump.md, "What pointers lead to"), which
+// The pointers of a dump. A dump tells a pointer by the path to what it leads to (docs/reference/dump.md, "What pointers lead to"), which
 // may come later, so all are resolved when all objects are there: in one walk, in the order of their ways.
 #pragma once
 

@@ -86,10 +86,10 @@ result<void> lost_values::visit(object_place from, std::uint32_t to, unsigned de
             return {};
         const bool is_step = each.role != part_role::same && each.role != part_role::held;
         if (is_step)
-            way_.push_back({each.member != nullptr ? std::string_view(each.member->name) : "", each.index});
+            path_.push_back({each.member != nullptr ? std::string_view(each.member->name) : "", each.index});
         REM_TRY(visit(each.from, each.to, depth + 1));
         if (is_step)
-            way_.pop_back();
+            path_.pop_back();
         return {};
     }));
     // What a function makes of an object is its own affair; of members that follow by themselves it is not.
@@ -106,7 +106,7 @@ result<void> lost_values::visit(object_place from, std::uint32_t to, unsigned de
         if (!is)
             return is.error();
         if (*is)
-            found_.emplace(name, text_of(way_));
+            found_.emplace(name, text_of(path_));
     }
     return {};
 }

@@ -31,8 +31,8 @@ private:
 
     object_source& source_;
     const row_matching& rows_;
-    std::vector<way_step> way_;
-    std::map<std::string, std::string> found_; // "book.year", and the way to the first that has one
+    std::vector<path_step> path_;
+    std::map<std::string, std::string> found_; // "book.year", and the path to the first that has one
 };
 
 } // namespace remanence::objects

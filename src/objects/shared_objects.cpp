@@ -18,7 +18,7 @@ using types::type_row;
 
 namespace {
 
-/// The last member on the way to an object, and the row of what has it.
+/// The last member on the path to an object, and the row of what has it.
 struct last_member {
     std::uint32_t owner;
     std::string_view name = {}; // empty: none, it is an element

@@ -10,21 +10,21 @@ class counting_files::counting_file final : public file {
 public:
     counting_file(counting_files& counts, std::unique_ptr<file> below) : counts_(counts), below_(std::move(below)) {}
 
-    result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         counts_.count_written(bytes.size());
         return below_->write(where, offset, bytes);
     }
-    result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write_direct(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         counts_.count_written(bytes.size());
         return below_->write_direct(where, offset, bytes);
     }
-    result<void> write_durable(site where, site durable, std::uint64_t offset,
+    result<void> write_durable(call_site where, call_site durable, std::uint64_t offset,
                                std::span<const std::byte> bytes) override {
         counts_.count_written(bytes.size());
         counts_.count_sync();
         return below_->write_durable(where, durable, offset, bytes);
     }
-    result<void> sync(site where) override {
+    result<void> sync(call_site where) override {
         counts_.count_sync();
         return below_->sync(where);
     }
@@ -32,11 +32,11 @@ public:
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<std::uint64_t> size() override { return below_->size(); }
-    result<void> resize(site where, std::uint64_t bytes) override { return below_->resize(where, bytes); }
-    result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> resize(call_site where, std::uint64_t bytes) override { return below_->resize(where, bytes); }
+    result<void> reserve(call_site where, std::uint64_t offset, std::uint64_t bytes) override {
         return below_->reserve(where, offset, bytes);
     }
-    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
+    result<void> punch(call_site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
         return below_->punch(where, offset, bytes, otherwise);
     }
     [[nodiscard]] bool fills_holes_when_read() override { return below_->fills_holes_when_read(); }

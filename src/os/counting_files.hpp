@@ -24,16 +24,16 @@ public:
     result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override { return below_.exists(path); }
     result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }
-    result<void> rename_to_new(site where, const std::string& from, const std::string& to) override {
+    result<void> rename_to_new(call_site where, const std::string& from, const std::string& to) override {
         return below_.rename_to_new(where, from, to);
     }
-    result<void> rename_over(site where, const std::string& from, const std::string& to) override {
+    result<void> rename_over(call_site where, const std::string& from, const std::string& to) override {
         return below_.rename_over(where, from, to);
     }
-    result<void> remove(site where, const std::string& path, file& which) override {
+    result<void> remove(call_site where, const std::string& path, file& which) override {
         return below_.remove(where, path, which);
     }
-    result<void> sync_directory(site where, const std::string& path) override {
+    result<void> sync_directory(call_site where, const std::string& path) override {
         count_sync();
         return below_.sync_directory(where, path);
     }

@@ -22,11 +22,11 @@ enum class access { read_only, read_write };
 
 /// Name of a call site, for traces: a string literal such as "log: record". Without a name it does not compile, so that
 /// no write and no sync escapes the tests that leave one out at a time.
-class site {
+class call_site {
 public:
-    consteval site(const char* name) : name_(name) { // NOLINT(google-explicit-constructor)
+    consteval call_site(const char* name) : name_(name) { // NOLINT(google-explicit-constructor)
         if (name == nullptr || *name == '\0')
-            throw "a call site needs a name";
+            throw "a call call_site needs a name";
     }
     [[nodiscard]] constexpr const char* name() const { return name_; }
     constexpr operator std::string_view() const { return name_; } // NOLINT(google-explicit-constructor)
@@ -62,31 +62,31 @@ public:
     /// Fills `into` from `offset`; a file that ends earlier is errc::truncated.
     virtual result<void> read(std::uint64_t offset, std::span<std::byte> into) = 0;
     /// Writes everything through the page cache. Not durable before sync().
-    virtual result<void> write(site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+    virtual result<void> write(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
     /// As write(), but straight from memory to the device where the file system can (O_DIRECT). Offset, address and
     /// length must be multiples of 4 KiB. Not durable before sync() either: the device may hold it in its cache.
-    virtual result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+    virtual result<void> write_direct(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
     /// As write_direct(), and these bytes are durable once it returns, with the size that they need; nothing else is, no
     /// earlier write of the same bytes either (O_DIRECT with O_DSYNC). Where the file system cannot do that, it is a
     /// write() and a sync(). Offset and length must be multiples of 512 bytes, the address one of 4 KiB. A failure is like
     /// one of sync().
-    virtual result<void> write_durable(site where, site durable, std::uint64_t offset,
+    virtual result<void> write_durable(call_site where, call_site durable, std::uint64_t offset,
                                        std::span<const std::byte> bytes) = 0;
     /// Makes all earlier writes to this file, and its size, durable (fdatasync). After a failure the state of the
     /// written pages is unknown: never retry (I5).
-    virtual result<void> sync(site where) = 0;
+    virtual result<void> sync(call_site where) = 0;
 
     /// Earlier writes to this range begin to go to the disk, so that a later sync() finds less to do. A hint; nothing waits.
     virtual void begin_sync(std::uint64_t offset, std::uint64_t bytes) = 0;
 
     virtual result<std::uint64_t> size() = 0;
-    virtual result<void> resize(site where, std::uint64_t bytes) = 0;
+    virtual result<void> resize(call_site where, std::uint64_t bytes) = 0;
     /// Guarantees space for [offset, offset+bytes), extending the size where needed; contents stay, new bytes are zero.
     /// errc::no_space when the disk or quota is full; then nothing visible has changed.
-    virtual result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) = 0;
+    virtual result<void> reserve(call_site where, std::uint64_t offset, std::uint64_t bytes) = 0;
     /// Gives the range's space back; it reads as zeros then. Where the file system cannot do that, it is written with zeros,
     /// or stays as it is.
-    virtual result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes,
+    virtual result<void> punch(call_site where, std::uint64_t offset, std::uint64_t bytes,
                                unpunchable otherwise = unpunchable::is_zeroed) = 0;
 
     /// Whether reading a hole, through a mapping, takes room on the disk (tmpfs): when that is full, the process gets SIGBUS.
@@ -140,14 +140,14 @@ public:
     /// Whether the directory is there. A system without directories has them all.
     virtual result<bool> has_directory(const std::string& path) = 0;
     /// Renames atomically; errc::exists, and nothing done, when `to` is there already.
-    virtual result<void> rename_to_new(site where, const std::string& from, const std::string& to) = 0;
+    virtual result<void> rename_to_new(call_site where, const std::string& from, const std::string& to) = 0;
     /// Renames atomically; a file that is at `to` is gone then.
-    virtual result<void> rename_over(site where, const std::string& from, const std::string& to) = 0;
+    virtual result<void> rename_over(call_site where, const std::string& from, const std::string& to) = 0;
     /// Removes this name of `which`; no error when it is absent, and nothing done when it is the name of another file. No
     /// system call compares and removes in one: a file that gets this name between the two is removed, too.
-    virtual result<void> remove(site where, const std::string& path, file& which) = 0;
+    virtual result<void> remove(call_site where, const std::string& path, file& which) = 0;
     /// Makes creations, renames and removals in the directory that holds `path` durable.
-    virtual result<void> sync_directory(site where, const std::string& path) = 0;
+    virtual result<void> sync_directory(call_site where, const std::string& path) = 0;
 };
 
 /// The real one. Stateless; lives for the whole program.

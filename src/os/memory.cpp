@@ -348,7 +348,7 @@ std::string mapping_at(std::uint64_t where, std::uint64_t bytes) {
 std::vector<process_memory> memory_of_process(bool with_files) {
     using memory_kind = process_memory::kind;
     constexpr std::uint64_t k_shadow_bytes_min = std::uint64_t{1} << 40;
-    constexpr std::uint64_t k_guard_bytes_max = 64 * KiB;
+    constexpr std::uint64_t k_red_zone_bytes_max = 64 * KiB;
     std::vector<process_memory> found;
     text_lines maps("/proc/self/maps");
     const auto here = reinterpret_cast<std::uint64_t>(&maps);
@@ -361,7 +361,7 @@ std::vector<process_memory> memory_of_process(bool with_files) {
             continue;
         const auto& [begin, end, rights, name] = *read;
         const bool guarded = guard_end == begin;
-        guard_end = rights[0] == '-' && end - begin <= k_guard_bytes_max ? end : 0;
+        guard_end = rights[0] == '-' && end - begin <= k_red_zone_bytes_max ? end : 0;
         const bool is_private = rights[0] == 'r' && rights[1] == 'w' && rights[3] == 'p';
         if (!name.empty() && !name.starts_with('[')) {
             if (with_files && rights[0] == 'r')

@@ -60,7 +60,7 @@ public:
         }
         return {};
     }
-    result<void> write(site /*where*/, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write(call_site /*where*/, std::uint64_t offset, std::span<const std::byte> bytes) override {
         while (!bytes.empty()) {
             const ssize_t n = ::pwrite(content_->get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
             if (n < 0 && errno == EINTR)
@@ -72,14 +72,14 @@ public:
         }
         return {};
     }
-    result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write_direct(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return write(where, offset, bytes);
     }
-    result<void> write_durable(site where, site /*durable*/, std::uint64_t offset,
+    result<void> write_durable(call_site where, call_site /*durable*/, std::uint64_t offset,
                                std::span<const std::byte> bytes) override {
         return write(where, offset, bytes);
     }
-    result<void> sync(site /*where*/) override { return {}; }
+    result<void> sync(call_site /*where*/) override { return {}; }
     void begin_sync(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {}
 
     result<std::uint64_t> size() override {
@@ -88,16 +88,16 @@ public:
             return memory_failure("cannot inspect", path_, errno);
         return static_cast<std::uint64_t>(info.st_size);
     }
-    result<void> resize(site /*where*/, std::uint64_t bytes) override {
+    result<void> resize(call_site /*where*/, std::uint64_t bytes) override {
         if (::ftruncate(content_->get(), static_cast<off_t>(bytes)) != 0)
             return memory_failure("cannot make", path_, errno, bytes);
         return {};
     }
     // Only what read-only openings do is needed from here on.
-    result<void> reserve(site /*where*/, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {
+    result<void> reserve(call_site /*where*/, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {
         return not_in_memory(path_);
     }
-    result<void> punch(site /*where*/, std::uint64_t /*offset*/, std::uint64_t /*bytes*/,
+    result<void> punch(call_site /*where*/, std::uint64_t /*offset*/, std::uint64_t /*bytes*/,
                        unpunchable /*otherwise*/) override {
         return not_in_memory(path_);
     }
@@ -152,15 +152,15 @@ result<std::unique_ptr<file>> memory_files::open_or_create(const std::string& pa
     return not_in_memory(path);
 }
 
-result<void> memory_files::rename_to_new(site /*where*/, const std::string& /*from*/, const std::string& to) {
+result<void> memory_files::rename_to_new(call_site /*where*/, const std::string& /*from*/, const std::string& to) {
     return not_in_memory(to);
 }
 
-result<void> memory_files::rename_over(site /*where*/, const std::string& /*from*/, const std::string& to) {
+result<void> memory_files::rename_over(call_site /*where*/, const std::string& /*from*/, const std::string& to) {
     return not_in_memory(to);
 }
 
-result<void> memory_files::remove(site /*where*/, const std::string& path, file& /*which*/) {
+result<void> memory_files::remove(call_site /*where*/, const std::string& path, file& /*which*/) {
     return not_in_memory(path);
 }
 

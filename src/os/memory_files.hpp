@@ -20,10 +20,10 @@ public:
     result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override { return path == path_; }
     result<bool> has_directory(const std::string& /*path*/) override { return true; }
-    result<void> rename_to_new(site where, const std::string& from, const std::string& to) override;
-    result<void> rename_over(site where, const std::string& from, const std::string& to) override;
-    result<void> remove(site where, const std::string& path, file& which) override;
-    result<void> sync_directory(site /*where*/, const std::string& /*path*/) override { return {}; }
+    result<void> rename_to_new(call_site where, const std::string& from, const std::string& to) override;
+    result<void> rename_over(call_site where, const std::string& from, const std::string& to) override;
+    result<void> remove(call_site where, const std::string& path, file& which) override;
+    result<void> sync_directory(call_site /*where*/, const std::string& /*path*/) override { return {}; }
 
 private:
     memory_files(std::string path, std::shared_ptr<const descriptor> content)

@@ -52,7 +52,7 @@ public:
         return {};
     }
 
-    result<void> write(site, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write(call_site, std::uint64_t offset, std::span<const std::byte> bytes) override {
         for (std::uint64_t done = 0; done < bytes.size();) {
             const std::uint64_t at = offset + done;
             const std::uint64_t in_page = at % k_page_bytes;
@@ -67,17 +67,18 @@ public:
             size_ = std::max(size_, offset + bytes.size());
         return {};
     }
-    result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write_direct(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return write(where, offset, bytes);
     }
-    result<void> write_durable(site where, site, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write_durable(call_site where, call_site, std::uint64_t offset,
+                               std::span<const std::byte> bytes) override {
         return write(where, offset, bytes);
     }
-    result<void> sync(site) override { return {}; }
+    result<void> sync(call_site) override { return {}; }
     void begin_sync(std::uint64_t, std::uint64_t) override {}
 
     result<std::uint64_t> size() override { return size_; }
-    result<void> resize(site where, std::uint64_t bytes) override {
+    result<void> resize(call_site where, std::uint64_t bytes) override {
         if (bytes < size_)
             REM_TRY(punch(where, bytes, size_ - bytes,
                           unpunchable::is_zeroed)); // what is cut off is zeros, should the file grow again
@@ -85,11 +86,11 @@ public:
         size_ = bytes;
         return {};
     }
-    result<void> reserve(site, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> reserve(call_site, std::uint64_t offset, std::uint64_t bytes) override {
         size_ = std::max(size_, offset + bytes);
         return {};
     }
-    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable) override {
+    result<void> punch(call_site where, std::uint64_t offset, std::uint64_t bytes, unpunchable) override {
         const std::uint64_t end = std::min(offset + bytes, size_);
         if (offset >= end)
             return {};
@@ -221,13 +222,15 @@ result<bool> overlay_files::exists(const std::string& path) {
     return below_.exists(path);
 }
 
-result<void> overlay_files::rename_to_new(site, const std::string&, const std::string& to) {
+result<void> overlay_files::rename_to_new(call_site, const std::string&, const std::string& to) {
     return makes_no_files(to);
 }
 
-result<void> overlay_files::rename_over(site, const std::string&, const std::string& to) { return makes_no_files(to); }
+result<void> overlay_files::rename_over(call_site, const std::string&, const std::string& to) {
+    return makes_no_files(to);
+}
 
-result<void> overlay_files::remove(site, const std::string& path, file& which) {
+result<void> overlay_files::remove(call_site, const std::string& path, file& which) {
     auto named = which.is_at(path);
     if (!named)
         return named.error();
@@ -236,6 +239,6 @@ result<void> overlay_files::remove(site, const std::string& path, file& which) {
     return {};
 }
 
-result<void> overlay_files::sync_directory(site, const std::string&) { return {}; }
+result<void> overlay_files::sync_directory(call_site, const std::string&) { return {}; }
 
 } // namespace remanence::os

@@ -73,11 +73,11 @@ public:
         return {};
     }
 
-    result<void> write(site, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write(call_site, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return write_with(descriptor_, offset, bytes);
     }
 
-    result<void> write_direct(site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write_direct(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         if (direct_ == k_not_tried)
             direct_ = open_again(O_DIRECT);
         if (auto written = write_if_taken(direct_, offset, bytes))
@@ -85,7 +85,7 @@ public:
         return write(where, offset, bytes);
     }
 
-    result<void> write_durable(site where, site durable, std::uint64_t offset,
+    result<void> write_durable(call_site where, call_site durable, std::uint64_t offset,
                                std::span<const std::byte> bytes) override {
         if (durable_ == k_not_tried)
             durable_ = open_again(O_DIRECT | O_DSYNC);
@@ -98,7 +98,7 @@ public:
         return sync(durable);
     }
 
-    result<void> sync(site) override {
+    result<void> sync(call_site) override {
         while (::fdatasync(descriptor_) != 0) {
             if (errno != EINTR)
                 return sync_failure("cannot sync", errno);
@@ -126,13 +126,13 @@ public:
         return static_cast<std::uint64_t>(info.st_size);
     }
 
-    result<void> resize(site, std::uint64_t bytes) override {
+    result<void> resize(call_site, std::uint64_t bytes) override {
         if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0)
             return system_failure(errno, "cannot resize", path_, bytes);
         return {};
     }
 
-    result<void> reserve(site where, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> reserve(call_site where, std::uint64_t offset, std::uint64_t bytes) override {
         auto before = size();
         if (!before)
             return before.error();
@@ -142,7 +142,7 @@ public:
         return reserved;
     }
 
-    result<void> punch(site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
+    result<void> punch(call_site where, std::uint64_t offset, std::uint64_t bytes, unpunchable otherwise) override {
         int flags = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
         int code = 0;
         do
@@ -327,7 +327,7 @@ private:
         return {};
     }
 
-    result<void> reserve_space(site where, std::uint64_t offset, std::uint64_t bytes) {
+    result<void> reserve_space(call_site where, std::uint64_t offset, std::uint64_t bytes) {
         int code = 0;
         do {
             code = ::fallocate(descriptor_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
@@ -340,7 +340,7 @@ private:
     }
 
     // For file systems without fallocate: touch every block that may be a hole, contents kept.
-    result<void> reserve_by_writing(site where, std::uint64_t offset, std::uint64_t bytes) {
+    result<void> reserve_by_writing(call_site where, std::uint64_t offset, std::uint64_t bytes) {
         auto old_end = size();
         if (!old_end)
             return old_end.error();
@@ -357,7 +357,7 @@ private:
         return {};
     }
 
-    result<void> write_zeros(site where, std::uint64_t offset, std::uint64_t bytes) {
+    result<void> write_zeros(call_site where, std::uint64_t offset, std::uint64_t bytes) {
         std::vector<std::byte> zeros(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, MiB)));
         for (std::uint64_t done = 0; done < bytes; done += zeros.size()) {
             std::size_t length = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), bytes - done));

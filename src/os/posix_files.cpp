@@ -73,7 +73,7 @@ public:
         return system_failure(errno, "cannot inspect", path);
     }
 
-    result<void> rename_to_new(site, const std::string& from, const std::string& to) override {
+    result<void> rename_to_new(call_site, const std::string& from, const std::string& to) override {
         if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
             return {};
         if (errno != EINVAL)
@@ -86,13 +86,13 @@ public:
         return {};
     }
 
-    result<void> rename_over(site, const std::string& from, const std::string& to) override {
+    result<void> rename_over(call_site, const std::string& from, const std::string& to) override {
         if (::rename(from.c_str(), to.c_str()) != 0)
             return system_failure(errno, "cannot rename " + from + " to", to);
         return {};
     }
 
-    result<void> remove(site, const std::string& path, file& which) override {
+    result<void> remove(call_site, const std::string& path, file& which) override {
         auto mine = which.is_at(path);
         if (!mine)
             return mine.error();
@@ -103,7 +103,7 @@ public:
         return system_failure(errno, "cannot remove", path);
     }
 
-    result<void> sync_directory(site, const std::string& path) override {
+    result<void> sync_directory(call_site, const std::string& path) override {
         std::string::size_type slash = path.rfind('/');
         std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
         int descriptor = open_file(directory.c_str(), O_RDONLY | O_DIRECTORY);

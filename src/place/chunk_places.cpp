@@ -22,14 +22,14 @@ bool chunk_places::is_anonymous(std::uint64_t chunk) const noexcept {
     return now == fresh || now == unmapped;
 }
 
-bool chunk_places::is_mapped_from_home(std::uint64_t chunk) const noexcept {
+bool chunk_places::is_mapped_from_copy(std::uint64_t chunk) const noexcept {
     const chunk_state now = of(chunk);
-    return now == home || now == spilled;
+    return now == mapped || now == spilled;
 }
 
 void chunk_places::spill(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
-    REM_ASSERT(now == fresh || now == spilled || now == home || now == moving);
+    REM_ASSERT(now == fresh || now == spilled || now == mapped || now == moving);
     step(now, now == fresh || now == spilled ? spilled : moving);
 }
 
@@ -42,24 +42,24 @@ void chunk_places::give_up(std::uint64_t chunk) {
 void chunk_places::commit_fresh(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
     REM_ASSERT(now == fresh || now == spilled);
-    step(now, now == fresh ? unmapped : home);
+    step(now, now == fresh ? unmapped : mapped);
 }
 
-// The former home of one that has moved is where it is again, and has just what memory has; so is the next one of a moving one.
-void chunk_places::commit_moved(std::uint64_t chunk) {
+// The former copy of one that has moved is where it is again, and has just what memory has; so is the next one of a moving one.
+void chunk_places::commit_relocated(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
     REM_ASSERT(now != spilled);
     if (now == fresh || now == unmapped)
         step(now, unmapped);
     else
-        step(now, now == home ? moved : home);
+        step(now, now == mapped ? moved : mapped);
 }
 
 chunk_state chunk_places::map(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
     REM_ASSERT(now != spilled);
     const chunk_state before = now;
-    step(now, home);
+    step(now, mapped);
     return before;
 }
 
@@ -70,8 +70,8 @@ void chunk_places::forget(std::uint64_t chunk) {
 }
 
 chunk_state chunk_places::as_begun(std::uint64_t chunk) const noexcept {
-    const auto behind = std::ranges::upper_bound(at_home_, chunk, {}, &chunk_range::first);
-    return behind != at_home_.begin() && chunk < std::prev(behind)->end() ? home : fresh;
+    const auto behind = std::ranges::upper_bound(mapped_, chunk, {}, &chunk_range::first);
+    return behind != mapped_.begin() && chunk < std::prev(behind)->end() ? mapped : fresh;
 }
 
 chunk_state& chunk_places::at(std::uint64_t chunk) {

@@ -10,27 +10,27 @@ namespace remanence::recover {
 
 namespace {
 
-/// A page as its records say. Its bytes in the image are not verified: an interrupted fold may have left them half old,
+/// A page as its records say. Its bytes in the image are not verified: an interrupted apply may have left them half old,
 /// half new. Its last change says what they must become.
 result<std::uint32_t> make_page(store::image& image, const replayed_page& page, std::span<std::byte> bytes) {
     auto before = image.checksum_of(page.index);
     if (!before)
         return before.error();
-    const std::uint64_t home = image.home_of(page.index * k_page_bytes);
+    const std::uint64_t copy = image.copy_of(page.index * k_page_bytes);
     if (*before != 0)
         REM_TRY(image.read_unverified(page.index, bytes));
     const std::uint32_t checksum = page.apply(bytes, *before);
     if (page_checksum(bytes) == checksum)
         return checksum;
     return fail(errc::corrupt,
-                "page " + std::to_string(page.index) + " of " + image.path() + " at byte " + std::to_string(home) +
+                "page " + std::to_string(page.index) + " of " + image.path() + " at byte " + std::to_string(copy) +
                     " does not become what the redo log says. Restore heap and log from a copy.",
-                image.path(), 0, home);
+                image.path(), 0, copy);
 }
 
 result<void> replay_all(store::heap_file& store, const std::string& log_path,
                         const std::vector<scanned_record>& records, const progress_callback& progress) {
-    replay all(store.homes(), store.whole_chunks(), log_path);
+    replay all(store.copies(), store.whole_chunks(), log_path);
     for (const scanned_record& record : records)
         REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.image().has_contents(chunk); }));
     REM_TRY(all.leave_out_what_has_no_place());
@@ -40,8 +40,8 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
         return make_page(store.image(), page, bytes);
     };
     // I1: every record is durable. I5: unconditionally.
-    return all.fold(
-        make, [&](std::span<const store::folded_page> pages) { return store.writer().fold(pages); }, progress);
+    return all.apply(
+        make, [&](std::span<const store::applied_page> pages) { return store.writer().apply(pages); }, progress);
 }
 
 result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& log, store::heap_file& store,
@@ -56,7 +56,7 @@ result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& 
     const std::uint64_t version = records.empty() ? store.image().pinned().version : records.back().version;
     const std::uint64_t chain = records.empty() ? store.super().chain : records.back().checksum;
     // R2: clean, so that the next commit begins a new epoch.
-    const bool has_given_back = !store.homes().not_yet_free().empty();
+    const bool has_given_back = !store.copies().not_yet_free().empty();
     REM_TRY(store.writer().publish({version, chain, store.session(), true, format::k_log_header_bytes}));
     if (has_given_back) { // the superblock before named them
         if (auto discarded = store.unused().discard_unstored(); !discarded && discarded.why().code != errc::no_space)
@@ -101,7 +101,7 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         return outcome;
     }
     REM_TRY(log::lock_log(**log));
-    REM_TRY(store.supers().confirm());          // before pages are folded, or the log is removed, on its word
+    REM_TRY(store.supers().confirm());          // before pages are applied, or the log is removed, on its word
     auto records = scan(**log, store.supers()); // of a clean heap too: it must not be older than its log (I3)
     if (!records)
         return records.error();

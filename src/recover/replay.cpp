@@ -23,8 +23,8 @@ std::uint32_t replayed_page::apply(std::span<std::byte> page, std::uint32_t befo
 struct replay::parts {
     std::vector<chunk_range> given_back;
     std::vector<log::placed_chunk> chunks;
-    std::vector<log::placed_chunk*> moved; // of these
-    std::vector<log::placed_chunk*> fresh; // likewise
+    std::vector<log::placed_chunk*> relocated; // of these
+    std::vector<log::placed_chunk*> fresh;     // likewise
     std::vector<log::page_entry> changes;
 };
 
@@ -37,15 +37,15 @@ result<void> replay::add(const scanned_record& record, const contents_query& has
 
 result<void> replay::sort(const scanned_record& record, const contents_query& has_contents, parts& all) const {
     auto unfit = [&] { return damaged_log(log_path_, record.offset, "its contents do not fit the heap"); };
-    if (record.image_bytes > homes_.where().region_bytes() ||
-        !is_aligned(record.image_bytes, homes_.where().chunk_bytes()))
+    if (record.image_bytes > copies_.where().region_bytes() ||
+        !is_aligned(record.image_bytes, copies_.where().chunk_bytes()))
         return unfit();
     const auto place = [&](log::placed_chunk chunk) { all.chunks.push_back(std::move(chunk)); };
     const auto note = [&](const log::page_entry& entry) { all.changes.push_back(entry); };
     const auto leave = [&](chunk_range run) { all.given_back.push_back(run); };
-    if (!log::for_each_part(record.bytes, homes_.where().chunk_pages(), place, note, leave))
+    if (!log::for_each_part(record.bytes, copies_.where().chunk_pages(), place, note, leave))
         return unfit();
-    const auto rest = all.given_back.empty() ? homes_.image_bytes() : homes_.image_bytes_without(all.given_back);
+    const auto rest = all.given_back.empty() ? copies_.image_bytes() : copies_.image_bytes_without(all.given_back);
     if (!rest)
         return unfit();
     std::uint64_t image_bytes = *rest;
@@ -56,23 +56,23 @@ result<void> replay::sort(const scanned_record& record, const contents_query& ha
     }
     std::vector<std::uint64_t> moved;
     for (log::placed_chunk& each : all.chunks) {
-        if (!placed.insert(each.chunk).second || homes_.not_yet_free().contains(each.chunk))
+        if (!placed.insert(each.chunk).second || copies_.not_yet_free().contains(each.chunk))
             return unfit();
-        const auto to = each.at_second_home ? store::chunk_place::second_home : store::chunk_place::first_home;
-        if (homes_.can_move(each.chunk, to)) {
-            all.moved.push_back(&each);
+        const auto to = each.in_copy_b ? store::chunk_place::copy_b : store::chunk_place::copy_a;
+        if (copies_.can_move(each.chunk, to)) {
+            all.relocated.push_back(&each);
             moved.push_back(each.chunk);
             continue;
         }
         const auto taken = has_contents(each.chunk);
         if (!taken)
             return unexpected(taken.why());
-        if (*taken || each.at_second_home)
+        if (*taken || each.in_copy_b)
             return unfit();
         all.fresh.push_back(&each);
-        image_bytes = std::max(image_bytes, (each.chunk + 1) * homes_.where().chunk_bytes());
+        image_bytes = std::max(image_bytes, (each.chunk + 1) * copies_.where().chunk_bytes());
     }
-    return image_bytes != record.image_bytes || !homes_.may_all_move(moved) ? unfit() : result<void>();
+    return image_bytes != record.image_bytes || !copies_.may_all_move(moved) ? unfit() : result<void>();
 }
 
 // Chunks in the order in which they were committed: each takes room in the chunk map.
@@ -81,7 +81,7 @@ void replay::take(std::uint64_t version, parts& all) {
         for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
             births_[chunk] = version;
     }
-    for (const log::placed_chunk* each : all.moved)
+    for (const log::placed_chunk* each : all.relocated)
         births_[each->chunk] = version;
     for (const log::placed_chunk* each : all.fresh) {
         if (each->has_contents()) // else they are in the log, from this record on
@@ -89,8 +89,8 @@ void replay::take(std::uint64_t version, parts& all) {
     }
     if (!all.given_back.empty())
         chunks_.accept_given_back(all.given_back, version);
-    for (log::placed_chunk* each : all.moved)
-        chunks_.accept_moved(each->chunk, std::move(each->checksums), version, false);
+    for (log::placed_chunk* each : all.relocated)
+        chunks_.accept_relocated(each->chunk, std::move(each->checksums), version, false);
     for (log::placed_chunk* each : all.fresh)
         chunks_.accept_fresh(each->chunk, std::move(each->checksums), version);
     for (const log::page_entry& change : all.changes) {
@@ -107,8 +107,8 @@ void replay::take(std::uint64_t version, parts& all) {
 result<void> replay::leave_out_what_has_no_place() {
     bool is_all = true;
     for (touched_page& each : pages_) {
-        const std::uint64_t chunk = each.index / homes_.where().chunk_pages();
-        each.has_place = homes_.is_stored(chunk);
+        const std::uint64_t chunk = each.index / copies_.where().chunk_pages();
+        each.has_place = copies_.is_stored(chunk);
         const auto birth = births_.find(chunk);
         const bool was_given_back = birth != births_.end() && each.last_version <= birth->second;
         is_all = is_all && (each.has_place || was_given_back);
@@ -118,7 +118,7 @@ result<void> replay::leave_out_what_has_no_place() {
     return damaged_log(log_path_, 0, "it changes a page that does not exist");
 }
 
-result<void> replay::fold(const page_maker& make, const page_sink& sink, const progress_callback& progress) {
+result<void> replay::apply(const page_maker& make, const page_sink& sink, const progress_callback& progress) {
     // Sorted by counting: the changes of each page, in their order, end up together.
     std::vector<std::size_t> ends;
     std::size_t end = 0;
@@ -131,7 +131,7 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
         changes[ends[each.page]++] = each.change;
 
     const auto birth_of = [&](std::uint64_t page) {
-        const auto birth = births_.find(page / homes_.where().chunk_pages());
+        const auto birth = births_.find(page / copies_.where().chunk_pages());
         return birth != births_.end() ? std::optional(birth->second) : std::nullopt;
     };
     std::vector<std::size_t> pages;
@@ -144,7 +144,7 @@ result<void> replay::fold(const page_maker& make, const page_sink& sink, const p
               [&](std::size_t a, std::size_t b) { return pages_[a].index < pages_[b].index; });
     constexpr std::size_t k_batch_pages = 256;
     std::vector<std::byte> bytes(std::min(k_batch_pages, pages.size()) * k_page_bytes);
-    std::vector<store::folded_page> batch;
+    std::vector<store::applied_page> batch;
     std::size_t done = 0;
     for (const std::size_t place : pages) {
         const std::uint64_t index = pages_[place].index;

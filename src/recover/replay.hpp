@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "log/record.hpp"
 #include "recover/scan.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/image_writer.hpp"
 #include "store/whole_chunks.hpp"
 
@@ -48,8 +48,8 @@ using chunk_births = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 class replay {
 public:
-    replay(store::chunk_homes& homes, store::whole_chunks& chunks, std::string log_path)
-        : homes_(homes), chunks_(chunks), log_path_(std::move(log_path)) {}
+    replay(store::chunk_copies& copies, store::whole_chunks& chunks, std::string log_path)
+        : copies_(copies), chunks_(chunks), log_path_(std::move(log_path)) {}
 
     using contents_query = std::function<result<bool>(std::uint64_t chunk)>;
     /// Gives back the record's chunks, gives others their place, and takes up its page changes. When it does not fit the heap,
@@ -62,10 +62,10 @@ public:
 
     /// Makes the bytes of a page, given as zeros, what its records say, and returns the checksum it is to have.
     using page_maker = std::function<result<std::uint32_t>(const replayed_page&, std::span<std::byte> bytes)>;
-    using page_sink = std::function<result<void>(std::span<const store::folded_page>)>;
+    using page_sink = std::function<result<void>(std::span<const store::applied_page>)>;
     /// Hands all changed pages over, sorted, in batches: memory stays bounded and neighbouring pages go out in one write. Not
     /// those that were written whole with their chunk after their last change (R3).
-    result<void> fold(const page_maker& make, const page_sink& sink, const progress_callback& progress);
+    result<void> apply(const page_maker& make, const page_sink& sink, const progress_callback& progress);
 
     /// Which chunks were placed or given back, and by which version.
     [[nodiscard]] const chunk_births& births() const { return births_; }
@@ -76,7 +76,7 @@ private:
     result<void> sort(const scanned_record& record, const contents_query& has_contents, parts& all) const;
     void take(std::uint64_t version, parts& all);
 
-    store::chunk_homes& homes_;
+    store::chunk_copies& copies_;
     store::whole_chunks& chunks_;
     std::string log_path_;
     chunk_births births_;

@@ -34,7 +34,7 @@ result<std::vector<scanned_record>> sound_records(os::file_system& files, const 
 std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_record>& records,
                              const damage_callback& damaged, const progress_callback& progress,
                              recovery_outcome& outcome) {
-    replay all(store.homes(), store.whole_chunks(), store.log_path());
+    replay all(store.copies(), store.whole_chunks(), store.log_path());
     const auto has_contents = [&](std::uint64_t chunk) -> result<bool> {
         const auto known = store.image().has_contents(chunk);
         return known && *known; // a damaged table of checksums is in nobody's way
@@ -63,18 +63,18 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
             static_cast<void>(store.image().read_unverified(page.index, bytes));
         return page.apply(bytes, *before);
     };
-    const auto fold = [&](std::span<const store::folded_page> pages) -> result<void> {
-        auto folded = store.writer().fold(pages);
-        if (folded)
+    const auto apply = [&](std::span<const store::applied_page> pages) -> result<void> {
+        auto done = store.writer().apply(pages);
+        if (done)
             return {};
-        damaged(folded.why());
-        for (const store::folded_page& page : pages) { // one whose table is damaged must not keep the others back
-            if (auto alone = store.writer().fold({&page, 1}); !alone)
+        damaged(done.why());
+        for (const store::applied_page& page : pages) { // one whose table is damaged must not keep the others back
+            if (auto alone = store.writer().apply({&page, 1}); !alone)
                 damaged(alone.why());
         }
         return {};
     };
-    static_cast<void>(all.fold(make, fold, progress)); // neither of the two ever fails
+    static_cast<void>(all.apply(make, apply, progress)); // neither of the two ever fails
     outcome.births = all.births();
     return applied;
 }

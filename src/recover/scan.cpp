@@ -33,7 +33,7 @@ unexpected damaged_superblock(const store::superblock_pair& supers, std::uint64_
 /// As log and records name it. A heap of format 2 has none, and one that was just upgraded has not begun one: in their log
 /// the UUID stands in its place.
 const log::session_number& session_of(const store::superblock_pair& supers) {
-    const format::superblock& super = supers.ruling();
+    const format::superblock& super = supers.current();
     return super.session == log::session_number{} ? super.uuid : super.session;
 }
 
@@ -73,7 +73,7 @@ result<std::optional<format::log_header>> read_header(os::file& log) {
 /// what they build on, or go with them.
 result<void> refuse_other_session(const std::string& path, const format::log_header& header,
                                   const store::superblock_pair& supers) {
-    const std::uint64_t epoch = supers.ruling().epoch;
+    const std::uint64_t epoch = supers.current().epoch;
     if (header.epoch < epoch) {
         return fail(errc::log_foreign, // I3
                     "the redo log " + path + " is older than the heap " + supers.path() +
@@ -146,7 +146,7 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::
             return damaged_log(path, 0, "its header");
         return std::move(*log);
     }
-    if ((*header)->uuid != supers.ruling().uuid) {
+    if ((*header)->uuid != supers.current().uuid) {
         return fail(errc::log_foreign,
                     "the redo log " + path + " belongs to another heap than " + supers.path() +
                         ". Move it back to its own heap, and bring the right one if there is one.",
@@ -209,7 +209,7 @@ result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_
         return std::optional<record_header>();
     REM_TRY(log.read(at, std::as_writable_bytes(std::span(&header, 1))));
     const bool is_it = header.magic == format::k_record_magic && header.session == session_of(supers) &&
-                       header.epoch == supers.ruling().epoch && header.version == version;
+                       header.epoch == supers.current().epoch && header.version == version;
     return is_it ? std::optional(header) : std::nullopt;
 }
 
@@ -318,7 +318,7 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window&
     // Beside a clean heap it may be another one than the superblock's.
     const log::session_number session = *header ? (*header)->session : session_of(supers);
     for (const file_range part : found.outside(log_bytes)) {
-        auto later = find_proof(log, log_bytes, part, session, supers.ruling().epoch, expected);
+        auto later = find_proof(log, log_bytes, part, session, supers.current().epoch, expected);
         if (!later)
             return later.error();
         if (!*later)
@@ -398,10 +398,10 @@ result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pai
     if (!size)
         return size.error();
     scanned_log scanned;
-    window found(supers.ruling());
-    std::uint64_t version = supers.ruling().checkpoint_version;
-    std::uint64_t predecessor = supers.ruling().chain;
-    const store::session_identity session{supers.ruling().epoch, session_of(supers)};
+    window found(supers.current());
+    std::uint64_t version = supers.current().checkpoint_version;
+    std::uint64_t predecessor = supers.current().chain;
+    const store::session_identity session{supers.current().epoch, session_of(supers)};
     const auto read_next = [&](std::uint64_t offset, scanned_record& record) {
         return read_follower(log, *size, offset, session, version, predecessor, record);
     };

@@ -28,8 +28,8 @@ struct visible_commit {
     std::uint64_t durable_through = 0;
 };
 
-/// A superblock that rules.
-struct ruling_checkpoint {
+/// A current superblock.
+struct current_checkpoint {
     std::uint64_t sequence = 0; // of the superblock
     std::uint64_t version = 0;
     std::uint64_t log_begin = 0; // where in the log the records behind `version` begin
@@ -54,7 +54,7 @@ struct participant {
 struct reader {
     participant who;
     std::uint64_t version = 0;  // that it sees
-    bool is_in_the_way = false; // of a fold, or of the release of a checkpoint
+    bool is_in_the_way = false; // of a checkpoint, or of the release of a checkpoint
 };
 
 using os::deadline;
@@ -96,7 +96,7 @@ public:
 
     /// First: the heap is recovered, its log is there, and this is its state. Others get in from now on.
     virtual result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
-                                      const ruling_checkpoint& checkpoint) = 0;
+                                      const current_checkpoint& checkpoint) = 0;
     /// Joined: errc::in_use if the coordination file is another heap's.
     virtual result<void> check_identity(const heap_identity& heap) const = 0;
 
@@ -110,9 +110,9 @@ public:
     [[nodiscard]] virtual std::uint64_t visible() const noexcept = 0;
     [[nodiscard]] virtual visible_commit commit() const noexcept = 0;
     [[nodiscard]] virtual std::uint64_t checkpoint_sequence() const noexcept = 0;
-    [[nodiscard]] virtual ruling_checkpoint checkpoint() const noexcept = 0;
+    [[nodiscard]] virtual current_checkpoint checkpoint() const noexcept = 0;
     /// The checkpoint before which the log may be overwritten, and what was left may be reused.
-    [[nodiscard]] virtual ruling_checkpoint released() const noexcept = 0;
+    [[nodiscard]] virtual current_checkpoint released() const noexcept = 0;
     /// I5, in every process.
     [[nodiscard]] virtual bool is_poisoned() const noexcept = 0;
     virtual void poison() noexcept = 0;
@@ -121,27 +121,27 @@ public:
 
     // Reading: one pin for each process.
 
-    /// The view is at `version`, and stays exactly that until unpin(). False, and nothing is pinned: a fold has passed it, and the
+    /// The view is at `version`, and stays exactly that until unpin(). False, and nothing is pinned: a checkpoint has passed it, and the
     /// view must be brought forward first. Wait-free.
     virtual bool pin(std::uint64_t version) noexcept = 0;
     virtual void unpin() noexcept = 0;
-    /// Until let_go(): the superblock that rules, which is returned, and the log from its begin on stay. For who re-attaches or
+    /// Until let_go(): the current superblock, which is returned, and the log from its begin on stay. For who re-attaches or
     /// copies records.
-    virtual ruling_checkpoint hold() noexcept = 0;
+    virtual current_checkpoint hold() noexcept = 0;
     virtual void let_go() noexcept = 0;
-    /// Where a fold is announced up to; more than a pin: this reader holds it up.
-    [[nodiscard]] virtual std::uint64_t fold_target() const noexcept = 0;
+    /// Where a checkpoint is declared up to; more than a pin: this reader holds it up.
+    [[nodiscard]] virtual std::uint64_t apply_target() const noexcept = 0;
     /// What this process pins, if anything.
     [[nodiscard]] virtual std::optional<std::uint64_t> pinned() const noexcept = 0;
-    /// The pinned version's reader has made private what the fold up to `version` touches.
+    /// The pinned version's reader has made private what the checkpoint up to `version` touches.
     virtual void raise_pin(std::uint64_t version) noexcept = 0;
 
-    // For the thread that does so. Folds that find this process in their way call it, again and again: so it needs no time to look.
+    // For the thread that does so. Applies that find this process in their way call it, again and again: so it needs no time to look.
 
     [[nodiscard]] virtual std::uint32_t calls() const noexcept = 0;
     /// Returns when there have been others than these, or for no reason.
     virtual void wait_for_call(std::uint32_t seen) noexcept = 0;
-    /// As a fold does.
+    /// As a checkpoint does.
     virtual void call_own() noexcept = 0;
 
     // Writing: one process at a time.
@@ -151,7 +151,7 @@ public:
         take_over, // the last one died: what it left behind the visible commit is to be looked at first
         timeout,
     };
-    /// errc::poisoned. With the turn that a process has just had it waits a moment for those that want it, too.
+    /// errc::poisoned. With the writer lock that a process has just had it waits a moment for those that want it, too.
     virtual result<turn> take_writer(deadline until) = 0;
     /// Before the first byte of any file is written. After take_over it is so already.
     virtual void begin_writing() noexcept = 0;
@@ -160,22 +160,22 @@ public:
     /// Nothing that was begun is unfinished.
     virtual void end_writing() noexcept = 0;
     virtual void release_writer() noexcept = 0;
-    /// Who has the turn, if anybody.
+    /// Who has the writer lock, if anybody.
     [[nodiscard]] virtual std::optional<participant> writer() const = 0;
     [[nodiscard]] virtual bool others_wait_to_write() const noexcept = 0;
 
-    // Checkpoints, and whatever else writes a superblock: one process at a time. With the turn to write, never waiting for it. A
+    // Checkpoints, and whatever else writes a superblock: one process at a time. With the writer lock, never waiting for it. A
     // superblock is written over the one before the last, which readers may hold: the last one is released first.
 
     /// False: another process is at it.
     virtual result<bool> try_take_checkpoint() = 0;
-    /// Folds up to this visible version are going to change pages in place.
-    virtual void announce_fold(std::uint64_t version) noexcept = 0;
-    /// Whether no live process pins less than was announced, and the checkpoint before this one is released, which this does if its
+    /// Applies up to this visible version are going to change pages in place.
+    virtual void announce_apply(std::uint64_t version) noexcept = 0;
+    /// Whether no live process pins less than was declared, and the checkpoint before this one is released, which this does if its
     /// maker died before he did. Clears the pins of the dead, and calls the living that are in the way.
-    [[nodiscard]] virtual bool may_fold() noexcept = 0;
+    [[nodiscard]] virtual bool may_apply() noexcept = 0;
     /// Its superblock is durable.
-    virtual void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept = 0;
+    virtual void publish_checkpoint(const current_checkpoint& checkpoint) noexcept = 0;
     /// Whether no live process holds an earlier superblock; then release() may follow.
     [[nodiscard]] virtual bool may_release() noexcept = 0;
     virtual void release() noexcept = 0;

@@ -37,7 +37,7 @@ static_assert(sizeof(coordination_header) == 104);
 /// For who waits. Nothing but time is lost when these are wrong.
 struct coordination_waiting {
     std::atomic<std::uint32_t> turns; // counts takes and releases
-    std::atomic<std::uint32_t> turn_is_wanted;
+    std::atomic<std::uint32_t> writer_lock_is_wanted;
     alignas(64) std::atomic<std::uint32_t> versions; // counts publications
     std::atomic<std::uint32_t> version_is_wanted;
 };

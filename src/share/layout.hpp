@@ -37,7 +37,7 @@ struct alignas(Policy::k_slot) slot {
     typename Policy::note thread;     // whose section began last
     typename Policy::note since;      // when it began; nanoseconds of the system clock
     typename Policy::note version;    // that it sees; the pin may be raised
-    typename Policy::bell calls;      // so many times a fold has found this process in its way
+    typename Policy::bell calls;      // so many times a checkpoint has found this process in its way
     typename Policy::note program[2]; // 16 characters
 };
 
@@ -48,8 +48,8 @@ struct control {
     using checkpoint = doubled<Policy, 2>; // by sequence: version, log_begin
 
     alignas(Policy::k_line) commit visible;
-    alignas(Policy::k_line) typename Policy::word fold_target; // a version
-    alignas(Policy::k_line) checkpoint ruling;
+    alignas(Policy::k_line) typename Policy::word apply_target; // a version
+    alignas(Policy::k_line) checkpoint current;
     alignas(Policy::k_line) checkpoint released;
     alignas(Policy::k_line) typename Policy::word is_writing; // by whoever holds the lock, or held it when he died
     typename Policy::word durable_through;

@@ -72,7 +72,7 @@ result<std::optional<observation>> observe(os::file_system& files, os::file& hea
             continue;
         observed_process& one = found.processes.emplace_back(process_of(file, i));
         if (*has_writer && writer == i + 1) {
-            one.has_turn = true;
+            one.has_writer_lock = true;
             one.who = file.who(i, words.writer_thread.load(std::memory_order_relaxed),
                                words.writer_since.load(std::memory_order_relaxed));
         }

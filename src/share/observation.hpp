@@ -15,7 +15,7 @@ namespace remanence::share {
 /// A process that is attached. Of its section, if it is in one: when that began, and which version it reads.
 struct observed_process {
     participant who;
-    bool has_turn = false; // to write
+    bool has_writer_lock = false; // to write
     std::optional<std::uint64_t> version{};
 };
 

@@ -54,9 +54,9 @@ result<bool> process_coordination::is_session_alive() {
     return taken->has_value();
 }
 
-void process_coordination::announce_turn_change() {
+void process_coordination::notify_writer_lock_change() {
     waiting().turns.fetch_add(1, std::memory_order_seq_cst);
-    if (waiting().turn_is_wanted.load(std::memory_order_seq_cst) != 0)
+    if (waiting().writer_lock_is_wanted.load(std::memory_order_seq_cst) != 0)
         os::wake_all(waiting().turns);
 }
 
@@ -66,7 +66,7 @@ void process_coordination::call(slot<shared_memory_policy>& one) {
 }
 
 void process_coordination::call_those_in_the_way() {
-    const std::uint64_t target = steps->fold_target();
+    const std::uint64_t target = steps->apply_target();
     for (std::size_t i = 0, count = steps->slots_used(); i < count; ++i) {
         auto& each = file.memory().slots[i];
         if (each.pin.load(std::memory_order_relaxed) < target)
@@ -76,22 +76,23 @@ void process_coordination::call_those_in_the_way() {
 
 void process_coordination::let_others_write_first(deadline until) {
     auto& words = file.memory().words;
-    if (waiting().turn_is_wanted.load(std::memory_order_relaxed) == 0 ||
+    if (waiting().writer_lock_is_wanted.load(std::memory_order_relaxed) == 0 ||
         words.writer_slot.load(std::memory_order_relaxed) != places.slot() + 1)
         return;
     const std::uint32_t turns = waiting().turns.load(std::memory_order_seq_cst);
     os::wait_on(waiting().turns, turns, time_left(until, k_courtesy_max));
     if (waiting().turns.load(std::memory_order_relaxed) == turns)
-        waiting().turn_is_wanted.store(0, std::memory_order_relaxed); // whoever it was; one who lives says so again
+        waiting().writer_lock_is_wanted.store(0,
+                                              std::memory_order_relaxed); // whoever it was; one who lives says so again
 }
 
-void process_coordination::note_turn() {
+void process_coordination::note_writer_lock() {
     auto& words = file.memory().words;
     words.writer_slot.store(places.slot() + 1, std::memory_order_relaxed);
     words.writer_thread.store(static_cast<std::uint64_t>(os::thread_number()), std::memory_order_relaxed);
     words.writer_since.store(os::coarse_time(), std::memory_order_relaxed);
-    has_turn.store(true, std::memory_order_relaxed);
-    const bool others_wait = waiting().turn_is_wanted.exchange(0, std::memory_order_seq_cst) != 0;
+    has_writer_lock.store(true, std::memory_order_relaxed);
+    const bool others_wait = waiting().writer_lock_is_wanted.exchange(0, std::memory_order_seq_cst) != 0;
     waiting().turns.fetch_add(1, std::memory_order_seq_cst);
     if (others_wait) // who goes on waiting says so again
         os::wake_all(waiting().turns);
@@ -112,7 +113,7 @@ result<void> process_coordination::check_session() {
 }
 
 result<void> process_coordination::become_ready(const heap_identity& heap, const visible_commit& commit,
-                                                const ruling_checkpoint& checkpoint) {
+                                                const current_checkpoint& checkpoint) {
     file.memory().header.heap = heap;
     return places.become_ready([&] {
         come_in();
@@ -143,8 +144,8 @@ result<bool> process_coordination::detach(deadline until) {
 std::uint64_t process_coordination::visible() const noexcept { return steps->visible(); }
 visible_commit process_coordination::commit() const noexcept { return steps->commit(); }
 std::uint64_t process_coordination::checkpoint_sequence() const noexcept { return steps->checkpoint_sequence(); }
-ruling_checkpoint process_coordination::checkpoint() const noexcept { return steps->checkpoint(); }
-ruling_checkpoint process_coordination::released() const noexcept { return steps->released(); }
+current_checkpoint process_coordination::checkpoint() const noexcept { return steps->checkpoint(); }
+current_checkpoint process_coordination::released() const noexcept { return steps->released(); }
 bool process_coordination::is_poisoned() const noexcept { return steps->is_poisoned(); }
 void process_coordination::poison() noexcept {
     if (!is_guest)
@@ -182,9 +183,9 @@ bool process_coordination::pin(std::uint64_t version) noexcept {
     return steps->pin(version);
 }
 void process_coordination::unpin() noexcept { steps->unpin(); }
-ruling_checkpoint process_coordination::hold() noexcept { return steps->hold(); }
+current_checkpoint process_coordination::hold() noexcept { return steps->hold(); }
 void process_coordination::let_go() noexcept { steps->let_go(); }
-std::uint64_t process_coordination::fold_target() const noexcept { return steps->fold_target(); }
+std::uint64_t process_coordination::apply_target() const noexcept { return steps->apply_target(); }
 std::optional<std::uint64_t> process_coordination::pinned() const noexcept {
     const std::uint64_t pin = mine().pin.load(std::memory_order_relaxed);
     return pin != k_none ? std::optional(pin) : std::nullopt;
@@ -211,18 +212,18 @@ result<coordination::turn> process_coordination::take_writer(deadline until) {
         auto taken = steps->try_take_writer();
         if (!taken)
             return taken.error();
-        if (*taken && is_poisoned()) { // by whoever had the turn
+        if (*taken && is_poisoned()) { // by whoever had the writer lock
             release_writer();
             continue;
         }
         if (*taken) {
-            note_turn();
+            note_writer_lock();
             return **taken;
         }
         const nanoseconds left = time_left(until, k_sleep_max);
         if (left <= nanoseconds::zero())
             return turn::timeout;
-        waiting.turn_is_wanted.store(1, std::memory_order_seq_cst);
+        waiting.writer_lock_is_wanted.store(1, std::memory_order_seq_cst);
         os::wait_on(waiting.turns, seen, left);
     }
 }
@@ -241,9 +242,9 @@ void process_coordination::publish(const visible_commit& commit) noexcept {
 void process_coordination::end_writing() noexcept { steps->end_writing(); }
 
 void process_coordination::release_writer() noexcept {
-    has_turn.store(false, std::memory_order_relaxed);
+    has_writer_lock.store(false, std::memory_order_relaxed);
     steps->release_writer();
-    announce_turn_change();
+    notify_writer_lock_change();
 }
 
 std::optional<participant> process_coordination::writer() const {
@@ -251,14 +252,14 @@ std::optional<participant> process_coordination::writer() const {
     const bool by_another = locked && locked->has_value();
     const auto& words = file.memory().words;
     const std::uint64_t noted = words.writer_slot.load(std::memory_order_relaxed);
-    if ((!by_another && !has_turn.load(std::memory_order_relaxed)) || noted == 0 || noted > k_slots)
+    if ((!by_another && !has_writer_lock.load(std::memory_order_relaxed)) || noted == 0 || noted > k_slots)
         return {};
     return file.who(static_cast<std::size_t>(noted - 1), words.writer_thread.load(std::memory_order_relaxed),
                     words.writer_since.load(std::memory_order_relaxed));
 }
 
 bool process_coordination::others_wait_to_write() const noexcept {
-    return waiting().turn_is_wanted.load(std::memory_order_relaxed) != 0;
+    return waiting().writer_lock_is_wanted.load(std::memory_order_relaxed) != 0;
 }
 
 result<bool> process_coordination::try_take_checkpoint() {
@@ -267,14 +268,14 @@ result<bool> process_coordination::try_take_checkpoint() {
         file.memory().words.checkpoint_slot.store(places.slot() + 1, std::memory_order_relaxed);
     return taken;
 }
-void process_coordination::announce_fold(std::uint64_t version) noexcept { steps->announce_fold(version); }
-bool process_coordination::may_fold() noexcept {
-    if (steps->may_fold())
+void process_coordination::announce_apply(std::uint64_t version) noexcept { steps->announce_apply(version); }
+bool process_coordination::may_apply() noexcept {
+    if (steps->may_apply())
         return true;
     call_those_in_the_way();
     return false;
 }
-void process_coordination::publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept {
+void process_coordination::publish_checkpoint(const current_checkpoint& checkpoint) noexcept {
     steps->publish_checkpoint(checkpoint);
 }
 bool process_coordination::may_release() noexcept { return steps->may_release(); }
@@ -291,8 +292,8 @@ std::optional<participant> process_coordination::checkpointer() const {
 
 std::vector<reader> process_coordination::readers() const {
     std::vector<reader> found;
-    const std::uint64_t target = fold_target();
-    const std::uint64_t ruling = checkpoint_sequence();
+    const std::uint64_t target = apply_target();
+    const std::uint64_t current = checkpoint_sequence();
     const coordination_memory& memory = file.memory();
     for (std::size_t i = 0, count = steps->slots_used(); i < count; ++i) {
         const auto& each = memory.slots[i];
@@ -303,7 +304,7 @@ std::vector<reader> process_coordination::readers() const {
         found.push_back(
             {file.who(i, each.thread.load(std::memory_order_relaxed), each.since.load(std::memory_order_relaxed)),
              pin != k_none ? each.version.load(std::memory_order_relaxed) : checkpoint().version,
-             pin < target || hold < ruling});
+             pin < target || hold < current});
     }
     std::ranges::sort(found, {}, &reader::version);
     return found;

@@ -32,32 +32,32 @@ struct process_coordination final : coordination {
     [[nodiscard]] slot<shared_memory_policy>& mine() const { return file.memory().slots[places.slot()]; }
     [[nodiscard]] coordination_waiting& waiting() const { return file.memory().waiting; }
 
-    void announce_turn_change();
-    /// Wakes those that a fold waits for.
+    void notify_writer_lock_change();
+    /// Wakes those that a checkpoint waits for.
     void call_those_in_the_way();
     static void call(slot<shared_memory_policy>& one);
     /// Waits a moment if this process wrote last and others want the turn.
     void let_others_write_first(deadline until);
-    void note_turn();
+    void note_writer_lock();
 
     result<void> check_session() override;
     result<void> become_ready(const heap_identity& heap, const visible_commit& commit,
-                              const ruling_checkpoint& checkpoint) override;
+                              const current_checkpoint& checkpoint) override;
     result<void> check_identity(const heap_identity& heap) const override;
     result<bool> detach(deadline until) override;
     [[nodiscard]] std::uint64_t visible() const noexcept override;
     [[nodiscard]] visible_commit commit() const noexcept override;
     [[nodiscard]] std::uint64_t checkpoint_sequence() const noexcept override;
-    [[nodiscard]] ruling_checkpoint checkpoint() const noexcept override;
-    [[nodiscard]] ruling_checkpoint released() const noexcept override;
+    [[nodiscard]] current_checkpoint checkpoint() const noexcept override;
+    [[nodiscard]] current_checkpoint released() const noexcept override;
     [[nodiscard]] bool is_poisoned() const noexcept override;
     void poison() noexcept override;
     bool wait_for_version(std::uint64_t version, deadline until) noexcept override;
     bool pin(std::uint64_t version) noexcept override;
     void unpin() noexcept override;
-    ruling_checkpoint hold() noexcept override;
+    current_checkpoint hold() noexcept override;
     void let_go() noexcept override;
-    [[nodiscard]] std::uint64_t fold_target() const noexcept override;
+    [[nodiscard]] std::uint64_t apply_target() const noexcept override;
     [[nodiscard]] std::optional<std::uint64_t> pinned() const noexcept override;
     void raise_pin(std::uint64_t version) noexcept override;
     [[nodiscard]] std::uint32_t calls() const noexcept override;
@@ -71,9 +71,9 @@ struct process_coordination final : coordination {
     [[nodiscard]] std::optional<participant> writer() const override;
     [[nodiscard]] bool others_wait_to_write() const noexcept override;
     result<bool> try_take_checkpoint() override;
-    void announce_fold(std::uint64_t version) noexcept override;
-    [[nodiscard]] bool may_fold() noexcept override;
-    void publish_checkpoint(const ruling_checkpoint& checkpoint) noexcept override;
+    void announce_apply(std::uint64_t version) noexcept override;
+    [[nodiscard]] bool may_apply() noexcept override;
+    void publish_checkpoint(const current_checkpoint& checkpoint) noexcept override;
     [[nodiscard]] bool may_release() noexcept override;
     void release() noexcept override;
     void release_checkpoint() noexcept override;
@@ -86,7 +86,7 @@ struct process_coordination final : coordination {
     coordination_file file;
     attachment<shared_memory_policy> places;
     std::optional<sections<shared_memory_policy>> steps; // once in, or first
-    std::atomic<bool> has_turn = false;
+    std::atomic<bool> has_writer_lock = false;
     bool is_guest = false;
 };
 

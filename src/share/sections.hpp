@@ -1,9 +1,9 @@
 // The steps of reading, writing and checkpoints among processes that are attached. Only atomics and locks, both the policy's: a test
 // drives them one at a time, through all orders and all deaths.
 //
-//  SH1  A reader's pin is visible before it looks at the fold's target; the target is visible before the checkpointer looks at pins. So
-//       one of them sees the other: no fold changes in place what a pinned version shows.
-//  SH2  A hold is visible before the ruling superblock is looked at once more. Nothing that a held superblock names, nor the log behind it,
+//  SH1  A reader's pin is visible before it looks at the checkpoint's target; the target is visible before the checkpointer looks at pins. So
+//       one of them sees the other: no checkpoint changes in place what a pinned version shows.
+//  SH2  A hold is visible before the current superblock is looked at once more. Nothing that a held superblock names, nor the log behind it,
 //       is overwritten: that asks for `released`, and another superblock is written only once the one before it was released.
 //  SH3  What is published never goes back, whoever dies.
 //  SH4  Who died is told by his lock, which the kernel takes from him, and never by a number.
@@ -57,19 +57,21 @@ public:
                         .durable_through = shared_.durable_through.load(std::memory_order_acquire)};
         }
     }
-    [[nodiscard]] std::uint64_t checkpoint_sequence() const { return shared_.ruling.number_in(shared_.ruling.look()); }
-    [[nodiscard]] ruling_checkpoint checkpoint() const { return read(shared_.ruling); }
-    [[nodiscard]] ruling_checkpoint released() const { return read(shared_.released); }
-    [[nodiscard]] std::uint64_t fold_target() const { return shared_.fold_target.load(std::memory_order_seq_cst); }
+    [[nodiscard]] std::uint64_t checkpoint_sequence() const {
+        return shared_.current.number_in(shared_.current.look());
+    }
+    [[nodiscard]] current_checkpoint checkpoint() const { return read(shared_.current); }
+    [[nodiscard]] current_checkpoint released() const { return read(shared_.released); }
+    [[nodiscard]] std::uint64_t apply_target() const { return shared_.apply_target.load(std::memory_order_seq_cst); }
     [[nodiscard]] bool is_poisoned() const { return shared_.poison.load(std::memory_order_acquire) != 0; }
     void poison() { shared_.poison.store(1, std::memory_order_seq_cst); }
 
     /// The first one, before others are in: this is the state of the heap.
-    void begin(const visible_commit& commit, const ruling_checkpoint& checkpoint) {
+    void begin(const visible_commit& commit, const current_checkpoint& checkpoint) {
         raise(shared_.durable_through, commit.durable_through);
-        raise(shared_.fold_target, checkpoint.version);
+        raise(shared_.apply_target, checkpoint.version);
         shared_.visible.publish(commit.version, {commit.chain, commit.log_end, commit.image_bytes});
-        shared_.ruling.publish(checkpoint.sequence, {checkpoint.version, checkpoint.log_begin});
+        shared_.current.publish(checkpoint.sequence, {checkpoint.version, checkpoint.log_begin});
         shared_.released.publish(checkpoint.sequence, {checkpoint.version, checkpoint.log_begin});
     }
 
@@ -78,7 +80,7 @@ public:
     bool pin(std::uint64_t version) {
         if (!note(&slot<Policy>::pin, lock_byte::k_first_pin, version))
             return false;
-        if (shared_.fold_target.load(std::memory_order_seq_cst) <= version)
+        if (shared_.apply_target.load(std::memory_order_seq_cst) <= version)
             return true;
         unpin();
         return false;
@@ -91,17 +93,17 @@ public:
             locks_.unlock(lock_byte::k_first_pin, version);
     }
 
-    ruling_checkpoint hold() {
+    current_checkpoint hold() {
         for (;;) {
-            const std::uint64_t looked = shared_.ruling.look();
-            if (!note(&slot<Policy>::hold, lock_byte::k_first_hold, shared_.ruling.number_in(looked)))
+            const std::uint64_t looked = shared_.current.look();
+            if (!note(&slot<Policy>::hold, lock_byte::k_first_hold, shared_.current.number_in(looked)))
                 continue;
-            if (shared_.ruling.look(std::memory_order_seq_cst) != looked) { // SH2
+            if (shared_.current.look(std::memory_order_seq_cst) != looked) { // SH2
                 if (is_guest()) // whose former hold would stay beside the next one
                     let_go();
                 continue;
             }
-            if (const auto found = shared_.ruling.read(looked))
+            if (const auto found = shared_.current.read(looked))
                 return made_of(looked, *found);
         }
     }
@@ -109,7 +111,7 @@ public:
 
     // Writing.
 
-    /// Nothing: another process has the turn.
+    /// Nothing: another process has the writer lock.
     result<std::optional<coordination::turn>> try_take_writer() {
         auto got = locks_.try_lock(lock_byte::k_writer, os::lock_kind::exclusive);
         if (!got)
@@ -132,21 +134,21 @@ public:
     // Checkpoints.
 
     result<bool> try_take_checkpoint() { return locks_.try_lock(lock_byte::k_checkpoint, os::lock_kind::exclusive); }
-    void announce_fold(std::uint64_t version) { raise(shared_.fold_target, version); }
-    [[nodiscard]] bool may_fold() {
-        const std::uint64_t target = shared_.fold_target.load(std::memory_order_seq_cst);
+    void announce_apply(std::uint64_t version) { raise(shared_.apply_target, version); }
+    [[nodiscard]] bool may_apply() {
+        const std::uint64_t target = shared_.apply_target.load(std::memory_order_seq_cst);
         return none_alive_has(&slot<Policy>::pin, target) && no_guest_has(lock_byte::k_first_pin, target) &&
                is_all_released();
     }
-    void publish_checkpoint(const ruling_checkpoint& made) {
-        shared_.ruling.publish(made.sequence, {made.version, made.log_begin});
+    void publish_checkpoint(const current_checkpoint& made) {
+        shared_.current.publish(made.sequence, {made.version, made.log_begin});
     }
     [[nodiscard]] bool may_release() {
         const std::uint64_t sequence = checkpoint_sequence();
         return none_alive_has(&slot<Policy>::hold, sequence) && no_guest_has(lock_byte::k_first_hold, sequence);
     }
     void release() {
-        const ruling_checkpoint now = checkpoint();
+        const current_checkpoint now = checkpoint();
         if (now.sequence != shared_.released.number_in(shared_.released.look()))
             shared_.released.publish(now.sequence, {now.version, now.log_begin});
     }
@@ -174,10 +176,10 @@ private:
         }
     }
 
-    static ruling_checkpoint made_of(std::uint64_t looked, const typename control<Policy>::checkpoint::fields& found) {
+    static current_checkpoint made_of(std::uint64_t looked, const typename control<Policy>::checkpoint::fields& found) {
         return {.sequence = control<Policy>::checkpoint::number_in(looked), .version = found[0], .log_begin = found[1]};
     }
-    static ruling_checkpoint read(const typename control<Policy>::checkpoint& published) {
+    static current_checkpoint read(const typename control<Policy>::checkpoint& published) {
         for (;;) {
             const std::uint64_t looked = published.look();
             if (const auto found = published.read(looked))

@@ -72,16 +72,16 @@ void join(std::vector<chunk_exception>& all) {
         all.resize(last + 1);
 }
 
-/// Whether each of the run's chunks is where its region's second home has it.
-bool is_at_second_homes(const chunk_exception& e, const format::superblock& super) {
+/// Whether each of the run's chunks is where its region's copy B has it.
+bool is_in_copies_b(const chunk_exception& e, const format::superblock& super) {
     const heap_range heap{e.chunk * super.chunk_bytes, e.run_length * super.chunk_bytes};
     for (std::size_t i = 0; i < super.region_count; ++i) {
         const format::region& r = super.regions[i];
         const std::uint64_t from = std::max(heap.offset, r.heap_offset);
         if (from >= std::min(heap.end(), r.heap_offset + r.bytes))
             continue;
-        if (super.second_homes[i] == 0 ||
-            e.location + (from - heap.offset) != super.second_homes[i] + (from - r.heap_offset))
+        if (super.copy_b_offsets[i] == 0 ||
+            e.location + (from - heap.offset) != super.copy_b_offsets[i] + (from - r.heap_offset))
             return false;
     }
     return e.stored_bytes == heap.bytes;
@@ -113,8 +113,8 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
             return damaged_map(file, at, "an entry has something where zeros belong");
         if (e.birth_version > super.checkpoint_version)
             return damaged_map(file, at, "an entry is of a commit that the image does not hold");
-        if (e.encoding == chunk_encoding::raw && !is_at_second_homes(e, super))
-            return damaged_map(file, at, "an entry names another place than the second home");
+        if (e.encoding == chunk_encoding::raw && !is_in_copies_b(e, super))
+            return damaged_map(file, at, "an entry names another place than the copy B");
         if (e.encoding == chunk_encoding::zero && (e.location != 0 || e.stored_bytes != 0))
             return damaged_map(file, at, "an entry names a place for chunks that hold nothing");
         next = end_of(e);
@@ -125,8 +125,8 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
 chunk_place chunk_map::place_of(std::uint64_t chunk) const {
     auto after = std::ranges::upper_bound(exceptions_, chunk, {}, &chunk_exception::chunk);
     if (after == exceptions_.begin() || chunk >= end_of(*std::prev(after)))
-        return chunk_place::first_home;
-    return std::prev(after)->encoding == chunk_encoding::zero ? chunk_place::nowhere : chunk_place::second_home;
+        return chunk_place::copy_a;
+    return std::prev(after)->encoding == chunk_encoding::zero ? chunk_place::nowhere : chunk_place::copy_b;
 }
 
 bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::optional<chunk_exception>& by,
@@ -183,13 +183,13 @@ bool chunk_map::add_zero_run(std::uint64_t first, std::uint64_t count, std::uint
     return replace(first, count, zero_run(first, count, birth_version));
 }
 
-void chunk_map::move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
-                                    std::uint64_t birth_version) {
+void chunk_map::move_to_copy_b(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
+                               std::uint64_t birth_version) {
     (void)replace(chunk, 1, chunk_exception{chunk, 1, location, birth_version, chunk_encoding::raw, 0, chunk_bytes},
                   k_no_limit);
 }
 
-void chunk_map::move_to_first_home(std::uint64_t chunk) { (void)replace(chunk, 1, std::nullopt, k_no_limit); }
+void chunk_map::move_to_copy_a(std::uint64_t chunk) { (void)replace(chunk, 1, std::nullopt, k_no_limit); }
 
 std::uint64_t chunk_map::without_zeros_at_end(std::uint64_t chunk_count) {
     while (!exceptions_.empty() && exceptions_.back().encoding == chunk_encoding::zero &&

@@ -1,7 +1,7 @@
-// Which chunks are not at their first home: a sorted list of exceptions.
+// Which chunks are not at their copy A: a sorted list of exceptions.
 //
 // They are chunks that hold nothing although the heap extends beyond them (they were never committed, or given back), and
-// chunks at their second home. Exceptions are bounded by the mappings a process may have (65,530), so the list is one
+// chunks at their copy B. Exceptions are bounded by the mappings a process may have (65,530), so the list is one
 // array, written whole to the other one of two places by a checkpoint (I1), and its checksum stands in the superblock.
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace remanence::store {
 
 /// Where a chunk lies.
-enum class chunk_place { first_home, second_home, nowhere };
+enum class chunk_place { copy_a, copy_b, nowhere };
 
 class chunk_map {
 public:
@@ -26,7 +26,7 @@ public:
     static result<chunk_map> read(os::file& file, const format::superblock& super);
 
     [[nodiscard]] chunk_place place_of(std::uint64_t chunk) const;
-    /// Chunk, which holds nothing, was committed at its first home.
+    /// Chunk, which holds nothing, was committed at its copy A.
     void erase(std::uint64_t chunk);
     /// [first, first+count), beyond every other exception, was skipped. Without room for another exception the chunks
     /// count as stored: they are holes in the file, which read as zeros, too.
@@ -38,11 +38,11 @@ public:
     // Chunks move one by one, and so there may be more than k_exceptions_max until the last of a commit has moved: the caller
     // sees to it that there are not then.
 
-    /// Chunk, which is stored, is at its second home now, which lies at `location` of the file.
-    void move_to_second_home(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
-                             std::uint64_t birth_version);
-    /// Chunk is at its first home again.
-    void move_to_first_home(std::uint64_t chunk);
+    /// Chunk, which is stored, is at its copy B now, which lies at `location` of the file.
+    void move_to_copy_b(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
+                        std::uint64_t birth_version);
+    /// Chunk is at its copy A again.
+    void move_to_copy_a(std::uint64_t chunk);
 
     /// Forgets zero runs at the end of so many chunks, and returns how many are left.
     std::uint64_t without_zeros_at_end(std::uint64_t chunk_count);

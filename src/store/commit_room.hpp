@@ -6,7 +6,7 @@
 
 #include "base/range.hpp"
 #include "base/result.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/page_checksums.hpp"
 #include "store/sized_file.hpp"
 #include "store/superblock_pair.hpp"
@@ -18,24 +18,24 @@ namespace remanence::store {
 
 class commit_room {
 public:
-    commit_room(sized_file& file, superblock_pair& supers, chunk_homes& homes, page_checksums& checksums)
-        : file_(file), supers_(supers), homes_(homes), checksums_(checksums) {}
+    commit_room(sized_file& file, superblock_pair& supers, chunk_copies& copies, page_checksums& checksums)
+        : file_(file), supers_(supers), copies_(copies), checksums_(checksums) {}
 
-    // Homes, which are named by a superblock that may be written now: reserve_places() made room for it, and no publication may
+    // Copies, which are named by a superblock that may be written now: reserve_places() made room for it, and no publication may
     // be under way. needs_...() tell.
 
     /// What to say when the format has no room for more.
     [[nodiscard]] unexpected exhausted() const;
-    /// Gives every heap byte below `heap_bytes` a home. errc::exhausted.
+    /// Gives every heap byte below `heap_bytes` a copy. errc::exhausted.
     result<void> add_regions(std::uint64_t heap_bytes);
     [[nodiscard]] bool needs_regions(std::uint64_t heap_bytes) const {
-        return heap_bytes > homes_.where().region_bytes();
+        return heap_bytes > copies_.where().region_bytes();
     }
-    /// Gives each of these chunks a second home. errc::exhausted.
-    result<void> add_second_homes(std::span<const std::uint64_t> chunks);
-    [[nodiscard]] bool needs_second_homes(std::span<const std::uint64_t> chunks) const;
+    /// Gives each of these chunks a copy B. errc::exhausted.
+    result<void> add_copies_b(std::span<const std::uint64_t> chunks);
+    [[nodiscard]] bool needs_copies_b(std::span<const std::uint64_t> chunks) const;
 
-    /// The superblock that rules is another process's.
+    /// the current superblock is another process's.
     void note_other_superblock() { places_reserved_ = false; }
 
     // Room on the disk: errc::no_space.
@@ -43,13 +43,13 @@ public:
     /// For these pages (contiguous in the heap and in the file) and their checksums; where reading holes takes room, for all
     /// of their chunks.
     result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
-    /// Makes the file reach to the end of the home of a chunk that is not stored: the whole chunk will be mapped.
+    /// Makes the file reach to the end of the copy of a chunk that is not stored: the whole chunk will be mapped.
     result<void> extend_to_fresh(std::uint64_t chunk);
     /// For the next superblocks and chunk map: in a copy of a heap (cp --sparse) their places may be holes.
     result<void> reserve_places();
     /// For the chunk map with up to so many more exceptions.
     result<void> reserve_map(std::uint64_t more);
-    /// For chunks at their other homes, which must follow each other, and for their checksums.
+    /// For chunks at their other copies, which must follow each other, and for their checksums.
     result<void> reserve_move(std::uint64_t first_chunk, std::uint64_t count);
     /// For what says that nothing is stored in these chunks any more; `runs`: so many, with those before.
     result<void> reserve_to_give_back(chunk_range chunks, std::uint64_t runs);
@@ -57,7 +57,7 @@ public:
 private:
     sized_file& file_;
     superblock_pair& supers_;
-    chunk_homes& homes_;
+    chunk_copies& copies_;
     page_checksums& checksums_;
     bool places_reserved_ = false;
 };

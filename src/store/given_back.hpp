@@ -1,6 +1,6 @@
-// Chunks that a record has given back, and whose homes the superblock that rules may still name.
+// Chunks that a record has given back, and whose copies the current superblock may still name.
 //
-// R3 is kept here, with retired_homes: both homes of such a chunk keep their bytes, and nothing is written to them, until a
+// R3 is kept here, with retired_copies: both copies of such a chunk keep their bytes, and nothing is written to them, until a
 // superblock rules that covers the record. Under the lock of the store.
 #pragma once
 

@@ -52,15 +52,15 @@ public:
             return to_.write(at_, into);
         });
     }
-    /// Zeros where a chunk is in its other home.
-    result<void> copy_homes(const layout::homes& homes) {
-        return copy(homes.file.end(), [&](std::span<std::byte> into) -> result<void> {
-            const std::uint64_t first = (homes.heap_offset + (at_ - homes.file.offset)) / k_page_bytes;
+    /// Zeros where a chunk is in its other copy.
+    result<void> copy_all(const layout::copies& copies) {
+        return copy(copies.file.end(), [&](std::span<std::byte> into) -> result<void> {
+            const std::uint64_t first = (copies.heap_offset + (at_ - copies.file.offset)) / k_page_bytes;
             const std::size_t count = into.size() / k_page_bytes;
             for (std::size_t i = 0; i < count;) {
-                const bool is_here = is_at_home(first + i, at_ + i * k_page_bytes);
+                const bool is_here = is_in_copy(first + i, at_ + i * k_page_bytes);
                 std::size_t end = i;
-                for (; end < count && is_at_home(first + end, at_ + end * k_page_bytes) == is_here; ++end) {
+                for (; end < count && is_in_copy(first + end, at_ + end * k_page_bytes) == is_here; ++end) {
                     auto checksum = is_here ? image_.checksum_of(first + end) : result<std::uint32_t>(0U);
                     if (!checksum)
                         return checksum.error();
@@ -84,8 +84,8 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_at_home(std::uint64_t page, std::uint64_t at) const {
-        return image_.home_of(page * k_page_bytes) == at;
+    [[nodiscard]] bool is_in_copy(std::uint64_t page, std::uint64_t at) const {
+        return image_.copy_of(page * k_page_bytes) == at;
     }
 
     template <class F>
@@ -115,18 +115,18 @@ result<std::uint64_t> copy_end(heap_file& heap) {
     auto size = heap.file().size();
     if (!size)
         return size.error();
-    return std::min(align_up(*size, k_page_bytes), heap.homes().file_end());
+    return std::min(align_up(*size, k_page_bytes), heap.copies().file_end());
 }
 
 result<void> copy_all(heap_file& heap, std::uint64_t end, target& to, const copy_progress& progress) {
     if (progress)
         progress(0, end);
     copier all(heap.file(), heap.image(), end, to, progress);
-    for (const layout::homes& each : heap.where().all_homes()) {
+    for (const layout::copies& each : heap.where().all_copies()) {
         REM_TRY(all.copy_as_it_is(each.file.offset));
-        REM_TRY(all.copy_homes(each));
+        REM_TRY(all.copy_all(each));
     }
-    return all.copy_as_it_is(heap.homes().file_end());
+    return all.copy_as_it_is(heap.copies().file_end());
 }
 
 class stream final : public target {

@@ -35,7 +35,7 @@ struct creation {
     unsigned mode;
     std::string_view application = {}; // empty: nobody's in particular
     bool aligned_blocks = false;
-    bool guarded_blocks = false;
+    bool red_zones = false;
 };
 
 /// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all. Durable once

@@ -53,7 +53,7 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
 /// All of an open but what open_damaged() does not insist on.
 result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock,
-                                                         std::optional<std::uint64_t> ruling_sequence) {
+                                                         std::optional<std::uint64_t> current_sequence) {
     auto file = files.open(path, mode);
     if (!file)
         return file.error();
@@ -74,7 +74,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
     auto size = (*file)->size();
     if (!size)
         return size.error();
-    auto ruling = ruling_sequence ? read_superblock(**file, *ruling_sequence) : read_superblocks(**file, *size);
+    auto current = current_sequence ? read_superblock(**file, *current_sequence) : read_superblocks(**file, *size);
     if (lock == locking::none_if_free) {
         auto locked = (*file)->is_locked_exclusively();
         if (!locked)
@@ -85,15 +85,15 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
         if (!size)
             return size.error();
     }
-    if (!ruling && ruling.why().code == errc::not_a_heap && has_redo_log(files, path)) {
+    if (!current && current.why().code == errc::not_a_heap && has_redo_log(files, path)) {
         return fail(errc::truncated,
                     path + (*size == 0 ? " is empty" : " does not begin as a heap") + ", although a redo log, " +
                         store::log_path(path) + ", lies beside it. Keep that log, and restore the heap from a copy.",
                     path, 0, 0);
     }
-    if (!ruling)
-        return ruling.error();
-    return std::unique_ptr<heap_file>(new heap_file(std::move(*file), *size, *ruling));
+    if (!current)
+        return current.error();
+    return std::unique_ptr<heap_file>(new heap_file(std::move(*file), *size, *current));
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const std::string& path, os::access mode) {
@@ -101,8 +101,8 @@ result<std::unique_ptr<heap_file>> heap_file::open(os::file_system& files, const
 }
 
 result<std::unique_ptr<heap_file>> heap_file::open_shared(os::file_system& files, const std::string& path,
-                                                          std::optional<std::uint64_t> ruling, os::access mode) {
-    auto store = begin_open(files, path, mode, locking::no, ruling);
+                                                          std::optional<std::uint64_t> current, os::access mode) {
+    auto store = begin_open(files, path, mode, locking::no, current);
     if (!store)
         return store.error();
     return of_this_format(read_structure(std::move(*store), mode), path);
@@ -112,7 +112,7 @@ result<std::unique_ptr<heap_file>> heap_file::read_structure(std::unique_ptr<hea
     if (mode == os::access::read_write)
         REM_TRY(check_may_be_written(store->super(), store->path()));
     REM_TRY(store->check_length());
-    REM_TRY(store->homes_.read_map(store->file()));
+    REM_TRY(store->copies_.read_map(store->file()));
     auto place = read_log_place(store->file(), store->super());
     if (!place)
         return place.error();
@@ -136,7 +136,7 @@ result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& file
         return store.error();
     if (auto long_enough = (*store)->check_length(); !long_enough)
         damaged(long_enough.why());
-    if (auto read = (*store)->homes_.read_map((*store)->file()); !read) {
+    if (auto read = (*store)->copies_.read_map((*store)->file()); !read) {
         if (!is_damage(read.why().code))
             return read.error();
         damaged(read.why()); // without it, chunks that it calls zero count as stored, and read as zeros too
@@ -158,7 +158,7 @@ result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& file
 
 std::uint64_t heap_file::stored_end() const {
     std::uint64_t end = 0;
-    for (const extent& e : homes_.extents()) {
+    for (const extent& e : copies_.extents()) {
         if (e.stored)
             end = std::max(end, e.file_offset + e.heap.bytes);
     }
@@ -171,7 +171,7 @@ std::uint64_t heap_file::written_end() const {
         return placed != checksums_.unpublished().end() && format::is_without_contents(placed->second);
     };
     std::uint64_t end = 0;
-    for (const extent& e : homes_.extents()) {
+    for (const extent& e : copies_.extents()) {
         std::uint64_t bytes = e.stored ? e.heap.bytes : 0;
         while (bytes != 0 && is_in_log((e.heap.offset + bytes) / where().chunk_bytes() - 1))
             bytes -= where().chunk_bytes();
@@ -192,18 +192,18 @@ result<void> heap_file::extend_to_image() {
 
 // The parts refer to each other: made again in their places, they keep their addresses.
 result<void> heap_file::follow(std::uint64_t sequence) {
-    auto ruling = read_superblock(file(), sequence);
-    if (!ruling)
-        return ruling.error();
+    auto current = read_superblock(file(), sequence);
+    if (!current)
+        return current.error();
     REM_TRY(sized_.follow());
-    supers_.follow(*ruling);
+    supers_.follow(*current);
     room_.note_other_superblock();
     std::destroy_at(&checksums_);
-    std::destroy_at(&homes_);
-    std::construct_at(&homes_, supers_.ruling());
-    std::construct_at(&checksums_, sized_.file(), supers_.ruling(), homes_);
+    std::destroy_at(&copies_);
+    std::construct_at(&copies_, supers_.current());
+    std::construct_at(&checksums_, sized_.file(), supers_.current(), copies_);
     REM_TRY(check_length());
-    return homes_.read_map(file());
+    return copies_.read_map(file());
 }
 
 std::string_view heap_file::abi() const { return super().abi.data(); }
@@ -243,8 +243,8 @@ result<void> heap_file::upgrade(std::string_view application) {
 }
 
 // I8: what the superblock names now is left alone.
-result<format::area_reference> heap_file::record(const recorded_page& page, os::site what) {
-    const format::area_reference area{homes_.file_end(), page.size(), checksum64(page), 1, 0};
+result<format::area_reference> heap_file::record(const recorded_page& page, os::call_site what) {
+    const format::area_reference area{copies_.file_end(), page.size(), checksum64(page), 1, 0};
     if (area.offset > k_layout_bytes_max)
         return room_.exhausted();
     REM_TRY(sized_.extend_to(area.offset + page.size()));

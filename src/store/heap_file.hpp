@@ -2,7 +2,7 @@
 // objects; the callers say when something is durable elsewhere.
 //
 // It owns the file and its parts, and has the functions that concern all of them. Who uses a heap file holds the part that he
-// needs: the image (what is committed), the homes (which may change), room, whole chunks, the writer of checkpoints, unused
+// needs: the image (what is committed), the copies (which may change), room, whole chunks, the writer of checkpoints, unused
 // space. All of it is under one lock, the lock of the store, which the engine has.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "format/log_record.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/commit_room.hpp"
 #include "store/heap_creation.hpp"
 #include "store/image.hpp"
@@ -65,10 +65,10 @@ public:
                                                            const std::function<void(const failure&)>& damaged,
                                                            locking lock = locking::yes);
 
-    /// As open(), of a heap that other processes may have open too: nothing is locked. `ruling`: the
-    /// sequence of the superblock that rules, while others may be writing the next one; else the newer one does.
+    /// As open(), of a heap that other processes may have open too: nothing is locked. `current`: the
+    /// sequence of the current superblock, while others may be writing the next one; else the newer one does.
     static result<std::unique_ptr<heap_file>> open_shared(os::file_system& files, const std::string& path,
-                                                          std::optional<std::uint64_t> ruling,
+                                                          std::optional<std::uint64_t> current,
                                                           os::access mode = os::access::read_write);
 
     heap_file(const heap_file&) = delete;
@@ -79,7 +79,7 @@ public:
 
     [[nodiscard]] const std::string& path() const { return sized_.path(); }
     [[nodiscard]] os::file& file() { return sized_.file(); }
-    [[nodiscard]] const format::superblock& super() const { return supers_.ruling(); }
+    [[nodiscard]] const format::superblock& super() const { return supers_.current(); }
     [[nodiscard]] bool is_clean() const { return supers_.is_clean(); }
     [[nodiscard]] std::string_view abi() const;
     /// Whose heap it is; empty when nobody said.
@@ -99,9 +99,9 @@ public:
 
     [[nodiscard]] superblock_pair& supers() { return supers_; }
     [[nodiscard]] const superblock_pair& supers() const { return supers_; }
-    [[nodiscard]] const layout& where() const { return homes_.where(); }
-    [[nodiscard]] chunk_homes& homes() { return homes_; }
-    [[nodiscard]] const chunk_homes& homes() const { return homes_; }
+    [[nodiscard]] const layout& where() const { return copies_.where(); }
+    [[nodiscard]] chunk_copies& copies() { return copies_; }
+    [[nodiscard]] const chunk_copies& copies() const { return copies_; }
     [[nodiscard]] page_checksums& checksums() { return checksums_; }
     [[nodiscard]] store::image& image() { return image_; }
     [[nodiscard]] const store::image& image() const { return image_; }
@@ -132,15 +132,15 @@ public:
     result<void> follow_length() { return sized_.follow(); }
 
 private:
-    heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const ruling_superblock& ruling)
-        : sized_(std::move(file), file_bytes), supers_(sized_.file(), sized_.syncs(), ruling) {}
+    heap_file(std::unique_ptr<os::file> file, std::uint64_t file_bytes, const current_superblock& current)
+        : sized_(std::move(file), file_bytes), supers_(sized_.file(), sized_.syncs(), current) {}
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock,
-                                                         std::optional<std::uint64_t> ruling = {});
+                                                         std::optional<std::uint64_t> current = {});
     /// The rest of an open.
     static result<std::unique_ptr<heap_file>> read_structure(std::unique_ptr<heap_file> store, os::access mode);
     /// Writes a page behind all that the file has, which the next superblock may name; it is durable once this returns.
-    result<format::area_reference> record(const recorded_page& page, os::site what);
+    result<format::area_reference> record(const recorded_page& page, os::call_site what);
     /// errc::truncated when the file ends before the superblock's image does.
     [[nodiscard]] result<void> check_length() const { return sized_.check_reaches(stored_end()); }
     /// Where the last chunk ends that is stored, and the last one of them that is not one whose contents the log has.
@@ -150,13 +150,13 @@ private:
     sized_file sized_;
     superblock_pair supers_;
     log_place log_place_;
-    chunk_homes homes_{supers_.ruling()};
-    page_checksums checksums_{sized_.file(), supers_.ruling(), homes_};
-    store::image image_{sized_.file(), supers_.ruling(), homes_, checksums_};
-    commit_room room_{sized_, supers_, homes_, checksums_};
-    store::whole_chunks whole_chunks_{sized_, homes_, checksums_};
-    image_writer writer_{sized_, supers_, homes_, checksums_};
-    unused_space unused_{sized_, supers_.ruling(), homes_, room_};
+    chunk_copies copies_{supers_.current()};
+    page_checksums checksums_{sized_.file(), supers_.current(), copies_};
+    store::image image_{sized_.file(), supers_.current(), copies_, checksums_};
+    commit_room room_{sized_, supers_, copies_, checksums_};
+    store::whole_chunks whole_chunks_{sized_, copies_, checksums_};
+    image_writer writer_{sized_, supers_, copies_, checksums_};
+    unused_space unused_{sized_, supers_.current(), copies_, room_};
 };
 
 } // namespace remanence::store

@@ -121,7 +121,7 @@ private:
         const std::uint64_t run_bytes = run_.size() * k_page_bytes;
         if (run_first_ + run_.size() != page || run_bytes >= k_run_bytes ||
             (!run_.empty() &&
-             image_.home_of(page * k_page_bytes) != image_.home_of(run_first_ * k_page_bytes) + run_bytes)) {
+             image_.copy_of(page * k_page_bytes) != image_.copy_of(run_first_ * k_page_bytes) + run_bytes)) {
             check_run();
             run_first_ = page;
         }
@@ -140,16 +140,16 @@ private:
     }
 
     void check_pages() {
-        const std::uint64_t home = image_.home_of(run_first_ * k_page_bytes);
-        const std::uint64_t present = pages_present(home, run_.size());
+        const std::uint64_t copy = image_.copy_of(run_first_ * k_page_bytes);
+        const std::uint64_t present = pages_present(copy, run_.size());
         const auto bytes = scratch(present * k_page_bytes);
-        const auto read_at_once = present == 0 ? result<void>() : heap_.file().read(home, bytes);
+        const auto read_at_once = present == 0 ? result<void>() : heap_.file().read(copy, bytes);
         bool told = static_cast<bool>(read_at_once); // else page by page, to say which
         const bool readable = told;
         for (std::size_t i = 0; i < present; ++i) {
             const auto page = bytes.subspan(i * k_page_bytes, k_page_bytes);
             if (!readable) {
-                if (auto read = heap_.file().read(home + i * k_page_bytes, page); !read) {
+                if (auto read = heap_.file().read(copy + i * k_page_bytes, page); !read) {
                     found_in_pages(run_first_ + i, 1, read.why().message);
                     told = true;
                     continue;
@@ -159,7 +159,7 @@ private:
                 found_in_pages(run_first_ + i, 1, "the checksum is wrong");
         }
         if (!told) // it works the second time, so that nothing is known to be lost; still it failed
-            tell({read_at_once.why().message, home});
+            tell({read_at_once.why().message, copy});
         if (present < run_.size())
             found_missing(run_first_ + present, run_.size() - present);
     }
@@ -182,20 +182,20 @@ private:
         while (first_page < end_page) {
             const std::uint64_t chunk = first_page / image_.chunk_pages();
             const std::uint64_t end = std::min(end_page, (chunk + 1) * image_.chunk_pages());
-            const std::uint64_t home = image_.home_of(first_page * k_page_bytes);
-            if (home >= file_bytes_)
+            const std::uint64_t copy = image_.copy_of(first_page * k_page_bytes);
+            if (copy >= file_bytes_)
                 found_missing(first_page, end - first_page);
             else if (!checksums_.unpublished().contains(chunk))
-                check_zeros_at(home, first_page, end - first_page);
+                check_zeros_at(copy, first_page, end - first_page);
             first_page = end;
         }
     }
 
-    void check_zeros_at(std::uint64_t home, std::uint64_t first_page, std::uint64_t count) {
-        const std::uint64_t present = pages_present(home, count);
+    void check_zeros_at(std::uint64_t copy, std::uint64_t first_page, std::uint64_t count) {
+        const std::uint64_t present = pages_present(copy, count);
         const auto bytes = scratch(present * k_page_bytes);
-        if (auto read = present == 0 ? result<void>() : heap_.file().read(home, bytes); !read) {
-            tell({read.why().message, home});
+        if (auto read = present == 0 ? result<void>() : heap_.file().read(copy, bytes); !read) {
+            tell({read.why().message, copy});
             return;
         }
         for (std::uint64_t i = 0; i < present; ++i) {
@@ -206,9 +206,9 @@ private:
             found_missing(first_page + present, count - present);
     }
 
-    /// How many of the pages that lie from `home` on the file reaches to the end of.
-    [[nodiscard]] std::uint64_t pages_present(std::uint64_t home, std::uint64_t count) const {
-        return home >= file_bytes_ ? 0 : std::min(count, (file_bytes_ - home) / k_page_bytes);
+    /// How many of the pages that lie from `copy` on the file reaches to the end of.
+    [[nodiscard]] std::uint64_t pages_present(std::uint64_t copy, std::uint64_t count) const {
+        return copy >= file_bytes_ ? 0 : std::min(count, (file_bytes_ - copy) / k_page_bytes);
     }
     void found_missing(std::uint64_t first_page, std::uint64_t count) {
         found_in_pages(first_page, count, "missing, since the file ends at byte " + std::to_string(file_bytes_));
@@ -216,19 +216,19 @@ private:
 
     /// Neighbours, in heap and file, of which the same is to be said are told of together.
     void found_in_pages(std::uint64_t first, std::uint64_t count, std::string_view what) {
-        const std::uint64_t home = image_.home_of(first * k_page_bytes);
+        const std::uint64_t copy = image_.copy_of(first * k_page_bytes);
         if (bad_.count != 0 && bad_.first + bad_.count == first && bad_.what == what &&
-            bad_.home + bad_.count * k_page_bytes == home) {
+            bad_.copy + bad_.count * k_page_bytes == copy) {
             bad_.count += count;
             return;
         }
         tell_of_pages();
-        bad_ = {first, count, home, std::string(what)};
+        bad_ = {first, count, copy, std::string(what)};
     }
     void tell_of_pages() {
         if (bad_.count == 0)
             return;
-        found_({pages_name(bad_.first, bad_.count) + ": " + bad_.what, bad_.home, bad_.count * k_page_bytes});
+        found_({pages_name(bad_.first, bad_.count) + ": " + bad_.what, bad_.copy, bad_.count * k_page_bytes});
         bad_.count = 0;
     }
     void tell(damage found) {
@@ -259,7 +259,7 @@ private:
     struct {
         std::uint64_t first = 0;
         std::uint64_t count = 0;
-        std::uint64_t home = 0;
+        std::uint64_t copy = 0;
         std::string what{};
     } bad_; // pages that were not told of yet
 };

@@ -22,16 +22,16 @@ result<void> image::read_pages(std::uint64_t first_page, std::span<std::byte> in
             i = end;
             continue;
         }
-        std::uint64_t home = home_of((first_page + i) * k_page_bytes);
+        std::uint64_t copy = copy_of((first_page + i) * k_page_bytes);
         while (end < count && checksums[end] != 0 &&
-               home_of((first_page + end) * k_page_bytes) == home + (end - i) * k_page_bytes)
+               copy_of((first_page + end) * k_page_bytes) == copy + (end - i) * k_page_bytes)
             ++end;
         auto run = into.subspan(i * k_page_bytes, (end - i) * k_page_bytes);
-        REM_TRY(file_.read(home, run));
+        REM_TRY(file_.read(copy, run));
         for (; i < end; ++i) {
             if (page_checksum(into.subspan(i * k_page_bytes, k_page_bytes)) == checksums[i])
                 continue;
-            std::uint64_t at = home_of((first_page + i) * k_page_bytes);
+            std::uint64_t at = copy_of((first_page + i) * k_page_bytes);
             return fail(errc::corrupt,
                         "page " + std::to_string(first_page + i) + " of " + path() + " is damaged at byte " +
                             std::to_string(at) + " (its checksum is wrong). Restore the heap from a copy.",

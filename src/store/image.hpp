@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "format/superblock.hpp"
 #include "os/file.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/page_checksums.hpp"
 
 #include <cstddef>
@@ -29,24 +29,24 @@ struct pin {
 class image {
 public:
     /// All must outlive it.
-    image(os::file& file, const format::superblock& ruling, const chunk_homes& homes, page_checksums& checksums)
-        : file_(file), ruling_(ruling), homes_(homes), checksums_(checksums) {}
+    image(os::file& file, const format::superblock& current, const chunk_copies& copies, page_checksums& checksums)
+        : file_(file), current_(current), copies_(copies), checksums_(checksums) {}
 
     /// As of the last checkpoint.
-    [[nodiscard]] pin pinned() const { return {ruling_.checkpoint_version, ruling_.log_begin}; }
+    [[nodiscard]] pin pinned() const { return {current_.checkpoint_version, current_.log_begin}; }
     [[nodiscard]] const std::string& path() const { return file_.path(); }
-    [[nodiscard]] std::uint64_t chunk_bytes() const { return homes_.where().chunk_bytes(); }
-    [[nodiscard]] std::uint64_t chunk_pages() const { return homes_.where().chunk_pages(); }
+    [[nodiscard]] std::uint64_t chunk_bytes() const { return copies_.where().chunk_bytes(); }
+    [[nodiscard]] std::uint64_t chunk_pages() const { return copies_.where().chunk_pages(); }
     /// End of the committed part of the heap; beyond it, and in chunks that are not stored, everything reads as zeros.
-    [[nodiscard]] std::uint64_t bytes() const { return homes_.image_bytes(); }
-    [[nodiscard]] bool is_stored(std::uint64_t chunk) const { return homes_.is_stored(chunk); }
+    [[nodiscard]] std::uint64_t bytes() const { return copies_.image_bytes(); }
+    [[nodiscard]] bool is_stored(std::uint64_t chunk) const { return copies_.is_stored(chunk); }
 
     /// Reads whole pages, each verified against its checksum; pages never written come as zeros. errc::corrupt with the file
     /// offset when one fails.
     result<void> read_pages(std::uint64_t first_page, std::span<std::byte> into);
     /// Reads a page that is in the file, and verifies nothing: for who knows what its records make of it.
     result<void> read_unverified(std::uint64_t page, std::span<std::byte> into) {
-        return file_.read(home_of(page * k_page_bytes), into);
+        return file_.read(copy_of(page * k_page_bytes), into);
     }
     /// Returns the checksum of a page; 0 when it is all zeros and occupies no space.
     result<std::uint32_t> checksum_of(std::uint64_t page) { return checksums_.of(page); }
@@ -57,16 +57,16 @@ public:
     // For who maps it.
 
     /// All of it, in order.
-    [[nodiscard]] std::vector<extent> extents() const { return homes_.extents(); }
-    /// Where a heap offset lies in the file: in the home where its chunk is, or was last, or will be first. Precondition:
+    [[nodiscard]] std::vector<extent> extents() const { return copies_.extents(); }
+    /// Where a heap offset lies in the file: in the copy where its chunk is, or was last, or will be first. Precondition:
     /// covered by a region.
-    [[nodiscard]] std::uint64_t home_of(std::uint64_t heap_offset) const { return homes_.home_of(heap_offset); }
+    [[nodiscard]] std::uint64_t copy_of(std::uint64_t heap_offset) const { return copies_.copy_of(heap_offset); }
     [[nodiscard]] os::file& file() { return file_; }
 
 private:
     os::file& file_;
-    const format::superblock& ruling_;
-    const chunk_homes& homes_;
+    const format::superblock& current_;
+    const chunk_copies& copies_;
     page_checksums& checksums_;
 };
 

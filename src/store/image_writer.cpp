@@ -10,17 +10,17 @@ namespace remanence::store {
 
 using format::superblock;
 
-result<std::vector<placed_page>> image_writer::placed(std::span<const folded_page> pages) {
+result<std::vector<placed_page>> image_writer::placed(std::span<const applied_page> pages) {
     std::vector<placed_page> found;
     found.reserve(pages.size());
-    for (const folded_page& page : pages) {
+    for (const applied_page& page : pages) {
         REM_TRY(checksums_.set(page.page, page.checksum));
-        found.push_back({homes_.home_of(page.page * k_page_bytes), page.bytes});
+        found.push_back({copies_.copy_of(page.page * k_page_bytes), page.bytes});
     }
     return found;
 }
 
-result<void> image_writer::fold(std::span<const folded_page> pages) {
+result<void> image_writer::apply(std::span<const applied_page> pages) {
     auto all = placed(pages);
     if (!all)
         return all.error();
@@ -34,7 +34,7 @@ result<void> image_writer::fold(std::span<const folded_page> pages) {
     return {};
 }
 
-result<std::unique_ptr<publication>> image_writer::compose(std::span<const folded_page> pages,
+result<std::unique_ptr<publication>> image_writer::compose(std::span<const applied_page> pages,
                                                            const published_state& state) {
     REM_CHECK(!state.clean || state.log_begin == format::k_log_header_bytes);
     REM_CHECK(supers_.is_confirmed() && !supers_.is_publishing());
@@ -43,12 +43,12 @@ result<std::unique_ptr<publication>> image_writer::compose(std::span<const folde
     auto all = placed(pages);
     if (!all)
         return all.error();
-    superblock next = supers_.ruling();
+    superblock next = supers_.current();
     std::vector<planned_write> nodes;
     REM_TRY(checksums_.take_changed(nodes, next));
     std::optional<planned_write> map_write;
-    if (homes_.map().changed()) {
-        chunk_map::placed map = homes_.map().place(homes_.next_map_area());
+    if (copies_.map().changed()) {
+        chunk_map::placed map = copies_.map().place(copies_.next_map_area());
         next.map = map.reference;
         if (!map.write.bytes.empty())
             map_write = std::move(map.write);
@@ -58,7 +58,7 @@ result<std::unique_ptr<publication>> image_writer::compose(std::span<const folde
     next.epoch = state.session.epoch;
     next.session = state.session.number;
     next.log_begin = state.log_begin;
-    next.image_bytes = homes_.image_bytes();
+    next.image_bytes = copies_.image_bytes();
     next.flags = state.clean ? format::k_flag_clean : 0;
     auto sealed = supers_.sealed(next);
     if (!sealed)
@@ -72,7 +72,7 @@ result<std::unique_ptr<publication>> image_writer::compose(std::span<const folde
 void image_writer::adopt(const publication& done) {
     REM_CHECK(done.is_done());
     supers_.adopt(done.next());
-    homes_.note_checkpoint();
+    copies_.note_checkpoint();
     is_ahead_of_file_ = false;
 }
 
@@ -91,7 +91,7 @@ result<void> image_writer::publish(const published_state& state) {
 
 result<void> image_writer::take_over_structure() {
     REM_TRY(checksums_.take_over());
-    homes_.map().take_over();
+    copies_.map().take_over();
     return {};
 }
 

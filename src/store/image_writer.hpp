@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 #include "format/superblock.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/page_checksums.hpp"
 #include "store/publication.hpp"
 #include "store/sized_file.hpp"
@@ -22,7 +22,7 @@
 namespace remanence::store {
 
 /// A page on its way into the image.
-struct folded_page {
+struct applied_page {
     std::uint64_t page;
     const std::byte* bytes;
     std::uint32_t checksum;
@@ -45,13 +45,13 @@ struct published_state {
 
 class image_writer {
 public:
-    image_writer(sized_file& file, superblock_pair& supers, chunk_homes& homes, page_checksums& checksums)
-        : file_(file), supers_(supers), homes_(homes), checksums_(checksums) {}
+    image_writer(sized_file& file, superblock_pair& supers, chunk_copies& copies, page_checksums& checksums)
+        : file_(file), supers_(supers), copies_(copies), checksums_(checksums) {}
 
     /// Takes what is committed, and `pages` (sorted) as the image is to have them; writes nothing. The checksums are theirs
     /// from now on, so that nobody may read these pages before they are written. The records that restore them must be
     /// durable (I1), and the superblock confirmed. After a failure the heap is to be poisoned.
-    result<std::unique_ptr<publication>> compose(std::span<const folded_page> pages, const published_state& state);
+    result<std::unique_ptr<publication>> compose(std::span<const applied_page> pages, const published_state& state);
     /// Its superblock rules. Precondition: it is the one composed last, and is_done().
     void adopt(const publication& done);
     /// Since compose(), until adopt(): then the checksums are those of the publication, or not even that, if compose() failed.
@@ -61,12 +61,12 @@ public:
 
     // For heaps that processes share.
 
-    /// Of the superblock that rules here.
-    [[nodiscard]] std::uint64_t sequence() const { return supers_.ruling().sequence; }
+    /// Of the current superblock here.
+    [[nodiscard]] std::uint64_t sequence() const { return supers_.current().sequence; }
     /// Makes it durable, unless it is known to be.
     result<void> confirm() { return supers_.confirm(); }
     /// The newest in the file, which another process may have written.
-    [[nodiscard]] result<ruling_superblock> newest_superblock() {
+    [[nodiscard]] result<current_superblock> newest_superblock() {
         return read_superblocks(file_.file(), file_.bytes());
     }
     /// Makes that one durable: whoever wrote it may have died before.
@@ -76,18 +76,18 @@ public:
 
     /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1). For who has too many
     /// to compose(), and lets no commits go on.
-    result<void> fold(std::span<const folded_page> pages);
+    result<void> apply(std::span<const applied_page> pages);
     /// Reads all nodes of the checksum tables, and makes the next publication write them and the chunk map, changed or not:
     /// then all that the new superblock names, but for pages, was written here. errc::corrupt. O(tables), in memory too.
     result<void> take_over_structure();
 
 private:
     /// Gives them their checksums.
-    result<std::vector<placed_page>> placed(std::span<const folded_page> pages);
+    result<std::vector<placed_page>> placed(std::span<const applied_page> pages);
 
     sized_file& file_;
     superblock_pair& supers_;
-    chunk_homes& homes_;
+    chunk_copies& copies_;
     page_checksums& checksums_;
     bool is_ahead_of_file_ = false;
 };

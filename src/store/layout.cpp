@@ -24,22 +24,22 @@ std::size_t layout::region_index(std::uint64_t heap_offset) const {
     return static_cast<std::size_t>(after - super_.regions.begin()) - 1;
 }
 
-std::uint64_t layout::home_in(chunk_place place, std::uint64_t heap_offset) const {
+std::uint64_t layout::copy_in(chunk_place place, std::uint64_t heap_offset) const {
     const std::size_t index = region_index(heap_offset);
     const region& r = super_.regions[index];
-    const std::uint64_t begin = place == chunk_place::second_home ? super_.second_homes[index] : r.home_offset;
+    const std::uint64_t begin = place == chunk_place::copy_b ? super_.copy_b_offsets[index] : r.copy_a_offset;
     return begin + (heap_offset - r.heap_offset);
 }
 
-std::vector<layout::homes> layout::all_homes() const {
-    std::vector<homes> found;
+std::vector<layout::copies> layout::all_copies() const {
+    std::vector<copies> found;
     for (std::size_t i = 0; i < super_.region_count; ++i) {
         const region& r = super_.regions[i];
-        found.push_back({{r.home_offset, r.bytes}, r.heap_offset, chunk_place::first_home});
-        if (super_.second_homes[i] != 0)
-            found.push_back({{super_.second_homes[i], r.bytes}, r.heap_offset, chunk_place::second_home});
+        found.push_back({{r.copy_a_offset, r.bytes}, r.heap_offset, chunk_place::copy_a});
+        if (super_.copy_b_offsets[i] != 0)
+            found.push_back({{super_.copy_b_offsets[i], r.bytes}, r.heap_offset, chunk_place::copy_b});
     }
-    std::ranges::sort(found, {}, [](const homes& each) { return each.file.offset; });
+    std::ranges::sort(found, {}, [](const copies& each) { return each.file.offset; });
     return found;
 }
 
@@ -54,8 +54,9 @@ std::uint64_t layout::end_of_areas(const format::map_reference& next_map) const 
 
 std::uint64_t layout::end(const format::map_reference& next_map) const {
     std::uint64_t end = end_of_areas(next_map);
-    for (std::size_t i = 0; i < super_.region_count; ++i) // each commit asks: without all_homes(), which takes memory
-        end = std::max(end, std::max(super_.regions[i].home_offset, super_.second_homes[i]) + super_.regions[i].bytes);
+    for (std::size_t i = 0; i < super_.region_count; ++i) // each commit asks: without all_copies(), which takes memory
+        end = std::max(end,
+                       std::max(super_.regions[i].copy_a_offset, super_.copy_b_offsets[i]) + super_.regions[i].bytes);
     return end;
 }
 

@@ -1,6 +1,6 @@
 // Where in the heap file things lie: pure computation on a superblock.
 //
-// The heap's addresses are divided into regions. Each has a table of page checksums and one home for every chunk, or two once
+// The heap's addresses are divided into regions. Each has a table of page checksums and one copy for every chunk, or two once
 // chunks of it were rewritten.
 #pragma once
 
@@ -27,7 +27,7 @@ public:
         return {chunk * chunk_pages(), chunk_pages()};
     }
 
-    /// Number of bytes of the heap that have a home.
+    /// Number of bytes of the heap that have a copy.
     [[nodiscard]] std::uint64_t region_bytes() const;
     /// Precondition of what follows: the offset, or chunk, is covered by a region.
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
@@ -38,23 +38,21 @@ public:
     [[nodiscard]] std::uint64_t page_in_region(std::uint64_t page, std::size_t region) const {
         return page - super_.regions[region].heap_offset / k_page_bytes;
     }
-    [[nodiscard]] bool has_second_homes() const {
-        return (super_.features_incompat & format::k_feature_second_homes) != 0;
+    [[nodiscard]] bool has_copies_b() const { return (super_.features_incompat & format::k_feature_copy_b) != 0; }
+    [[nodiscard]] bool has_copy_b(std::uint64_t chunk) const {
+        return super_.copy_b_offsets[region_index(chunk * super_.chunk_bytes)] != 0;
     }
-    [[nodiscard]] bool has_second_home(std::uint64_t chunk) const {
-        return super_.second_homes[region_index(chunk * super_.chunk_bytes)] != 0;
-    }
-    /// Where a heap offset lies in the file when its chunk is there. Precondition: the region has this home.
-    [[nodiscard]] std::uint64_t home_in(chunk_place place, std::uint64_t heap_offset) const;
+    /// Where a heap offset lies in the file when its chunk is there. Precondition: the region has this copy.
+    [[nodiscard]] std::uint64_t copy_in(chunk_place place, std::uint64_t heap_offset) const;
 
-    /// The homes of a whole region.
-    struct homes {
+    /// The copies of a whole region.
+    struct copies {
         file_range file;
         std::uint64_t heap_offset;
         chunk_place place;
     };
     /// Both where there are two, in the order of the file.
-    [[nodiscard]] std::vector<homes> all_homes() const;
+    [[nodiscard]] std::vector<copies> all_copies() const;
     /// Where the last part of the file ends, whether or not the file reaches as far. `next_map` is the area that the next chunk
     /// map is written to.
     [[nodiscard]] std::uint64_t end(const format::map_reference& next_map) const;

@@ -7,15 +7,15 @@
 
 namespace remanence::store {
 
-page_checksums::page_checksums(os::file& file, const format::superblock& ruling, const chunk_homes& homes)
-    : file_(file), ruling_(ruling), layout_(ruling), homes_(homes) {
-    for (std::size_t i = 0; i < ruling.region_count; ++i)
-        tables_.emplace_back(file, ruling.regions[i]);
+page_checksums::page_checksums(os::file& file, const format::superblock& current, const chunk_copies& copies)
+    : file_(file), current_(current), layout_(current), copies_(copies) {
+    for (std::size_t i = 0; i < current.region_count; ++i)
+        tables_.emplace_back(file, current.regions[i]);
 }
 
 result<std::uint32_t> page_checksums::of(std::uint64_t page) {
     const std::uint64_t chunk = page / layout_.chunk_pages();
-    if (!homes_.is_stored(chunk))
+    if (!copies_.is_stored(chunk))
         return std::uint32_t{0};
     if (auto found = unpublished_.find(chunk); found != unpublished_.end())
         return found->second[page % layout_.chunk_pages()];
@@ -24,7 +24,7 @@ result<std::uint32_t> page_checksums::of(std::uint64_t page) {
 }
 
 result<bool> page_checksums::has_contents(std::uint64_t chunk) {
-    if (!homes_.is_stored(chunk))
+    if (!copies_.is_stored(chunk))
         return false;
     const page_range pages = layout_.pages_of_chunk(chunk);
     for (std::uint64_t page = pages.first; page < pages.end(); ++page) {
@@ -61,7 +61,7 @@ result<void> page_checksums::reserve(std::uint64_t page) {
     return tables_[region].reserve(layout_.page_in_region(page, region));
 }
 
-void page_checksums::add_region() { tables_.emplace_back(file_, ruling_.regions[ruling_.region_count - 1]); }
+void page_checksums::add_region() { tables_.emplace_back(file_, current_.regions[current_.region_count - 1]); }
 
 result<void> page_checksums::publish_chunks() {
     for (const auto& [chunk, checksums] : unpublished_) {

@@ -9,7 +9,7 @@
 #include "format/superblock.hpp"
 #include "os/file.hpp"
 #include "store/checksum_table.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/planned_write.hpp"
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace remanence::store {
 class page_checksums {
 public:
     /// As the superblock says that rules. All must outlive this.
-    page_checksums(os::file& file, const format::superblock& ruling, const chunk_homes& homes);
+    page_checksums(os::file& file, const format::superblock& current, const chunk_copies& copies);
 
     /// Of a page of the image; 0 when it is all zeros and occupies no space. errc::corrupt when its table is damaged.
     result<std::uint32_t> of(std::uint64_t page);
@@ -43,7 +43,7 @@ public:
 
     /// Makes sure that there will be space to write another checksum of a page, and of those of its chunk. errc::no_space.
     result<void> reserve(std::uint64_t page);
-    /// The superblock that rules has another region, the last one.
+    /// the current superblock has another region, the last one.
     void add_region();
     /// One for each region, as of the last publication that was composed.
     [[nodiscard]] std::span<const checksum_table> tables() const { return tables_; }
@@ -56,9 +56,9 @@ public:
 
 private:
     os::file& file_;
-    const format::superblock& ruling_;
+    const format::superblock& current_;
     const layout layout_;
-    const chunk_homes& homes_;
+    const chunk_copies& copies_;
     std::vector<checksum_table> tables_;
     of_chunks unpublished_;
 };

@@ -9,7 +9,7 @@ result<std::size_t> write_run(os::file& file, std::span<const placed_page> pages
                               std::vector<std::byte>& staging) {
     const std::size_t limit = std::min(pages.size(), static_cast<std::size_t>(bytes_max / k_page_bytes));
     std::size_t count = 1;
-    while (count < limit && pages[count].home == pages[0].home + count * k_page_bytes)
+    while (count < limit && pages[count].copy == pages[0].copy + count * k_page_bytes)
         ++count;
     std::span<const std::byte> bytes(pages[0].bytes, k_page_bytes);
     if (count > 1) {
@@ -18,7 +18,7 @@ result<std::size_t> write_run(os::file& file, std::span<const placed_page> pages
             staging.insert(staging.end(), page.bytes, page.bytes + k_page_bytes);
         bytes = staging;
     }
-    REM_TRY(file.write("store: fold", pages[0].home, bytes));
+    REM_TRY(file.write("store: apply", pages[0].copy, bytes));
     return count;
 }
 
@@ -82,8 +82,8 @@ result<void> publication::write_pages(std::uint64_t bytes_max) {
         done += *count * k_page_bytes;
     }
     if (written_pages_ != first) {
-        const std::uint64_t begin = pages_[first].home;
-        file_.begin_sync(begin, pages_[written_pages_ - 1].home + k_page_bytes - begin);
+        const std::uint64_t begin = pages_[first].copy;
+        file_.begin_sync(begin, pages_[written_pages_ - 1].copy + k_page_bytes - begin);
     }
     return {};
 }

@@ -23,7 +23,7 @@ namespace remanence::store {
 
 /// A page and where in the file it belongs.
 struct placed_page {
-    std::uint64_t home;
+    std::uint64_t copy;
     const std::byte* bytes;
 };
 
@@ -39,7 +39,7 @@ class publication {
 public:
     static constexpr std::uint64_t k_step_bytes = 1 * MiB;
 
-    /// The pages, in the order of their homes, must stay until it is carried out, and so must `file` and `syncs`.
+    /// The pages, in the order of their copies, must stay until it is carried out, and so must `file` and `syncs`.
     publication(os::file& file, sticky_sync& syncs, std::vector<placed_page> pages, std::vector<planned_write> nodes,
                 std::optional<planned_write> map, const format::superblock& next);
 

@@ -29,12 +29,12 @@ public:
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
     /// Takes room on the disk. errc::no_space.
-    result<void> reserve(os::site where, file_range room) {
+    result<void> reserve(os::call_site where, file_range room) {
         REM_TRY(file_->reserve(where, room.offset, room.bytes));
         bytes_ = std::max(bytes_, room.end());
         return {};
     }
-    result<void> resize(os::site where, std::uint64_t bytes) {
+    result<void> resize(os::call_site where, std::uint64_t bytes) {
         REM_TRY(file_->resize(where, bytes));
         bytes_ = bytes;
         return {};
@@ -50,7 +50,7 @@ public:
     /// Makes the file reach there, unless it does.
     result<void> extend_to(std::uint64_t end) { return bytes_ >= end ? result<void>() : resize("store: extend", end); }
     /// Makes the part of this that the file has read as zeros.
-    result<void> punch(os::site where, file_range unused, os::unpunchable how) {
+    result<void> punch(os::call_site where, file_range unused, os::unpunchable how) {
         if (unused.offset >= bytes_)
             return {};
         return file_->punch(where, unused.offset, std::min(unused.bytes, bytes_ - unused.offset), how);

@@ -2,7 +2,7 @@
 
 namespace remanence::store {
 
-result<void> sticky_sync::sync(os::site where) {
+result<void> sticky_sync::sync(os::call_site where) {
     const std::lock_guard guard(mutex_);
     if (failed_)
         return unexpected(*failed_);

@@ -19,7 +19,7 @@ public:
     explicit sticky_sync(os::file& file) : file_(file) {}
 
     /// As os::file::sync(). All that was written before the call is durable when it succeeds. Its failure is no is_refusal().
-    result<void> sync(os::site where);
+    result<void> sync(os::call_site where);
 
 private:
     os::file& file_;

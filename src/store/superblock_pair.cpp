@@ -14,8 +14,8 @@ using format::superblock;
 result<void> superblock_pair::confirm() {
     if (confirmed_)
         return {};
-    REM_TRY(file_.write("store: confirm superblock", ruling_.sequence % 2 * format::k_superblock_bytes,
-                        std::as_bytes(std::span(&ruling_, 1))));
+    REM_TRY(file_.write("store: confirm superblock", current_.sequence % 2 * format::k_superblock_bytes,
+                        std::as_bytes(std::span(&current_, 1))));
     REM_TRY(syncs_.sync("store: sync confirmed superblock"));
     confirmed_ = true;
     return {};
@@ -41,14 +41,14 @@ result<void> superblock_pair::write(const superblock& next) {
     if (!ready)
         return ready.error();
     REM_TRY(write_superblock(file_, syncs_, *ready));
-    ruling_ = *ready;
+    current_ = *ready;
     return {};
 }
 
 void superblock_pair::adopt(const superblock& published) {
     REM_CHECK(is_publishing_);
     is_publishing_ = false;
-    ruling_ = published;
+    current_ = published;
 }
 
 } // namespace remanence::store

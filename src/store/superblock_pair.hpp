@@ -1,6 +1,6 @@
-// The two superblocks of an open heap: the one that rules, and the place that the next one is written to.
+// The two superblocks of an open heap: the current one, and the place that the next one is written to.
 //
-// I3 is kept here: the other one stays valid while one is written, so the one that rules is made durable first (confirm()),
+// I3 is kept here: the other one stays valid while one is written, so the current one is made durable first (confirm()),
 // and no two of them are on their way at the same time. Under the lock of the store, but for what publication does.
 #pragma once
 
@@ -19,12 +19,12 @@ namespace remanence::store {
 class superblock_pair {
 public:
     /// File and syncs must outlive it.
-    superblock_pair(os::file& file, sticky_sync& syncs, const ruling_superblock& ruling)
-        : file_(file), syncs_(syncs), ruling_(ruling.super), other_damage_(ruling.other_damage) {}
+    superblock_pair(os::file& file, sticky_sync& syncs, const current_superblock& current)
+        : file_(file), syncs_(syncs), current_(current.super), other_damage_(current.other_damage) {}
 
     /// The one that rules; always at the same address.
-    [[nodiscard]] const format::superblock& ruling() const { return ruling_; }
-    [[nodiscard]] bool is_clean() const { return (ruling_.flags & format::k_flag_clean) != 0; }
+    [[nodiscard]] const format::superblock& current() const { return current_; }
+    [[nodiscard]] bool is_clean() const { return (current_.flags & format::k_flag_clean) != 0; }
     /// Of the heap file.
     [[nodiscard]] const std::string& path() const { return file_.path(); }
     /// Where in the file the one lies that was damaged when the heap was opened.
@@ -48,8 +48,8 @@ public:
     void adopt(const format::superblock& published);
     void give_up_publication() { is_publishing_ = false; }
     /// Another process has made it durable, and it rules. Precondition: no publication is on its way here.
-    void follow(const ruling_superblock& published) {
-        ruling_ = published.super;
+    void follow(const current_superblock& published) {
+        current_ = published.super;
         other_damage_ = published.other_damage;
         confirmed_ = false;
     }
@@ -58,9 +58,9 @@ public:
 private:
     os::file& file_;
     sticky_sync& syncs_;
-    format::superblock ruling_;
+    format::superblock current_;
     std::optional<std::uint64_t> other_damage_;
-    bool confirmed_ = false; // ruling_ is known to be durable
+    bool confirmed_ = false; // current_ is known to be durable
     bool is_publishing_ = false;
 };
 

@@ -45,12 +45,12 @@ unexpected other_format(const std::string& path, std::uint32_t version, std::uin
 }
 
 /// Where a heap's memory begins in the file, if that can be told without a superblock: it is the first thing that has a
-/// home, behind a table of checksums whose size is not known.
+/// copy, behind a table of checksums whose size is not known.
 std::optional<std::uint64_t> find_heap_header(os::file& file, std::uint64_t file_bytes) {
     constexpr std::uint64_t k_searched_bytes = 16 * MiB;
     std::uint64_t magic = 0;
-    for (std::uint64_t at = format::k_home_alignment; at + sizeof magic <= std::min(file_bytes, k_searched_bytes);
-         at += format::k_home_alignment) {
+    for (std::uint64_t at = format::k_copy_alignment; at + sizeof magic <= std::min(file_bytes, k_searched_bytes);
+         at += format::k_copy_alignment) {
         if (file.read(at, std::as_writable_bytes(std::span(&magic, 1))) && magic == format::k_header_magic)
             return at;
     }
@@ -156,7 +156,7 @@ const char* wrong_in_areas(const superblock& s, std::vector<file_range>& areas) 
     return nullptr;
 }
 
-/// Of regions, their homes and the image in them. Adds where they lie.
+/// Of regions, their copies and the image in them. Adds where they lie.
 const char* wrong_in_regions(const superblock& s, std::vector<file_range>& areas) {
     if (s.region_count > s.regions.size())
         return "number of regions";
@@ -167,23 +167,23 @@ const char* wrong_in_regions(const superblock& s, std::vector<file_range>& areas
         if (r.heap_offset != heap_end || r.bytes == 0 || !is_aligned(r.bytes, format::k_region_alignment) ||
             r.bytes > k_layout_bytes_max || heap_end + r.bytes > k_layout_bytes_max || r.table_offset < file_end ||
             r.table_offset > k_layout_bytes_max || !is_aligned(r.table_offset, k_page_bytes) ||
-            r.home_offset < r.table_offset + checksum_table::file_bytes(r.bytes) ||
-            r.home_offset > k_layout_bytes_max || !is_aligned(r.home_offset, format::k_home_alignment) ||
+            r.copy_a_offset < r.table_offset + checksum_table::file_bytes(r.bytes) ||
+            r.copy_a_offset > k_layout_bytes_max || !is_aligned(r.copy_a_offset, format::k_copy_alignment) ||
             r.root.slot > 1)
             return "regions";
         heap_end += r.bytes;
-        file_end = r.home_offset + r.bytes;
+        file_end = r.copy_a_offset + r.bytes;
         areas.push_back({r.table_offset, file_end - r.table_offset});
     }
-    for (std::size_t i = 0; i < s.second_homes.size(); ++i) {
-        const std::uint64_t home = s.second_homes[i];
-        if (home == 0)
+    for (std::size_t i = 0; i < s.copy_b_offsets.size(); ++i) {
+        const std::uint64_t copy = s.copy_b_offsets[i];
+        if (copy == 0)
             continue;
-        if (i >= s.region_count || (s.features_incompat & format::k_feature_second_homes) == 0 ||
-            home < format::k_first_table_offset || home > k_layout_bytes_max ||
-            !is_aligned(home, format::k_home_alignment))
-            return "second homes";
-        areas.push_back({home, s.regions[i].bytes});
+        if (i >= s.region_count || (s.features_incompat & format::k_feature_copy_b) == 0 ||
+            copy < format::k_first_table_offset || copy > k_layout_bytes_max ||
+            !is_aligned(copy, format::k_copy_alignment))
+            return "copies B";
+        areas.push_back({copy, s.regions[i].bytes});
     }
     return s.image_bytes > heap_end || !is_aligned(s.image_bytes, s.chunk_bytes) ? "image size" : nullptr;
 }
@@ -217,7 +217,7 @@ result<void> check(const superblock& s, const std::string& path) {
     if (wrong == nullptr)
         wrong = wrong_in_regions(s, areas);
     if (wrong == nullptr && lie_over_each_other(areas))
-        wrong = "chunk map, homes and other places lie over each other";
+        wrong = "chunk map, copies and other places lie over each other";
     if (wrong != nullptr)
         return damaged_superblock(path, at, wrong);
     return {};
@@ -258,17 +258,17 @@ result<void> check_may_be_written(const superblock& s, const std::string& path) 
                 path, 0, s.sequence % 2 * format::k_superblock_bytes);
 }
 
-result<ruling_superblock> read_superblock(os::file& file, std::uint64_t sequence) {
+result<current_superblock> read_superblock(os::file& file, std::uint64_t sequence) {
     const std::uint64_t place = sequence % 2;
     superblock found{};
     REM_TRY(file.read(place * format::k_superblock_bytes, std::as_writable_bytes(std::span(&found, 1))));
     if (!is_valid(found, place) || found.sequence != sequence)
-        return damaged_superblock(file.path(), place * format::k_superblock_bytes, "it is not the one that rules");
+        return damaged_superblock(file.path(), place * format::k_superblock_bytes, "it is not the current one");
     REM_TRY(check(found, file.path()));
-    return ruling_superblock{found, {}};
+    return current_superblock{found, {}};
 }
 
-result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes) {
+result<current_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes) {
     const std::string& path = file.path();
     if (file_bytes == 0)
         return fail(errc::not_a_heap, path + " is empty, hence not a heap. Remove it, or name another file.", path);
@@ -283,7 +283,7 @@ result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_by
     if (newest == nullptr)
         return no_valid_superblock(file, places, file_bytes);
     REM_TRY(check(*newest, path));
-    ruling_superblock found{*newest, {}};
+    current_superblock found{*newest, {}};
     const std::uint64_t other = 1 - newest->sequence % 2;
     if (!is_valid(places[other], other))
         found.other_damage = other * format::k_superblock_bytes;

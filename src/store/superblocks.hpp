@@ -38,16 +38,16 @@ void set_application(format::superblock& s, std::string_view application);
 /// errc::unsupported_format when the heap has a feature that a release which does not know it may read, but must not write.
 [[nodiscard]] result<void> check_may_be_written(const format::superblock& s, const std::string& path);
 
-struct ruling_superblock {
+struct current_superblock {
     format::superblock super;
     std::optional<std::uint64_t> other_damage; // where in the file the other one lies, when it is not valid
 };
 
-/// Reads both and validates the one that rules: the newer of those that are valid. It may be of an older format, from
+/// Reads both and validates the current one: the newer of those that are valid. It may be of an older format, from
 /// k_format_version_oldest on. errc::not_a_heap, unsupported_format,
 /// truncated, corrupt with the place.
-result<ruling_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes);
+result<current_superblock> read_superblocks(os::file& file, std::uint64_t file_bytes);
 /// Reads the one with this sequence, which rules although a newer one may be on its way. errc::corrupt when it is not there.
-result<ruling_superblock> read_superblock(os::file& file, std::uint64_t sequence);
+result<current_superblock> read_superblock(os::file& file, std::uint64_t sequence);
 
 } // namespace remanence::store

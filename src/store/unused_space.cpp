@@ -9,9 +9,9 @@ namespace remanence::store {
 result<std::vector<chunk_range>> unused_space::reserve_to_give_back(std::span<const heap_range> unused) {
     std::vector<chunk_range> runs;
     for (const heap_range& each : unused) {
-        const chunk_range chunks = to_chunks(each, homes_.where().chunk_bytes());
+        const chunk_range chunks = to_chunks(each, copies_.where().chunk_bytes());
         for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk) {
-            if (!homes_.is_stored(chunk))
+            if (!copies_.is_stored(chunk))
                 continue;
             if (!runs.empty() && runs.back().end() == chunk)
                 ++runs.back().count;
@@ -19,7 +19,7 @@ result<std::vector<chunk_range>> unused_space::reserve_to_give_back(std::span<co
                 runs.push_back({chunk, 1});
         }
     }
-    runs.resize(homes_.room_to_give_back(runs));
+    runs.resize(copies_.room_to_give_back(runs));
     for (std::size_t i = 0; i < runs.size(); ++i) {
         auto reserved = room_.reserve_to_give_back(runs[i], i + 1);
         if (reserved)
@@ -32,41 +32,41 @@ result<std::vector<chunk_range>> unused_space::reserve_to_give_back(std::span<co
 }
 
 std::uint64_t unused_space::needed_end() const {
-    std::uint64_t end = homes_.where().end_of_structure(homes_.next_map_area());
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
-    for (const extent& e : homes_.extents()) {
+    std::uint64_t end = copies_.where().end_of_structure(copies_.next_map_area());
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
+    for (const extent& e : copies_.extents()) {
         if (e.stored)
             end = std::max(end, e.file_offset + e.heap.bytes);
     }
-    homes_.retired().for_each(
-        [&](std::uint64_t chunk) { end = std::max(end, homes_.other_home_of(chunk) + chunk_bytes); });
-    for (const std::uint64_t chunk : homes_.held_early())
-        end = std::max(end, homes_.early_home_of(chunk) + chunk_bytes);
-    homes_.not_yet_free().for_each([&](chunk_range chunks) {
+    copies_.retired().for_each(
+        [&](std::uint64_t chunk) { end = std::max(end, copies_.other_copy_of(chunk) + chunk_bytes); });
+    for (const std::uint64_t chunk : copies_.held_early())
+        end = std::max(end, copies_.early_copy_of(chunk) + chunk_bytes);
+    copies_.not_yet_free().for_each([&](chunk_range chunks) {
         for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk)
-            end = std::max(end, end_of_homes(chunk));
+            end = std::max(end, end_of_copies(chunk));
     });
     return end;
 }
 
-std::uint64_t unused_space::end_of_homes(std::uint64_t chunk) const {
-    const layout& where = homes_.where();
+std::uint64_t unused_space::end_of_copies(std::uint64_t chunk) const {
+    const layout& where = copies_.where();
     const std::uint64_t at = chunk * where.chunk_bytes();
-    const std::uint64_t first = where.home_in(chunk_place::first_home, at);
-    const std::uint64_t second = where.has_second_home(chunk) ? where.home_in(chunk_place::second_home, at) : 0;
+    const std::uint64_t first = where.copy_in(chunk_place::copy_a, at);
+    const std::uint64_t second = where.has_copy_b(chunk) ? where.copy_in(chunk_place::copy_b, at) : 0;
     return std::max(first, second) + where.chunk_bytes();
 }
 
 std::vector<heap_range> unused_space::without_held(heap_range heap) const {
     std::vector<heap_range> found = without_early(heap);
-    if (homes_.not_yet_free().empty())
+    if (copies_.not_yet_free().empty())
         return found;
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
     std::vector<heap_range> rest;
     for (const heap_range& each : found) {
         const chunk_range chunks = to_chunks(each, chunk_bytes);
         for (std::uint64_t from = chunks.first; from < chunks.end();) {
-            const auto [held, behind] = homes_.not_yet_free().first_within(from, chunks.end());
+            const auto [held, behind] = copies_.not_yet_free().first_within(from, chunks.end());
             if (from < held)
                 rest.push_back(to_bytes(chunk_range{from, held - from}, chunk_bytes));
             from = behind;
@@ -76,14 +76,14 @@ std::vector<heap_range> unused_space::without_held(heap_range heap) const {
 }
 
 std::vector<heap_range> unused_space::without_early(heap_range heap) const {
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
     std::vector<heap_range> found;
     std::uint64_t from = heap.offset;
     const auto add_up_to = [&](std::uint64_t to) {
         if (from < to)
             found.push_back({from, to - from});
     };
-    const std::set<std::uint64_t>& early = homes_.held_early();
+    const std::set<std::uint64_t>& early = copies_.held_early();
     for (auto each = early.lower_bound(heap.offset / chunk_bytes);
          each != early.end() && *each * chunk_bytes < heap.end(); ++each) {
         add_up_to(*each * chunk_bytes);
@@ -100,75 +100,75 @@ result<void> unused_space::discard_unstored() {
     // that relied on it would be lost.
     if (const std::uint64_t end = needed_end(); file_.bytes() > end && !keeps_length_)
         REM_TRY(file_.resize("store: cut off unstored", end));
-    REM_TRY(discard_dead_homes());
-    for (const extent& e : homes_.extents()) {
+    REM_TRY(discard_dead_copies());
+    for (const extent& e : copies_.extents()) {
         if (!e.stored)
-            REM_TRY(discard_first_homes(e.heap));
+            REM_TRY(discard_copies_a(e.heap));
     }
-    return discard_first_homes(behind_image());
+    return discard_copies_a(behind_image());
 }
 
-result<void> unused_space::discard_first_homes(heap_range heap) {
+result<void> unused_space::discard_copies_a(heap_range heap) {
     for (const heap_range& unused : without_held(heap)) {
-        REM_TRY(homes_.where().for_each_in_region(unused, [&](heap_range part) {
+        REM_TRY(copies_.where().for_each_in_region(unused, [&](heap_range part) {
             return file_.punch("store: punch unstored",
-                               {homes_.where().home_in(chunk_place::first_home, part.offset), part.bytes},
+                               {copies_.where().copy_in(chunk_place::copy_a, part.offset), part.bytes},
                                os::unpunchable::is_zeroed);
         }));
     }
     return {};
 }
 
-// Homes in which a chunk is not, of regions that have two. What moves there is written whole.
-result<void> unused_space::discard_dead_homes() {
-    if (!homes_.where().has_second_homes())
+// Copies in which a chunk is not, of regions that have two. What moves there is written whole.
+result<void> unused_space::discard_dead_copies() {
+    if (!copies_.where().has_copies_b())
         return {};
-    for (const extent& e : homes_.extents()) {
+    for (const extent& e : copies_.extents()) {
         const bool is_at_first =
-            e.stored && e.file_offset == homes_.where().home_in(chunk_place::first_home, e.heap.offset);
-        REM_TRY(discard_homes(e.stored && !is_at_first ? chunk_place::first_home : chunk_place::second_home, e.heap));
+            e.stored && e.file_offset == copies_.where().copy_in(chunk_place::copy_a, e.heap.offset);
+        REM_TRY(discard_copies(e.stored && !is_at_first ? chunk_place::copy_a : chunk_place::copy_b, e.heap));
     }
-    return discard_homes(chunk_place::second_home, behind_image());
+    return discard_copies(chunk_place::copy_b, behind_image());
 }
 
-result<void> unused_space::discard_homes(chunk_place place, heap_range heap) {
+result<void> unused_space::discard_copies(chunk_place place, heap_range heap) {
     for (const heap_range& unused : without_held(heap)) {
-        REM_TRY(homes_.where().for_each_in_region(
-            unused, [&](heap_range part) { return discard_homes_but_retired(place, part); }));
+        REM_TRY(copies_.where().for_each_in_region(
+            unused, [&](heap_range part) { return discard_copies_but_retired(place, part); }));
     }
     return {};
 }
 
-// Of one region. Homes that chunks left may be named by something durable (R3).
-result<void> unused_space::discard_homes_but_retired(chunk_place place, heap_range heap) {
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
-    if (!homes_.where().has_second_home(heap.offset / chunk_bytes))
+// Of one region. Copies that chunks left may be named by something durable (R3).
+result<void> unused_space::discard_copies_but_retired(chunk_place place, heap_range heap) {
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
+    if (!copies_.where().has_copy_b(heap.offset / chunk_bytes))
         return {};
     for (std::uint64_t from = heap.offset; from < heap.end();) {
         const std::uint64_t left =
-            homes_.retired().first_within(from / chunk_bytes, heap.end() / chunk_bytes) * chunk_bytes;
+            copies_.retired().first_within(from / chunk_bytes, heap.end() / chunk_bytes) * chunk_bytes;
         if (from < left)
-            REM_TRY(punch_homes({homes_.where().home_in(place, from), left - from}));
+            REM_TRY(punch_copies({copies_.where().copy_in(place, from), left - from}));
         from = left + chunk_bytes;
     }
     return {};
 }
 
-result<void> unused_space::punch_homes(file_range homes) {
-    return file_.punch("store: punch former homes", homes, os::unpunchable::stays);
+result<void> unused_space::punch_copies(file_range copies) {
+    return file_.punch("store: punch former copies", copies, os::unpunchable::stays);
 }
 
 result<void> unused_space::discard_retired() {
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
-    const std::vector<std::uint64_t> free = homes_.retired().free_ones(ruling_.checkpoint_version);
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
+    const std::vector<std::uint64_t> free = copies_.retired().free_ones(current_.checkpoint_version);
     for (std::size_t i = 0; i < free.size();) {
-        file_range run{homes_.other_home_of(free[i]), chunk_bytes};
+        file_range run{copies_.other_copy_of(free[i]), chunk_bytes};
         std::size_t end = i + 1;
-        for (; end < free.size() && homes_.other_home_of(free[end]) == run.end(); ++end)
+        for (; end < free.size() && copies_.other_copy_of(free[end]) == run.end(); ++end)
             run.bytes += chunk_bytes;
-        REM_TRY(punch_homes(run));
+        REM_TRY(punch_copies(run));
         for (; i < end; ++i)
-            homes_.retired().erase(free[i]);
+            copies_.retired().erase(free[i]);
     }
     return {};
 }

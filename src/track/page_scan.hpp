@@ -2,7 +2,7 @@
 //
 // Contract of all: a page that was written since the last watch() (or since it was mapped) is reported; a page that was
 // not may be reported too, which costs its reader a comparison and nothing else. mapped(), collect() and watch() are
-// called while nobody writes; announce(), make_private(), and what replaces memory, also while others do.
+// called while nobody writes; declare(), make_private(), and what replaces memory, also while others do.
 #pragma once
 
 #include "base/range.hpp"
@@ -55,7 +55,7 @@ public:
     /// Valid between a collect() and the next watch().
     [[nodiscard]] virtual const std::byte* old_bytes(std::uint64_t /*offset*/) const { return nullptr; }
     /// System calls may write into [base+offset, +bytes) until the next watch().
-    virtual result<void> announce(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
+    virtual result<void> declare(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
     /// Memory at `base` plus these offsets becomes the process's own, where it is the file's, with the content that it has. It counts
     /// as written.
     virtual result<void> make_private(page_run where) = 0;
@@ -86,7 +86,7 @@ public:
 /// A scanner for the mapping at `base`, which is a multiple of k_base_alignment. `automatic` takes the scan tier
 /// (userfaultfd write-protection and PAGEMAP_SCAN, Linux 6.7) when a self-test by real writes shows that it works here,
 /// else the fallback (the private-copy bit of /proc/self/pagemap). The trap tier (protected pages and a handler of
-/// SIGSEGV) must be asked for, since system calls cannot write into its pages unannounced. A tier forced that the
+/// SIGSEGV) must be asked for, since system calls cannot write into its pages undeclared. A tier forced that the
 /// machine lacks is errc::not_supported.
 result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker_choice choice);
 

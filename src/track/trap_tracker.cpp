@@ -177,7 +177,7 @@ public:
                                                                                           : nullptr;
     }
 
-    result<void> announce(std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> declare(std::uint64_t offset, std::uint64_t bytes) override {
         const std::uint64_t end = std::min(divide_up(offset + bytes, k_page_bytes), accessible_ / k_page_bytes);
         REM_TRY(os::put_write_traps_in_front());
         const spin_lock::guard guard(lock_);

@@ -22,7 +22,7 @@ bool differ(const std::byte* one, const std::byte* other, std::size_t at) {
     return std::memcmp(one + at, other + at, sizeof(std::uint64_t)) != 0;
 }
 
-// R1: each has a twin since it was compared.
+// R1: each has a before-image since it was compared.
 void add_pages(view::memory_view& view, const change::change_set& changes, std::uint64_t enough,
                history::delta& before) {
     for (const change::changed_page& page : changes.pages) {
@@ -48,11 +48,11 @@ void add_fresh(const change::change_set& changes, std::uint64_t enough, history:
     }
 }
 
-// Their former homes are the image until the commit is accepted.
+// Their former copies are the image until the commit is accepted.
 result<void> add_moved(view::memory_view& view, const change::change_set& changes, std::uint64_t enough,
                        history::delta& before) {
-    std::vector<std::byte> read(static_cast<std::size_t>(changes.moved.empty() ? 0 : k_page_bytes));
-    for (const change::whole_chunk& chunk : changes.moved) {
+    std::vector<std::byte> read(static_cast<std::size_t>(changes.relocated.empty() ? 0 : k_page_bytes));
+    for (const change::whole_chunk& chunk : changes.relocated) {
         const heap_range all = view.memory().range_of(chunk.chunk);
         const std::uint64_t end = std::min(all.end(), view.memory().accessible_bytes());
         for (std::uint64_t at = all.offset; at < end && before.bytes() <= enough; at += k_page_bytes) {

@@ -24,9 +24,9 @@ result<void> checkpoint_run::step(std::uint64_t bytes_max) {
 }
 
 result<void> checkpoint_run::advance(std::uint64_t bytes_max) {
-    if (!may_fold_) {
-        may_fold_ = others_ == nullptr || others_->may_fold();
-        if (wait_unless(may_fold_))
+    if (!may_apply_) {
+        may_apply_ = others_ == nullptr || others_->may_apply();
+        if (wait_unless(may_apply_))
             return {};
     }
     if (history_mover* const moved = std::exchange(history_, nullptr))

@@ -36,7 +36,7 @@ public:
 class checkpoint_run {
 public:
     /// `log_begin`: of the log, as the superblock will say. `others`: of a shared heap, whose checkpoint this process has taken;
-    /// it is let go of in the end. The fold was announced. `history`: what
+    /// it is let go of in the end. The checkpoint was declared. `history`: what
     /// moved to it is made durable first (H6); null: there is none.
     checkpoint_run(std::unique_ptr<store::publication> what, std::uint64_t log_begin,
                    share::coordination* others = nullptr, history_mover* history = nullptr)
@@ -72,7 +72,7 @@ private:
     const std::uint64_t log_begin_;
     share::coordination* const others_;
     history_mover* history_;    // guarded by mutex_; null: it is durable, or there is none
-    bool may_fold_ = false;     // guarded by mutex_, and so is this:
+    bool may_apply_ = false;    // guarded by mutex_, and so is this:
     bool is_published_ = false; // other processes know the superblock
     std::atomic<bool> is_done_ = false;
     std::atomic<clock::time_point> waits_since_{}; // of no time: it does not wait

@@ -34,8 +34,8 @@ checkpointer::limits checkpointer::limits_reached() const {
         return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(limit, 1));
     };
     return {part(session_.log().used_bytes(), run_ ? log_limit_of_run_ : budget_.log_limit_bytes()),
-            std::max({part(view_.committed().twin_bytes(), budget_.twin_limit_bytes()),
-                      part(homes_.retired_bytes(), budget_.retired_limit_bytes()),
+            std::max({part(view_.committed().before_image_bytes(), budget_.before_image_limit_bytes()),
+                      part(copies_.retired_bytes(), budget_.retired_limit_bytes()),
                       part(view_.settler().chunks_mapped_with_newer(),
                            view::memory_settler::k_chunks_mapped_with_newer_max)})};
 }
@@ -71,8 +71,8 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
             return {};
         }
     }
-    if (space_.owes_former_homes() && !view_.settler().has_chunks_to_map())
-        space_.discard_former_homes();
+    if (space_.owes_former_copies() && !view_.settler().has_chunks_to_map())
+        space_.discard_former_copies();
     const double reached = limits_reached().most();
     due_again_ = reached - 1;
     if (reached < (run_ ? k_limits_helped_at : 1) || (run_ && run_->waits_for_readers()))
@@ -93,8 +93,8 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
     return {};
 }
 
-// Before twins of another commit come on top of those that a large one made.
-result<void> checkpointer::make_room_for_twins() {
+// Before before-images of another commit come on top of those that a large one made.
+result<void> checkpointer::make_room_for_before_images() {
     if (must_wait())
         REM_TRY(finish_within_a_moment());
     if (others_ != nullptr) {
@@ -147,7 +147,7 @@ result<void> checkpointer::keep_log_in_bounds() {
 
 result<void> checkpointer::make_or_begin(change::commit_scope committed) {
     if (!begun_ && others_ == nullptr)
-        return fold_and_settle(committed);
+        return apply_and_settle(committed);
     REM_TRY(finish_within_a_moment());
     if (run_ || limits_reached().most() < 1)
         return {};
@@ -161,7 +161,7 @@ result<void> checkpointer::make_or_begin(change::commit_scope committed) {
 
 result<void> checkpointer::make_one() {
     if (run_ || others_ == nullptr)
-        return run_ ? finish() : fold_beside_changes();
+        return run_ ? finish() : apply_beside_changes();
     REM_TRY(session_.await(session_.version(), log::durability::durable));
     auto mine = take_from_others();
     if (!mine || !*mine)
@@ -170,7 +170,7 @@ result<void> checkpointer::make_one() {
     return finish();
 }
 
-// With the turn to write, never waiting. False: another process is at it, or its work, which is as good, comes first.
+// With the writer lock, never waiting. False: another process is at it, or its work, which is as good, comes first.
 result<bool> checkpointer::take_from_others() {
     if (others_ == nullptr)
         return true;
@@ -295,14 +295,14 @@ result<void> checkpointer::prepare_and_begin() {
             others_->release_checkpoint();
         return is_refusal(prepared.why().code) ? result<void>() : std::move(prepared);
     }
-    log_limit_of_run_ = budget_.log_limit_bytes(); // before the twins are frozen
+    log_limit_of_run_ = budget_.log_limit_bytes(); // before the before-images are frozen
     auto mark = session_.log().mark();             // I1: every record up to it is durable
     if (!mark)
         return mark.error();
     if (others_ != nullptr) {
         REM_TRY(writer_.confirm());
         sharing_->publish(); // the next record may go elsewhere
-        others_->announce_fold(session_.version());
+        others_->announce_apply(session_.version());
     }
     auto history = move_history(false);
     if (!history)
@@ -406,7 +406,7 @@ void checkpointer::adopt_if_done() noexcept {
 
 void checkpointer::adopt() noexcept {
     writer_.adopt(run_->what());
-    space_.owe_former_homes();
+    space_.owe_former_copies();
     session_.log().release(run_->log_begin());
     view_.settler().thaw();
     image_bytes_ += run_->total_bytes();
@@ -419,51 +419,51 @@ checkpoint_progress checkpointer::under_way() const {
     return run_ ? checkpoint_progress{run_->done_bytes(), run_->total_bytes()} : checkpoint_progress{};
 }
 
-result<void> checkpointer::fold_beside_changes() {
+result<void> checkpointer::apply_beside_changes() {
     return health_.poisoning_without_memory([&]() -> result<void> {
-        auto folded = [&]() -> result<void> {
+        auto applied = [&]() -> result<void> {
             REM_TRY(view_.settler().settle_rest());
-            return fold(false);
+            return apply(false);
         }();
-        if (!folded)
-            return health_.poison(folded.error());
-        view_.settler().drop_twins();
+        if (!applied)
+            return health_.poison(applied.error());
+        view_.settler().drop_before_images();
         return {};
     });
 }
 
-result<void> checkpointer::fold_and_settle(change::commit_scope committed) {
+result<void> checkpointer::apply_and_settle(change::commit_scope committed) {
     REM_TRY(view_.settler().settle_rest());
-    REM_TRY(fold(false));
+    REM_TRY(apply(false));
     REM_TRY(view_.settler().settle(committed));
-    view_.settler().drop_twins();
+    view_.settler().drop_before_images();
     return {};
 }
 
-result<void> checkpointer::fold_at_close() {
+result<void> checkpointer::apply_at_close() {
     REM_TRY(prepare());
-    return health_.poison_if_failed(fold(true));
+    return health_.poison_if_failed(apply(true));
 }
 
 std::uint64_t checkpointer::bytes_of_one() const {
     // One that is under way is going to be written anyway, and is waited for if that takes about as long as a commit.
-    return run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_.committed().twin_bytes();
+    return run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_.committed().before_image_bytes();
 }
 
-result<void> checkpointer::fold(bool is_clean) {
+result<void> checkpointer::apply(bool is_clean) {
     REM_TRY(session_.await(session_.version(), log::durability::durable)); // I1
     auto history = move_history(is_clean);
     if (!history)
         return history.error();
     auto composed =
-        writer_.compose(view_.committed().twin_pages(), session_.state(is_clean, format::k_log_header_bytes));
+        writer_.compose(view_.committed().before_image_pages(), session_.state(is_clean, format::k_log_header_bytes));
     if (!composed)
         return composed.error();
     checkpoint_run all(std::move(*composed), format::k_log_header_bytes, nullptr, *history);
     while (!all.is_done())
         REM_TRY(step_of(all, store::publication::k_step_bytes));
     writer_.adopt(all.what());
-    space_.owe_former_homes();
+    space_.owe_former_copies();
     session_.log().restart();
     image_bytes_ += all.total_bytes();
     ++count_;

@@ -1,7 +1,7 @@
-// Checkpoints of an open heap: when one is due, one that commits go on beside, and folds that nothing goes on
+// Checkpoints of an open heap: when one is due, one that commits go on beside, and applies that nothing goes on
 // beside.
 //
-// Kept here: I1, what is folded is durable in the log before; R4, only who commits drops or remaps pages of the view.
+// Kept here: I1, what is applied is durable in the log before; R4, only who commits drops or remaps pages of the view.
 //
 // When one is due: a page that a commit changes by a word costs 24 bytes of log and 4 KiB of a checkpoint, so one begins when the log is as
 // long as what it would write. Then no more is written to the image than to the log.
@@ -14,7 +14,7 @@
 #include "base/result.hpp"
 #include "change/change_set.hpp"
 #include "share/coordination.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/commit_room.hpp"
 #include "store/image_writer.hpp"
 #include "store/publication.hpp"
@@ -48,11 +48,11 @@ struct checkpoint_progress {
 class checkpointer {
 public:
     /// All must outlive it.
-    checkpointer(store::image_writer& writer, const store::chunk_homes& homes, store::commit_room& room,
+    checkpointer(store::image_writer& writer, const store::chunk_copies& copies, store::commit_room& room,
                  view::memory_view& view, session& commits, const memory_budget& budget, reclaimer& space,
                  health& state, const engine_options& options)
         : writer_(writer),
-          homes_(homes),
+          copies_(copies),
           room_(room),
           view_(view),
           session_(commits),
@@ -80,9 +80,9 @@ public:
     /// become durable; all else that fails poisons, and the next commit will hear. If the caller waits for no device, it is begun
     /// by a later commit, which finds all records durable, unless it is far too late for that.
     result<void> begin_if_due(change::commit_scope committed, std::uint64_t pages_changed, log::durability awaited);
-    /// Before a commit: carries out what is under way if it has fallen behind, and makes room for twins. errc::readers_behind when
+    /// Before a commit: carries out what is under way if it has fallen behind, and makes room for before-images. errc::readers_behind when
     /// other processes have kept the log from being reused until it was as long as it may be.
-    result<void> make_room_for_twins();
+    result<void> make_room_for_before_images();
     [[nodiscard]] bool is_under_way() const { return run_ != nullptr; }
     /// Of the superblock that it writes; 0: none is under way.
     [[nodiscard]] std::uint64_t sequence_under_way() const { return run_ ? run_->what().next().sequence : 0; }
@@ -109,15 +109,15 @@ public:
 
     /// Brings all that is committed into the image and empties the log; memory keeps its changes. A failure poisons.
     /// Precondition: none is under way.
-    result<void> fold_beside_changes();
+    result<void> apply_beside_changes();
     /// The last one of a session: the superblock says that the heap is clean, and the view is left as it is. A failure poisons.
-    result<void> fold_at_close();
+    result<void> apply_at_close();
     /// Ends the one that is under way, or makes one, unless another process is at it. Before a commit that would have to write
     /// twice what no checkpoint covers.
     result<void> make_one();
     /// Until the log has room for a record of this size; errc::readers_behind likewise.
     result<void> make_room_in_log(std::uint64_t record_bytes);
-    /// Calls `work` while no other process makes a checkpoint, or writes a superblock, with the heap file as of the one that rules.
+    /// Calls `work` while no other process makes a checkpoint, or writes a superblock, with the heap file as of the current one.
     /// Waits for who is at it; errc::readers_behind when readers keep him from ending.
     result<void> beside_no_other(const std::function<result<void>()>& work);
     /// The same, of work that writes a superblock that names nothing new that exists.
@@ -132,7 +132,7 @@ public:
     [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
 
 private:
-    /// How full the log is, and the fullest of twins, retired homes and mappings, as fractions of their limits.
+    /// How full the log is, and the fullest of before-images, retired copies and mappings, as fractions of their limits.
     struct limits {
         double log;
         double memory;
@@ -153,14 +153,14 @@ private:
     result<void> keep_log_in_bounds();
     [[nodiscard]] unexpected readers_behind() const;
     void adopt() noexcept;
-    result<void> fold(bool is_clean);
-    result<void> fold_and_settle(change::commit_scope committed);
+    result<void> apply(bool is_clean);
+    result<void> apply_and_settle(change::commit_scope committed);
     result<void> prepare();
     result<history_mover*> move_history(bool is_clean);
     result<void> step_of(checkpoint_run& run, std::uint64_t bytes_max);
 
     store::image_writer& writer_;
-    const store::chunk_homes& homes_;
+    const store::chunk_copies& copies_;
     store::commit_room& room_;
     view::memory_view& view_;
     session& session_;

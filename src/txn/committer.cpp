@@ -3,7 +3,7 @@
 #include "base/range.hpp"
 #include "os/beside.hpp"
 #include "txn/file_runs.hpp"
-#include "txn/guards.hpp"
+#include "txn/red_zones.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,13 +19,13 @@ constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // less is not w
 } // namespace
 
 result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fresh) {
-    memory_.allocator().flush(); // first: what it writes is announced
+    memory_.allocator().flush(); // first: what it writes is declared
     if (!knows_all_changes())
         scope = commit_scope::everything;
     if (scope == commit_scope::everything)
         memory_.declared().note_other_changes(); // until they are committed
     auto changes = collect(scope, fresh);
-    space_.note_left_homes();
+    space_.note_left_copies();
     if (!changes)
         return changes.error();
     pending_commit commit{scope, std::move(*changes)};
@@ -33,8 +33,8 @@ result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fre
         accept(commit); // what was written is what is committed
         return commit;
     }
-    if (memory_.has_guards())
-        REM_TRY(check_guards(memory_, commit.changes));
+    if (memory_.has_red_zones())
+        REM_TRY(check_red_zones(memory_, commit.changes));
     if (options_.inspect)
         REM_TRY(options_.inspect(memory_, commit.changes, memory_.allocator()));
     REM_TRY(names_.find());
@@ -44,42 +44,42 @@ result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fre
 
 void committer::take_record(pending_commit& commit) {
     commit.record.emplace(session_.has_begun() ? session_.log().take_memory() : page_aligned_bytes());
-    commit.record_bytes = commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
+    commit.record_bytes = commit.record->reserve(commit.changes.fresh.size() + commit.changes.relocated.size(),
                                                  static_cast<std::size_t>(store_.image().chunk_pages()),
                                                  commit.changes.pages.size(), commit.changes.ranges);
 }
 
 void committer::add_events(pending_commit& commit, std::span<const std::byte> events) const {
     commit.record_bytes =
-        commit.record->reserve(commit.changes.fresh.size() + commit.changes.moved.size(),
+        commit.record->reserve(commit.changes.fresh.size() + commit.changes.relocated.size(),
                                static_cast<std::size_t>(store_.image().chunk_pages()), commit.changes.pages.size(),
                                commit.changes.ranges, sizeof(std::uint64_t) + events.size());
     commit.record->add_events(events);
 }
 
 bool committer::knows_all_changes() const {
-    return memory_.declared().tells_of_all_changes() && view_.notes_all_announcements() &&
+    return memory_.declared().tells_of_all_changes() && view_.notes_all_declarations() &&
            view_.spiller().spilled().is_empty() && !budget_.holds_too_many_unmapped();
 }
 
 result<change::change_set> committer::collect(commit_scope scope, fresh_contents fresh) {
-    return scope == commit_scope::everything ? collect_everything(fresh) : collect_announced(fresh);
+    return scope == commit_scope::everything ? collect_everything(fresh) : collect_declared(fresh);
 }
 
-result<change::change_set> committer::collect_announced(fresh_contents fresh) {
+result<change::change_set> committer::collect_declared(fresh_contents fresh) {
     const view::page_predicate is_unused = memory_.unused_pages();
-    if (options_.inspect_unannounced) {
-        auto missed = view_.collector().collect_unannounced(is_unused);
+    if (options_.inspect_undeclared) {
+        auto missed = view_.collector().collect_undeclared(is_unused);
         if (!missed)
             return missed.error();
         if (!missed->empty())
-            REM_TRY(options_.inspect_unannounced(memory_, *missed, memory_.allocator()));
+            REM_TRY(options_.inspect_undeclared(memory_, *missed, memory_.allocator()));
     }
-    return view_.collector().collect_announced(is_unused, fresh);
+    return view_.collector().collect_declared(is_unused, fresh);
 }
 
-// What is rewritten and may not move before a checkpoint would be written twice, to the log and by the fold after it. So if a
-// checkpoint writes less than that, it comes first (R3); but not for what is little against all that one fold writes.
+// What is rewritten and may not move before a checkpoint would be written twice, to the log and by the checkpoint after it. So if a
+// checkpoint writes less than that, it comes first (R3); but not for what is little against all that one apply writes.
 result<change::change_set> committer::collect_everything(fresh_contents fresh) {
     const view::page_predicate is_unused = memory_.unused_pages();
     if (options_.is_shared) // its checkpoints may have to wait for others
@@ -126,7 +126,7 @@ result<void> committer::reserve_all(const change::change_set& changes, std::uint
         REM_TRY(checkpoints_.make_room_in_log(record_bytes));
     // Without whole chunks, too: those that other processes' commits have moved are in the map.
     REM_TRY(changes.has_whole_chunks() ? reserve_whole_chunks(changes) : store_.room().reserve_map(0));
-    REM_TRY(reserve_for_fold(changes));
+    REM_TRY(reserve_for_apply(changes));
     if (!session_.has_begun())
         REM_TRY(session_.begin());
     return when == room::now ? session_.log().reserve(record_bytes) : session_.log().reserve_early(record_bytes);
@@ -137,20 +137,20 @@ result<void> committer::reserve_whole_chunks(const change::change_set& changes) 
     const std::uint64_t heap_bytes =
         changes.fresh.empty() ? 0 : (changes.fresh.back().chunk + 1) * store_.image().chunk_bytes();
     std::vector<std::uint64_t> moved;
-    for (const change::whole_chunk& each : changes.moved)
+    for (const change::whole_chunk& each : changes.relocated)
         moved.push_back(each.chunk);
-    if (store_.room().needs_regions(heap_bytes) || store_.room().needs_second_homes(moved)) {
+    if (store_.room().needs_regions(heap_bytes) || store_.room().needs_copies_b(moved)) {
         REM_TRY(checkpoints_.write_superblock([&]() -> result<void> {
             REM_TRY(store_.room().add_regions(heap_bytes));
-            return store_.room().add_second_homes(moved);
+            return store_.room().add_copies_b(moved);
         }));
     }
-    const std::vector<chunk_range> moves = moved_runs(store_.homes(), changes);
+    const std::vector<chunk_range> moves = relocated_runs(store_.copies(), changes);
     // A run of fresh chunks parts one of zeros in two at most, or leaves one behind; one that moves has two ends.
     REM_TRY(store_.room().reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
     for (const chunk_range& run : moves)
         REM_TRY(store_.room().reserve_move(run.first, run.count));
-    const page_runs fresh = fresh_page_runs(store_.homes(), changes);
+    const page_runs fresh = fresh_page_runs(store_.copies(), changes);
     for (const page_range& pages : fresh.all())
         REM_TRY(store_.room().reserve_pages(pages.first, pages.count));
     for (const change::whole_chunk& each : changes.fresh)
@@ -158,9 +158,9 @@ result<void> committer::reserve_whole_chunks(const change::change_set& changes) 
     return {};
 }
 
-// Changed pages are in the log until a checkpoint writes them home.
-result<void> committer::reserve_for_fold(const change::change_set& changes) {
-    page_runs holes(store_.homes());
+// Changed pages are in the log until a checkpoint writes them copy.
+result<void> committer::reserve_for_apply(const change::change_set& changes) {
+    page_runs holes(store_.copies());
     for (const change::changed_page& page : changes.pages) {
         auto checksum = store_.image().checksum_of(page.page);
         if (!checksum)
@@ -183,12 +183,12 @@ result<void> committer::write(pending_commit& commit) {
         REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
         const bool has_new_holes =
             !changes.fresh.empty() && store_.unused().take_new_holes(); // of these chunks, perhaps
-        if (has_new_holes || !changes.moved.empty() ||
+        if (has_new_holes || !changes.relocated.empty() ||
             std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
             first = [store = &store_] { return store->whole_chunks().sync(); }; // I2
     }
     if (commit.scope == commit_scope::declared)
-        view_.renew_announced(changes);
+        view_.renew_declared(changes);
     fill(commit);
     totals_.logged_bytes += session_.append(*commit.record, image_bytes_with(changes), std::move(first));
     totals_.changed_bytes += changes.changed_bytes();
@@ -196,7 +196,7 @@ result<void> committer::write(pending_commit& commit) {
     if (changes.has_whole_chunks())
         accept_whole_chunks(changes);
     accept(commit);
-    return options_.is_shared ? health_.poison_if_failed(map_moved(changes)) : result<void>();
+    return options_.is_shared ? health_.poison_if_failed(map_relocated(changes)) : result<void>();
 }
 
 std::uint64_t committer::image_bytes_with(const change::change_set& changes) const {
@@ -206,9 +206,9 @@ std::uint64_t committer::image_bytes_with(const change::change_set& changes) con
 
 void committer::accept_whole_chunks(change::change_set& changes) {
     const std::uint64_t version = session_.version();
-    for (change::whole_chunk& moved : changes.moved) // first: fresh ones take room in the chunk map, too
-        store_.whole_chunks().accept_moved(moved.chunk, std::move(moved.checksums), version,
-                                           view_.memory().maps_home(moved.chunk));
+    for (change::whole_chunk& moved : changes.relocated) // first: fresh ones take room in the chunk map, too
+        store_.whole_chunks().accept_relocated(moved.chunk, std::move(moved.checksums), version,
+                                               view_.memory().maps_copy(moved.chunk));
     for (change::whole_chunk& fresh : changes.fresh)
         store_.whole_chunks().accept_fresh(fresh.chunk, std::move(fresh.checksums), version);
 }
@@ -222,18 +222,18 @@ result<void> committer::write_nothing(log::record_builder& record) {
     return {};
 }
 
-// Unchanged pages are still mapped from the homes that these chunks left. Once a checkpoint covers the commit, another process may
+// Unchanged pages are still mapped from the copies that these chunks left. Once a checkpoint covers the commit, another process may
 // write there, and does not know who maps them.
-result<void> committer::map_moved(const change::change_set& changes) {
-    for (const change::whole_chunk& moved : changes.moved)
+result<void> committer::map_relocated(const change::change_set& changes) {
+    for (const change::whole_chunk& moved : changes.relocated)
         REM_TRY(view_.follow_chunk(moved.chunk));
     return {};
 }
 
 // Checksums are made meanwhile: what tells from them what is to be written comes before.
 result<void> committer::write_whole_chunks(change::change_set& changes) {
-    const std::vector<page_range> moved = moved_page_runs(store_.homes(), changes);
-    const page_runs fresh = fresh_page_runs(store_.homes(), changes);
+    const std::vector<page_range> moved = relocated_page_runs(store_.copies(), changes);
+    const page_runs fresh = fresh_page_runs(store_.copies(), changes);
     const auto make_checksums = [&]() noexcept { view_.collector().make_checksums(changes); };
     std::optional<os::beside> made_beside;
     if (bytes_of(moved) + bytes_of(fresh.all()) >= k_checksums_beside_bytes_min)
@@ -242,7 +242,7 @@ result<void> committer::write_whole_chunks(change::change_set& changes) {
         make_checksums();
     for (const page_range& run : moved) {
         const auto bytes = static_cast<std::size_t>(run.count * k_page_bytes);
-        REM_TRY(store_.whole_chunks().write_moved(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
+        REM_TRY(store_.whole_chunks().write_relocated(run.first, {view_.base() + run.first * k_page_bytes, bytes}));
         totals_.image_bytes += bytes;
     }
     for (const page_range& run : fresh.all()) {
@@ -259,9 +259,9 @@ void committer::fill(pending_commit& commit) const {
     const auto from = commit.copies != nullptr ? view::page_source(*commit.copies) : view::page_source(view_.base());
     for (const change::whole_chunk& each : changes.fresh)
         record.add_chunk(each.chunk, false, each.checksums);
-    for (const change::whole_chunk& moved : changes.moved) {
-        const bool to_second_home = store_.homes().other_place_of(moved.chunk) == store::chunk_place::second_home;
-        record.add_chunk(moved.chunk, to_second_home, moved.checksums);
+    for (const change::whole_chunk& moved : changes.relocated) {
+        const bool to_copy_b = store_.copies().other_place_of(moved.chunk) == store::chunk_place::copy_b;
+        record.add_chunk(moved.chunk, to_copy_b, moved.checksums);
     }
     for (const change::changed_page& page : changes.pages)
         record.add_page(page.page, page.checksum, changes.ranges_of(page), from.of(page.page));
@@ -271,7 +271,7 @@ void committer::accept(const pending_commit& commit) {
     if (commit.copies != nullptr) {
         view_.accept_copies(commit.changes, *commit.copies);
     } else if (commit.scope == commit_scope::declared) {
-        view_.accept_announced(commit.changes);
+        view_.accept_declared(commit.changes);
     } else {
         view_.accept(commit.changes);
         all_is_committed();

@@ -30,7 +30,7 @@ namespace remanence::txn {
 using change::commit_scope;
 using change::fresh_contents;
 
-/// A commit on its way from memory to the log.
+/// A commit on its path from memory to the log.
 struct pending_commit {
     commit_scope scope; // may be more than was asked for
     change::change_set changes;
@@ -67,11 +67,11 @@ public:
           options_(options) {}
 
     /// Finds the changes, has them inspected, looks whether the files have their names, and takes the record's memory. Changes
-    /// nothing that a repeated call does not find; but a checkpoint may be made on the way.
+    /// nothing that a repeated call does not find; but a checkpoint may be made on the path.
     result<pending_commit> prepare(commit_scope scope, fresh_contents fresh);
     /// The record is to have these events of the history. Its memory is taken: throws std::bad_alloc.
     void add_events(pending_commit& commit, std::span<const std::byte> events) const;
-    /// Makes room for everything that the commit, and the fold after it, will write; the first commit of a session begins it. A
+    /// Makes room for everything that the commit, and the checkpoint after it, will write; the first commit of a session begins it. A
     /// failure changes nothing; one of the files poisons.
     result<void> reserve(const pending_commit& commit);
     /// Writes whole chunks, hands the record to the log, and takes the changes for committed content. A failure poisons.
@@ -79,7 +79,7 @@ public:
 
     // Of a commit whose changes are copied, to be found later; the allocator was flushed.
 
-    /// Whether a commit of announced changes need not look for others.
+    /// Whether a commit of declared changes need not look for others.
     [[nodiscard]] bool knows_all_changes() const;
     /// So many bytes may be written twice before a checkpoint comes first.
     [[nodiscard]] std::uint64_t held_back_max() const;
@@ -98,18 +98,18 @@ private:
     enum class room { now, early };
     result<change::change_set> collect(commit_scope scope, fresh_contents fresh);
     result<change::change_set> collect_everything(fresh_contents fresh);
-    result<change::change_set> collect_announced(fresh_contents fresh);
+    result<change::change_set> collect_declared(fresh_contents fresh);
     result<void> reserve_all(const change::change_set& changes, std::uint64_t record_bytes, room when);
     result<void> heard(result<void> reserved);
     result<void> reserve_whole_chunks(const change::change_set& changes);
-    result<void> reserve_for_fold(const change::change_set& changes);
+    result<void> reserve_for_apply(const change::change_set& changes);
     /// And makes their checksums.
     result<void> write_whole_chunks(change::change_set& changes);
     [[nodiscard]] std::uint64_t image_bytes_with(const change::change_set& changes) const;
     void accept_whole_chunks(change::change_set& changes);
     /// Takes no memory: there is room.
     void fill(pending_commit& commit) const;
-    result<void> map_moved(const change::change_set& changes);
+    result<void> map_relocated(const change::change_set& changes);
     void accept(const pending_commit& commit);
 
     store::heap_file& store_;

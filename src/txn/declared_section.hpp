@@ -1,6 +1,6 @@
-// Whether a commit may take what was announced at its word. Depends on the standard library only.
+// Whether a commit may take what was declared at its word. Depends on the standard library only.
 //
-// In a declared section every change is made by the allocator or announced, so that the commit need not look for any. Where it is
+// In a declared section every change is made by the allocator or declared, so that the commit need not look for any. Where it is
 // known that something else was changed, a commit takes everything: if memory was allocated or freed before the section, if a
 // commit of everything failed, or if nothing was committed yet. Half of the allocator's structures must never be committed.
 #pragma once
@@ -15,10 +15,10 @@ public:
     /// From any thread.
     [[nodiscard]] bool is_open() const noexcept { return is_open_.load(std::memory_order_relaxed); }
     void begin() { is_open_ = true; }
-    /// `announced`: something is, and is in no commit.
-    void end(bool announced) {
+    /// `declared`: something is, and is in no commit.
+    void end(bool declared) {
         is_open_ = false;
-        if (announced)
+        if (declared)
             note_other_changes();
     }
 
@@ -27,10 +27,10 @@ public:
         if (!is_open())
             note_other_changes();
     }
-    /// There are changes in no announcement, until everything is committed. From any thread.
+    /// There are changes in no declaration, until everything is committed. From any thread.
     void note_other_changes() { has_other_changes_.store(true, std::memory_order_relaxed); }
     void note_no_other_changes() { has_other_changes_.store(false, std::memory_order_relaxed); }
-    /// Whether announcements tell of every change, as far as can be noticed here.
+    /// Whether declarations tell of every change, as far as can be noticed here.
     [[nodiscard]] bool tells_of_all_changes() const {
         return is_open() && !has_other_changes_.load(std::memory_order_relaxed);
     }

@@ -17,9 +17,9 @@ engine::engine(const engine_options& options, std::unique_ptr<os::counting_files
       health_(heap_.store->path(), options.read_only),
       names_(*files_, *heap_.store, health_),
       session_(*files_, *heap_.store, names_, health_),
-      budget_(*files_, heap_.store->homes(), *heap_.view, options_),
+      budget_(*files_, heap_.store->copies(), *heap_.view, options_),
       space_(*heap_.store, *heap_.view, health_),
-      checkpoints_(heap_.store->writer(), heap_.store->homes(), heap_.store->room(), *heap_.view, session_, budget_,
+      checkpoints_(heap_.store->writer(), heap_.store->copies(), heap_.store->room(), *heap_.view, session_, budget_,
                    space_, health_, options_),
       spiller_(locks_, heap_.store->image(), heap_.store->room(), *heap_.view, budget_, checkpoints_, space_, health_,
                options_),
@@ -211,7 +211,7 @@ result<void> engine::checkpoint() {
         REM_TRY(checkpoints_.finish());
         {
             const std::lock_guard allocation(locks_.allocation);
-            // I8: the fold that is to follow may have to wait for readers; and what a history undoes may have been in them.
+            // I8: the checkpoint that is to follow may have to wait for readers; and what a history undoes may have been in them.
             if (!is_shared() && !has_history())
                 REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
@@ -296,13 +296,13 @@ result<void> engine::close_session() {
         const std::lock_guard allocation(locks_.allocation);
         REM_TRY(space_.give_back_unused(memory_.allocator(), session_));
     }
-    REM_TRY(checkpoints_.fold_at_close());
+    REM_TRY(checkpoints_.apply_at_close());
     if (auto removed = names_.remove_log(); !removed) { // it has all commits twice now, and the next open removes it
         auto poisoned = health_.poison(unexpected(removed.why()));
         return removed.why().code == errc::no_space ? result<void>(std::move(poisoned)) : std::move(removed);
     }
-    if (heap_.store->where().has_second_homes()) {
-        heap_.store->homes().retired().note_all_unmapped();
+    if (heap_.store->where().has_copies_b()) {
+        heap_.store->copies().retired().note_all_unmapped();
         space_.owe_discard(); // for the end of the file may be one of theirs
     }
     REM_TRY(space_.discard_owed());
@@ -358,7 +358,7 @@ engine_stats engine::stats() const {
     stats.log_limit_bytes = budget_.log_limit_bytes();
     stats.checkpoint_waits = checkpoints_.held_up();
     stats.log_used_bytes = session_.has_begun() ? session_.log().used_bytes() : 0;
-    stats.twin_bytes = heap_.view->committed().twin_bytes();
+    stats.before_image_bytes = heap_.view->committed().before_image_bytes();
     stats.unmapped_bytes = heap_.view->memory().unmapped_bytes();
     stats.committed_bytes = heap_.store->image().bytes();
     stats.allocated_bytes =
@@ -393,7 +393,7 @@ result<void> engine::become(const history::delta& way) {
         for (const heap_range& pages : way.pages()) {
             if (pages.end() > memory_.accessible_bytes())
                 REM_TRY(heap_.view->memory().make_accessible(pages.end()));
-            REM_TRY(heap_.view->announce(pages.offset, pages.bytes));
+            REM_TRY(heap_.view->declare(pages.offset, pages.bytes));
         }
         way.apply(heap_.view->base());
     }
@@ -456,7 +456,7 @@ result<void> engine::join() {
         REM_TRY(begin_history(history_begins::joining));
         sharing_->tell(history_->follower());
     }
-    auto followed = sharing_->begin(*heap_.shared->ruling);
+    auto followed = sharing_->begin(*heap_.shared->current);
     sharing_->protocol().let_go();
     sharing_->protocol().unpin();
     return followed ? memory_.begin() : std::move(followed);

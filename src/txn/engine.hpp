@@ -3,10 +3,10 @@
 //
 //   opening        how the parts come to be           health         whether the heap takes commits still (I5)
 //   session        the last commit, and the log       heap_names     where the files are now
-//   committer      a commit, step by step             checkpointer   folds, and checkpoints beside commits
+//   committer      a commit, step by step             checkpointer   applies, and checkpoints beside commits
 //   snapshot_point a commit whose record comes later
 //   spiller        what is written early              reclaimer      what goes back to the file system
-//   heap_memory    allocations and announcements      memory_budget  how much memory may be kept
+//   heap_memory    allocations and declarations      memory_budget  how much memory may be kept
 //   transactions   how a commit and a rollback go     sharing        other processes that have the heap
 //   commit_history what undoes commits
 //
@@ -66,7 +66,7 @@ struct engine_stats {
     std::uint64_t syncs = 0;         // waits for the device
     std::uint64_t log_limit_bytes = 0;
     std::uint64_t log_used_bytes = 0;
-    std::uint64_t twin_bytes = 0;
+    std::uint64_t before_image_bytes = 0;
     std::uint64_t unmapped_bytes = 0; // of chunks that were committed first and are not mapped from the file yet
     std::uint64_t committed_bytes = 0;
     std::uint64_t allocated_bytes = 0;
@@ -96,7 +96,7 @@ public:
     /// nobody else is to carry it out; one that was carried out is adopted before. errc::no_space:
     /// nothing written, memory keeps its changes, may be repeated. std::bad_alloc, as from commit(), rollback(),
     /// checkpoint() and close(): not committed; it may be repeated, or says errc::poisoned then.
-    /// A commit of declared changes, those announced in the declared section that is open, leaves all others as they are,
+    /// A commit of declared changes, those declared in the declared section that is open, leaves all others as they are,
     /// uncommitted: the next of everything finds them. Without such a section it takes everything.
     /// New memory is written here, unless the order says that the log may have it.
     /// errc::unlinked when heap or log has lost its name, errc::log_foreign when another file is where its log belongs:
@@ -149,11 +149,11 @@ public:
     result<void> become(const history::delta& way);
     /// Tells `seen` what a commit would take, unless that is nothing, and changes nothing. Complexity: as collect() of the view.
     result<void> look_at_changes(const change_listener& seen);
-    /// Folds every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
+    /// Applies every committed record into the image and empties the log, after a checkpoint that is under way. Uncommitted
     /// changes stay what they are. When there are none, chunks in which no block lies are given back to the file system.
     /// errc::unlinked, errc::log_foreign: as make_commit().
     result<void> checkpoint();
-    /// Folds, marks the heap clean and removes the log. What is not committed is lost. Chunks in which no block lies are given
+    /// Applies, marks the heap clean and removes the log. What is not committed is lost. Chunks in which no block lies are given
     /// back to the file system. Only await() and destruction may follow. errc::unlinked when nobody can open the heap any more;
     /// errc::log_foreign when all that was done, and another heap's log is where it keeps the next open from the heap.
     result<void> close();
@@ -164,7 +164,7 @@ public:
 
     /// From now on a checkpoint that is due is begun after the commit that finds it due, and `begun` is called, with the
     /// section lock held: step_checkpoint() is to be called then until it says that nothing is left. If `begun` says that
-    /// nobody can, that commit does it. No commit waits for it, unless the log or the twins reach twice their limit meanwhile,
+    /// nobody can, that commit does it. No commit waits for it, unless the log or the before-images reach twice their limit meanwhile,
     /// its record finds no room in the log, or the heap needs another region: then it takes part.
     void let_checkpoints_be_carried_out(std::function<bool()> begun) {
         checkpoints_.let_be_carried_out(std::move(begun));
@@ -177,12 +177,12 @@ public:
     /// As checkpointer::is_ahead(). From any thread.
     [[nodiscard]] bool is_checkpoint_ahead() const { return checkpoints_.is_ahead(); }
 
-    // Memory of programs that write without allocating, freeing or announcing anything, which is when it is spilled else.
+    // Memory of programs that write without allocating, freeing or declaring anything, which is when it is spilled else.
 
     /// What may be written and not committed, if the heap is so large that there may ever be so much; else 0. From any thread.
     [[nodiscard]] std::uint64_t budget_to_watch() const;
     /// Spills when more than that is written and not committed, while all others that write wait. System
-    /// calls that write, meanwhile, to what is spilled or kept waiting fail with EFAULT, unless it was announced by touch(). A
+    /// calls that write, meanwhile, to what is spilled or kept waiting fail with EFAULT, unless it was declared by touch(). A
     /// failure poisons. From any thread, before close(). Whether it looked, and nothing was to be spilled.
     bool spill_excess() noexcept;
 
@@ -204,7 +204,7 @@ public:
     [[nodiscard]] std::uint64_t newest_version() const {
         return is_shared() && !is_poisoned() ? sharing_->protocol().visible() : session_.version();
     }
-    /// With the turn: the last commit is so durable, and others may see it. Then a checkpoint that is due is begun.
+    /// With the writer lock: the last commit is so durable, and others may see it. Then a checkpoint that is due is begun.
     result<void> publish(log::durability how);
 
     /// Reads everything: image, log, allocator. Changes nothing.

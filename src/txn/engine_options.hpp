@@ -59,8 +59,8 @@ struct engine_options {
     std::uint64_t log_limit_bytes = 0;
     /// Of a shared heap: it may become so long while other processes keep it from being reused. 0: 16 times its limit.
     std::uint64_t log_bytes_max = 0;
-    /// Of twins, likewise; never more than an eighth of memory, which is what 0 means.
-    std::uint64_t twin_limit_bytes = 0;
+    /// Of before-images, likewise; never more than an eighth of memory, which is what 0 means.
+    std::uint64_t before_image_limit_bytes = 0;
     /// Bytes that may be written and neither committed nor spilled. 0: a quarter of the memory that the process
     /// may use; more than half of that is half. Less than eight chunks are eight chunks.
     std::uint64_t dirty_limit_bytes = 0;
@@ -74,7 +74,7 @@ struct engine_options {
     bool share_on_network = false; // as in heap_options
     std::chrono::milliseconds open_timeout{10'000};
     std::string application;                  // as in heap_options
-    bool guarded_blocks = false;              // likewise
+    bool red_zones = false;                   // likewise
     std::optional<std::string> log_directory; // likewise
     bool aligned_blocks = false;
     /// Keeps what undoes commits. Needs parts::history. Not of heaps opened read-only. What the heap records counts instead.
@@ -98,9 +98,9 @@ struct engine_options {
     /// Sees what a commit is about to make durable, before anything is written. When it refuses, memory keeps its changes.
     /// While one is set, freed blocks are zeroed, so that what is in a live block was not left there by an earlier one.
     change_check inspect;
-    /// Sees, before a commit of a declared section, what was changed and not announced, and may refuse the commit as
+    /// Sees, before a commit of a declared section, what was changed and not declared, and may refuse the commit as
     /// `inspect` does. While one is set, such a commit looks for changes everywhere first.
-    change_check inspect_unannounced;
+    change_check inspect_undeclared;
 };
 
 } // namespace remanence::txn

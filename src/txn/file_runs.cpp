@@ -36,46 +36,46 @@ void page_runs::add(std::uint64_t page) {
 }
 
 bool page_runs::continues(const page_range& before, std::uint64_t page) const {
-    return before.end() == page && homes_.home_of(page * k_page_bytes) ==
-                                       homes_.home_of(before.first * k_page_bytes) + before.count * k_page_bytes;
+    return before.end() == page && copies_.copy_of(page * k_page_bytes) ==
+                                       copies_.copy_of(before.first * k_page_bytes) + before.count * k_page_bytes;
 }
 
 std::vector<chunk_range> fresh_runs(const change::change_set& changes) {
     return runs_of(changes.fresh, [](std::uint64_t, std::uint64_t) { return true; });
 }
 
-std::vector<chunk_range> moved_runs(const store::chunk_homes& homes, const change::change_set& changes) {
-    return runs_of(changes.moved, [&](std::uint64_t before, std::uint64_t chunk) {
-        return homes.other_home_of(chunk) == homes.other_home_of(before) + homes.where().chunk_bytes();
+std::vector<chunk_range> relocated_runs(const store::chunk_copies& copies, const change::change_set& changes) {
+    return runs_of(changes.relocated, [&](std::uint64_t before, std::uint64_t chunk) {
+        return copies.other_copy_of(chunk) == copies.other_copy_of(before) + copies.where().chunk_bytes();
     });
 }
 
-std::vector<page_range> moved_page_runs(const store::chunk_homes& homes, const change::change_set& changes) {
+std::vector<page_range> relocated_page_runs(const store::chunk_copies& copies, const change::change_set& changes) {
     std::vector<page_range> found;
-    std::uint64_t home_of_next = 0; // behind the last one
-    for (const change::whole_chunk& moved : changes.moved) {
-        const std::uint64_t home = homes.other_home_of(moved.chunk);
-        for (std::uint64_t i = 0; i < homes.where().chunk_pages(); ++i) {
+    std::uint64_t copy_of_next = 0; // behind the last one
+    for (const change::whole_chunk& moved : changes.relocated) {
+        const std::uint64_t copy = copies.other_copy_of(moved.chunk);
+        for (std::uint64_t i = 0; i < copies.where().chunk_pages(); ++i) {
             if (!moved.needs_writing(i))
                 continue;
-            const std::uint64_t page = moved.chunk * homes.where().chunk_pages() + i;
-            const std::uint64_t home_of_page = home + i * k_page_bytes;
-            if (!found.empty() && found.back().end() == page && home_of_page == home_of_next)
+            const std::uint64_t page = moved.chunk * copies.where().chunk_pages() + i;
+            const std::uint64_t copy_of_page = copy + i * k_page_bytes;
+            if (!found.empty() && found.back().end() == page && copy_of_page == copy_of_next)
                 ++found.back().count;
             else
                 found.push_back({page, 1});
-            home_of_next = home_of_page + k_page_bytes;
+            copy_of_next = copy_of_page + k_page_bytes;
         }
     }
     return found;
 }
 
-page_runs fresh_page_runs(const store::chunk_homes& homes, const change::change_set& changes) {
-    page_runs found(homes);
+page_runs fresh_page_runs(const store::chunk_copies& copies, const change::change_set& changes) {
+    page_runs found(copies);
     for (const change::whole_chunk& fresh : changes.fresh) {
-        for (std::uint64_t i = 0; i < homes.where().chunk_pages(); ++i) {
+        for (std::uint64_t i = 0; i < copies.where().chunk_pages(); ++i) {
             if (fresh.checksums[i] != 0 && fresh.needs_writing(i))
-                found.add(fresh.chunk * homes.where().chunk_pages() + i);
+                found.add(fresh.chunk * copies.where().chunk_pages() + i);
         }
     }
     return found;

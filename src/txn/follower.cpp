@@ -19,15 +19,15 @@ namespace {
 /// While it lives, the superblock that ruled, and the log from its begin on, stay.
 class held_superblock {
 public:
-    explicit held_superblock(share::coordination& others) : others_(others), ruling_(others.hold()) {}
+    explicit held_superblock(share::coordination& others) : others_(others), current_(others.hold()) {}
     held_superblock(const held_superblock&) = delete;
     held_superblock& operator=(const held_superblock&) = delete;
     ~held_superblock() { others_.let_go(); }
-    [[nodiscard]] const share::ruling_checkpoint& ruling() const { return ruling_; }
+    [[nodiscard]] const share::current_checkpoint& current() const { return current_; }
 
 private:
     share::coordination& others_;
-    const share::ruling_checkpoint ruling_;
+    const share::current_checkpoint current_;
 };
 
 } // namespace
@@ -39,17 +39,17 @@ share::visible_commit follower::state() const {
             session_.durable_through()};
 }
 
-result<void> follower::begin(const share::ruling_checkpoint& ruling) {
+result<void> follower::begin(const share::current_checkpoint& current) {
     const share::visible_commit visible = others_.commit();
-    return follow_through(visible, {ruling.version, store_.super().chain, ruling.log_begin});
+    return follow_through(visible, {current.version, store_.super().chain, current.log_begin});
 }
 
 result<bool> follower::catch_up(std::uint64_t own) {
     const share::visible_commit visible = others_.commit(); // before the hold: no superblock that it needs is younger
     const held_superblock hold(others_);
-    if (own != 0 && hold.ruling().sequence > own)
+    if (own != 0 && hold.current().sequence > own)
         return false;
-    auto from = own == 0 ? follow_superblock(hold.ruling()) : result<recover::log_place>(place());
+    auto from = own == 0 ? follow_superblock(hold.current()) : result<recover::log_place>(place());
     if (!from)
         return from.error();
     REM_TRY(follow_through(visible, *from));
@@ -57,35 +57,35 @@ result<bool> follower::catch_up(std::uint64_t own) {
 }
 
 // The place from which the view goes on.
-result<recover::log_place> follower::follow_superblock(const share::ruling_checkpoint& ruling) {
-    if (ruling.sequence == store_.super().sequence)
+result<recover::log_place> follower::follow_superblock(const share::current_checkpoint& current) {
+    if (current.sequence == store_.super().sequence)
         return place();
-    const bool is_passed = session_.version() < ruling.version;
-    REM_TRY(store_.follow(ruling.sequence));
+    const bool is_passed = session_.version() < current.version;
+    REM_TRY(store_.follow(current.sequence));
     std::vector<std::uint64_t> newer;
-    auto reached = accept_again(ruling, is_passed ? ruling.version : session_.version(), &newer);
+    auto reached = accept_again(current, is_passed ? current.version : session_.version(), &newer);
     if (reached)
         REM_TRY(is_passed ? view_.follow_image() : view_.settler().settle_all_but(newer));
     if (reached && history_ != nullptr && is_passed)
-        REM_TRY(history_->follow_passed({ruling.version, store_.super().chain}, store_.image().bytes()));
+        REM_TRY(history_->follow_passed({current.version, store_.super().chain}, store_.image().bytes()));
     else if (history_ != nullptr)
-        history_->note_checkpoint(ruling.version);
+        history_->note_checkpoint(current.version);
     return reached;
 }
 
 result<void> follower::follow_superblock() {
     const held_superblock hold(others_);
-    if (hold.ruling().sequence == store_.super().sequence)
+    if (hold.current().sequence == store_.super().sequence)
         return {};
-    REM_TRY(store_.follow(hold.ruling().sequence));
-    auto reached = accept_again(hold.ruling(), session_.version(), nullptr);
+    REM_TRY(store_.follow(hold.current().sequence));
+    auto reached = accept_again(hold.current(), session_.version(), nullptr);
     return reached ? result<void>() : reached.error();
 }
 
 // Of the records up to there the heap file needs to know the places; memory has the bytes.
-result<recover::log_place> follower::accept_again(const share::ruling_checkpoint& ruling, std::uint64_t through,
+result<recover::log_place> follower::accept_again(const share::current_checkpoint& current, std::uint64_t through,
                                                   std::vector<std::uint64_t>* newer) {
-    recover::log_place at{ruling.version, store_.super().chain, ruling.log_begin};
+    recover::log_place at{current.version, store_.super().chain, current.log_begin};
     while (at.version < through) {
         auto record = recover::next_record(session_.log().file(), store_.session(), at);
         if (!record)
@@ -123,21 +123,21 @@ result<void> follower::follow_through(const share::visible_commit& visible, reco
                            at.chain);
 }
 
-// A fold writes to homes what the records behind the ruling checkpoint have changed; those up to `pinned` are in memory. Of a chunk
-// that they move the fold lets others have the former home, which is all that memory shows of it. What was not stored at this
-// version, nobody here reads. The records are all there: the log is reused only when this fold is done.
+// A checkpoint writes to copies what the records behind the current checkpoint have changed; those up to `pinned` are in memory. Of a chunk
+// that they move the checkpoint lets others have the former copy, which is all that memory shows of it. What was not stored at this
+// version, nobody here reads. The records are all there: the log is reused only when this checkpoint is done.
 result<void> follower::make_private(std::uint64_t pinned, std::uint64_t target) {
     const held_superblock hold(others_);
-    auto ruling = store::read_superblock(store_.file(), hold.ruling().sequence);
-    if (!ruling)
-        return ruling.error();
+    auto current = store::read_superblock(store_.file(), hold.current().sequence);
+    if (!current)
+        return current.error();
     std::vector<heap_range> touched;
     const std::uint64_t chunk_bytes = store_.image().chunk_bytes();
     const auto touches = [&](heap_range pages) {
         if (store_.image().is_stored(pages.offset / chunk_bytes))
             touched.push_back(pages);
     };
-    recover::log_place at{hold.ruling().version, ruling->super.chain, hold.ruling().log_begin};
+    recover::log_place at{hold.current().version, current->super.chain, hold.current().log_begin};
     while (at.version < target) {
         auto record = recover::next_record(session_.log().file(), store_.session(), at);
         if (!record)
@@ -163,9 +163,9 @@ result<void> follower::make_private(std::uint64_t pinned, std::uint64_t target) 
 
 bool follower::is_behind(std::uint64_t own) const {
     const share::visible_commit visible = others_.commit();
-    const std::uint64_t ruling = others_.checkpoint_sequence();
+    const std::uint64_t current = others_.checkpoint_sequence();
     return session_.version() != visible.version || session_.log().end() != visible.log_end ||
-           (ruling != store_.super().sequence && ruling != own);
+           (current != store_.super().sequence && current != own);
 }
 
 result<share::visible_commit> follower::take_over() {
@@ -177,12 +177,12 @@ result<void> follower::catch_up_alone() {
     auto newest = store_.writer().newest_superblock();
     if (!newest)
         return newest.error();
-    const format::superblock& ruling = newest->super;
-    auto from = follow_superblock({ruling.sequence, ruling.checkpoint_version, ruling.log_begin});
+    const format::superblock& current = newest->super;
+    auto from = follow_superblock({current.sequence, current.checkpoint_version, current.log_begin});
     if (!from)
         return from.error();
     REM_TRY(store_.supers().confirm());
-    return follow_rest(*from, ruling.log_begin);
+    return follow_rest(*from, current.log_begin);
 }
 
 // What the records name may not be durable either. What is torn behind them chains to nothing that is written later (R2).
@@ -209,7 +209,7 @@ result<void> follower::follow_rest(recover::log_place at, std::uint64_t log_begi
 }
 
 result<void> follower::apply(const recover::scanned_record& record, into where) {
-    recover::replay places(store_.homes(), store_.whole_chunks(), session_.log().file().path());
+    recover::replay places(store_.copies(), store_.whole_chunks(), session_.log().file().path());
     REM_TRY(places.add(record, [&](std::uint64_t chunk) { return store_.image().has_contents(chunk); }));
     std::vector<std::uint64_t> placed;
     std::vector<log::page_entry> pages;
@@ -249,12 +249,12 @@ result<void> follower::apply(const recover::scanned_record& record, into where) 
     return history_ != nullptr && where == into::store_and_memory ? history_->follow(record) : result<void>();
 }
 
-// Only now: a fold may have been overwriting a page when it was copied, and its last change mends that.
+// Only now: a checkpoint may have been overwriting a page when it was copied, and its last change mends that.
 result<void> follower::end() {
     for (const auto& [page, checksum] : changed_) {
         const std::span<const std::byte> bytes(view_.base() + page * k_page_bytes, k_page_bytes);
         if (page_checksum(bytes) != checksum) {
-            const std::uint64_t at = store_.image().home_of(page * k_page_bytes);
+            const std::uint64_t at = store_.image().copy_of(page * k_page_bytes);
             return fail(
                 errc::corrupt,
                 "page " + std::to_string(page) + " of " + store_.path() + " at byte " + std::to_string(at) +

@@ -51,7 +51,7 @@ result<void> heap_history::stage(const change::change_set& changes, history::ste
 bool heap_history::is_call_enough(const change::change_set& changes) const {
     if (!call_ || steps_.has_kept())
         return false;
-    const bool has_whole = !changes.fresh.empty() || !changes.moved.empty();
+    const bool has_whole = !changes.fresh.empty() || !changes.relocated.empty();
     return has_whole || call_->bytes() < changes.changed_bytes();
 }
 
@@ -86,42 +86,42 @@ result<void> heap_history::stage_since(const view::kept_pages& kept) {
     return {};
 }
 
-void heap_history::begin_way(std::uint64_t state) {
+void heap_history::begin_path(std::uint64_t state) {
     give_up();
     steps_.discard_staged();
-    way_ = steps_.way_to(state);
-    way_back_.reserve(way_.size());
+    route_ = steps_.path_to(state);
+    path_back_.reserve(route_.size());
     destination_ = state;
 }
 
-const history::procedure_call* heap_history::call_on_way() const {
-    const auto found = std::ranges::find_if(way_, [](const auto& each) { return each.call() != nullptr; });
-    return found == way_.end() ? nullptr : found->call();
+const history::procedure_call* heap_history::call_on_path() const {
+    const auto found = std::ranges::find_if(route_, [](const auto& each) { return each.call() != nullptr; });
+    return found == route_.end() ? nullptr : found->call();
 }
 
 result<void> heap_history::apply_next() {
-    const history::delta& next = way_[way_back_.size()].bytes();
+    const history::delta& next = route_[path_back_.size()].bytes();
     for (const heap_range& pages : next.pages())
-        REM_TRY(view_.announce(pages.offset, pages.bytes));
-    way_back_.push_back(next.other_side(view_.base()));
+        REM_TRY(view_.declare(pages.offset, pages.bytes));
+    path_back_.push_back(next.other_side(view_.base()));
     next.apply(view_.base());
     return {};
 }
 
-result<void> heap_history::hold_bytes_of_way(const change::change_set& changes) {
-    if (!steps_.has_kept() || !is_way_one_call())
+result<void> heap_history::hold_bytes_of_path(const change::change_set& changes) {
+    if (!steps_.has_kept() || !is_path_one_call())
         return {};
     auto before = bytes_before(view_, changes, step_bytes_max());
     if (!before)
         return before.error();
     if (before->bytes() > step_bytes_max()) // and not whole
         return full(*before);
-    way_back_.front() = std::move(*before);
+    path_back_.front() = std::move(*before);
     return {};
 }
 
 result<void> heap_history::check_calls(bool can_be_made) const {
-    const history::procedure_call* const call = call_on_way();
+    const history::procedure_call* const call = call_on_path();
     if (call == nullptr)
         return {};
     if (!can_be_made)
@@ -132,11 +132,11 @@ result<void> heap_history::check_calls(bool can_be_made) const {
                                     : "without procedures. Open it with those") +
                         " that were called.",
                     path_);
-    if (!steps_.has_kept() || is_way_one_call())
+    if (!steps_.has_kept() || is_path_one_call())
         return {};
-    const bool is_one_step = way_.front().step() == way_.back().step();
+    const bool is_one_step = route_.front().step() == route_.back().step();
     return fail(errc::no_step,
-                "on the way through the history of " + path_ + " there is a call of the procedure \"" + call->name +
+                "on the path through the history of " + path_ + " there is a call of the procedure \"" + call->name +
                     "\", and versions are kept, which must stay what they are. " +
                     (is_one_step ? "The step is a group, or was squashed, and has more than that call: drop the kept "
                                    "versions to pass it, or keep none before such a step is undone."
@@ -147,22 +147,22 @@ result<void> heap_history::check_calls(bool can_be_made) const {
 }
 
 // H1
-void heap_history::arrive(std::uint64_t version) noexcept {
-    steps_.go_over(way_, way_back_);
+void heap_history::check_out(std::uint64_t version) noexcept {
+    steps_.go_over(route_, path_back_);
     give_up();
-    steps_.arrive(destination_, version);
+    steps_.check_out(destination_, version);
     steps_.accept(version); // H10: roots that were kept
 }
 
 void heap_history::take_back() noexcept {
-    for (auto each = way_back_.rbegin(); each != way_back_.rend(); ++each)
+    for (auto each = path_back_.rbegin(); each != path_back_.rend(); ++each)
         each->apply(view_.base());
     give_up();
 }
 
 void heap_history::give_up() noexcept {
-    way_.clear();
-    way_back_.clear();
+    route_.clear();
+    path_back_.clear();
 }
 
 result<void> heap_history::keep(os::file_system& files, os::file& heap, const store::image& image,
@@ -214,9 +214,9 @@ void heap_history::describe_commit() {
         steps_.append_staged(events_);
 }
 
-void heap_history::describe_arrival() {
+void heap_history::describe_checkout() {
     begin_description();
-    history::step_tree::append_arrival(events_, destination_, way_back_);
+    history::step_tree::append_checkout(events_, destination_, path_back_);
     if (steps_.has_staged())
         steps_.append_staged(events_);
 }

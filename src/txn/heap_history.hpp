@@ -50,29 +50,29 @@ public:
         return {steps_, file_ ? history::steps_lie::in_file : history::steps_lie::in_memory, path_};
     }
 
-    /// Memory is about to become what it was in this state: apply_next() must follow, while has_next(), then arrive(), take_back() or
+    /// Memory is about to become what it was in this state: apply_next() must follow, while has_next(), then check_out(), take_back() or
     /// give_up(). Throws std::bad_alloc, and then nothing has begun. Precondition: memory is what is committed.
-    void begin_way(std::uint64_t state);
-    [[nodiscard]] bool has_next() const { return way_back_.size() != way_.size(); }
+    void begin_path(std::uint64_t state);
+    [[nodiscard]] bool has_next() const { return path_back_.size() != route_.size(); }
     /// The call that is to be made next, or undone, by somebody else, before apply_next(); null: there are bytes.
-    [[nodiscard]] const history::procedure_call* next_call() const { return way_[way_back_.size()].call(); }
-    [[nodiscard]] bool next_leads_back() const { return way_[way_back_.size()].leads_back(); }
-    [[nodiscard]] const history::procedure_call* call_on_way() const;
-    /// errc::no_procedure, errc::no_step: there is a call on the way, which must not be made, or cannot be.
+    [[nodiscard]] const history::procedure_call* next_call() const { return route_[path_back_.size()].call(); }
+    [[nodiscard]] bool next_leads_back() const { return route_[path_back_.size()].leads_back(); }
+    [[nodiscard]] const history::procedure_call* call_on_path() const;
+    /// errc::no_procedure, errc::no_step: there is a call on the path, which must not be made, or cannot be.
     [[nodiscard]] result<void> check_calls(bool can_be_made) const;
     /// A failure, or std::bad_alloc, leaves memory as it is.
     result<void> apply_next();
     /// If versions are kept, and the way is one call: it leads back by the bytes that the commit, which is of these changes, overwrites.
     /// errc::corrupt and errc::io as of stage(). Throws std::bad_alloc.
-    result<void> hold_bytes_of_way(const change::change_set& changes);
-    [[nodiscard]] bool is_way_one_call() const { return way_.size() == 1 && way_.front().call() != nullptr; }
+    result<void> hold_bytes_of_path(const change::change_set& changes);
+    [[nodiscard]] bool is_path_one_call() const { return route_.size() == 1 && route_.front().call() != nullptr; }
     /// Memory has come there, and has changed since it was as `kept` says: that is to be a hidden step behind it. errc::corrupt and errc::io
     /// as of stage(). Throws std::bad_alloc.
     result<void> stage_since(const view::kept_pages& kept);
     [[nodiscard]] bool has_staged() const { return steps_.has_staged(); }
     /// That is committed, by this version.
-    void arrive(std::uint64_t version) noexcept;
-    /// It could not be: memory becomes what it was before. Precondition: no call was on the way.
+    void check_out(std::uint64_t version) noexcept;
+    /// It could not be: memory becomes what it was before. Precondition: no call was on the path.
     void take_back() noexcept;
     /// It could not be, and somebody else brings memory to where it was.
     void give_up() noexcept;
@@ -100,7 +100,7 @@ public:
 
     /// What is going to be committed. All throw std::bad_alloc.
     void describe_commit();
-    void describe_arrival();
+    void describe_checkout();
     void describe_forgetting();
     /// `change` appends the event.
     void describe(const std::function<void(history::event_bytes&)>& change);
@@ -118,7 +118,7 @@ public:
 
     // In a heap that several processes share. Each has all steps, and does to them what the others' records say. The limits of whoever
     // opens the heap first hold for all: the file has them before anybody joins. Entries of the file are the same bytes at the same place
-    // whoever writes them (history_file.hpp). Whoever makes a checkpoint, and has the turn to write, makes the file anew when it has grown;
+    // whoever writes them (history_file.hpp). Whoever makes a checkpoint, and has the writer lock, makes the file anew when it has grown;
     // the others go on in that one before they write to it, or when the old one does not lead to a checkpoint.
 
     /// Others may open the heap from now on, and find the file, with the limits that hold for all. `last`: the last commit, which is
@@ -156,15 +156,15 @@ private:
     const std::string path_;
     std::optional<history::procedure_call> call_; // of the next commit
     std::uint64_t destination_ = 0;
-    std::vector<history::step_tree::way_part> way_; // there
-    std::vector<history::delta> way_back_;          // in the order of way_, as far as memory has come
-    os::file* heap_ = nullptr;                      // its file, if the history is kept
-    const store::image* image_ = nullptr;           // likewise
-    const heap_names* names_ = nullptr;             // likewise
-    std::optional<history::history_file> file_;     // none: it ends with the session
-    history::event_bytes events_;                   // of the next commit
-    bool owes_session_ = true;                      // no commit has told of this session
-    bool has_all_ = true;                           // else the file has what comes before steps_
+    std::vector<history::step_tree::path_part> route_; // there
+    std::vector<history::delta> path_back_;            // in the order of route_, as far as memory has come
+    os::file* heap_ = nullptr;                         // its file, if the history is kept
+    const store::image* image_ = nullptr;              // likewise
+    const heap_names* names_ = nullptr;                // likewise
+    std::optional<history::history_file> file_;        // none: it ends with the session
+    history::event_bytes events_;                      // of the next commit
+    bool owes_session_ = true;                         // no commit has told of this session
+    bool has_all_ = true;                              // else the file has what comes before steps_
     std::string why_new_;
     bool is_shared_ = false;
 };

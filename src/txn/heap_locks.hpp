@@ -13,7 +13,7 @@ struct heap_locks {
     /// Of whoever uses store and view as the holder of the section lock does: a thread that spills does not hold that. Recursive,
     /// since a close rolls back.
     std::recursive_mutex at_store;
-    /// Comes before the mutexes of the fronts. Guards the allocator, the view's growth and what was announced.
+    /// Comes before the mutexes of the thread caches. Guards the allocator, the view's growth and what was declared.
     os::quick_mutex allocation;
 };
 

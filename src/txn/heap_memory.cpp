@@ -1,8 +1,8 @@
 #include "txn/heap_memory.hpp"
 
 #include "os/memory.hpp"
-#include "txn/guards.hpp"
 #include "txn/name_file.hpp"
+#include "txn/red_zones.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace remanence::txn {
 
 result<void> heap_memory::begin() {
     aligned_blocks_ = (store_.super().features_ro_compat & format::k_feature_aligned_blocks) != 0;
-    guarded_blocks_ = (store_.super().features_ro_compat & format::k_feature_guarded_blocks) != 0;
+    red_zones_ = (store_.super().features_ro_compat & format::k_feature_red_zones) != 0;
     if (store_.image().bytes() == 0) {
         REM_TRY(view_.memory().make_accessible(k_page_bytes));
         REM_TRY(format_header());
@@ -26,8 +26,8 @@ result<void> heap_memory::begin() {
     };
     // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
     allocator_.emplace(base(), header().allocator, extend, k_heap_bytes_max, view_.memory().accessible_bytes());
-    if (options_.has.fronts != nullptr)
-        fronts_ = options_.has.fronts(*allocator_);
+    if (options_.has.thread_caches != nullptr)
+        thread_caches_ = options_.has.thread_caches(*allocator_);
     return check_allocator();
 }
 
@@ -47,7 +47,7 @@ result<void> heap_memory::restored() {
     if (h.magic == format::k_header_magic && format::is_known_header_version(h.version) &&
         format::has_sound_schema(h, may_have_schema, store_.image().bytes()))
         return {};
-    const std::uint64_t at = store_.image().home_of(0);
+    const std::uint64_t at = store_.image().copy_of(0);
     if (h.magic == format::k_header_magic && !format::is_known_header_version(h.version)) {
         return fail(errc::unsupported_format,
                     "the heap header in " + path() + " has version " + std::to_string(h.version) +
@@ -73,15 +73,15 @@ result<void> heap_memory::format_header() {
 
 // I7. The allocator knows neither the file nor where in it the heap's memory lies.
 [[gnu::cold]] result<void> heap_memory::check_allocator() {
-    if (fronts_ != nullptr)
-        fronts_->forget();
+    if (thread_caches_ != nullptr)
+        thread_caches_->forget();
     auto sound = allocator_->check_state();
     has_arenas_ = header().allocator.first_arena != 0;
     if (sound || sound.why().code != errc::corrupt)
         return sound;
     const failure& why = sound.why();
     const bool is_in_file = why.offset < store_.image().bytes();
-    const std::uint64_t at = is_in_file ? store_.image().home_of(why.offset) : error::k_no_offset;
+    const std::uint64_t at = is_in_file ? store_.image().copy_of(why.offset) : error::k_no_offset;
     return fail(errc::corrupt,
                 "the allocator's structures in " + path() + (is_in_file ? " at byte " + std::to_string(at) : "") +
                     " are damaged (" + why.message + "). Restore the heap from a copy.",
@@ -89,14 +89,14 @@ result<void> heap_memory::format_header() {
 }
 
 void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why,
-                            const void* home) {
-    if (has_fronts_on() && home == base()) [[unlikely]] {
-        if (void* const block = allocate_in_front(placed(bytes), alignment))
+                            const void* owner) {
+    if (has_thread_caches_on() && owner == base()) [[unlikely]] {
+        if (void* const block = allocate_in_thread_cache(placed(bytes), alignment))
             return block;
     }
     lock_among_threads();
     const std::lock_guard allocation(locks_.allocation, std::adopt_lock);
-    alloc::block_allocator* const from = home == base() ? &*allocator_ : allocator_->arena_at(home);
+    alloc::block_allocator* const from = owner == base() ? &*allocator_ : allocator_->arena_at(owner);
     if (from == nullptr) [[unlikely]] {
         why = why_no_arena();
         return nullptr;
@@ -104,15 +104,15 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     declared_.note_allocation();
     const std::uint64_t whole = placed(bytes);
     void* block = from->allocate(whole, alignment);
-    if (block == nullptr && settle_fronts())
-        block = from->allocate(whole, alignment); // fronts may have had room
+    if (block == nullptr && settle_thread_caches())
+        block = from->allocate(whole, alignment); // thread caches may have had room
     if (block == nullptr) {
         why = why_no_memory(*from, bytes);
         return nullptr;
     }
     spiller_.spill_if_due({offset_of(block), whole});
-    if (guarded_blocks_) [[unlikely]]
-        put_guard({block, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
+    if (red_zones_) [[unlikely]]
+        put_red_zone({block, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
     return block;
 }
 
@@ -122,69 +122,69 @@ bool heap_memory::allocate_at(void* address, std::uint64_t bytes, std::uint64_t 
     const std::uint64_t whole = placed(bytes);
     if (!allocator().allocate_at(address, whole, alignment))
         return false;
-    if (guarded_blocks_)
-        put_guard({address, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
+    if (red_zones_)
+        put_red_zone({address, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
     return true;
 }
 
-bool heap_memory::settle_fronts() const { return fronts_ != nullptr && fronts_->settle(); }
+bool heap_memory::settle_thread_caches() const { return thread_caches_ != nullptr && thread_caches_->settle(); }
 
-void* heap_memory::allocate_in_front(std::uint64_t bytes, std::uint64_t alignment) {
-    if (!fronts::serves(bytes, alignment))
+void* heap_memory::allocate_in_thread_cache(std::uint64_t bytes, std::uint64_t alignment) {
+    if (!thread_caches::serves(bytes, alignment))
         return nullptr;
-    if (void* const block = fronts_->allocate(bytes, alignment))
+    if (void* const block = thread_caches_->allocate(bytes, alignment))
         return block;
     const std::lock_guard allocation(locks_.allocation);
     // They may have been turned off meanwhile.
-    void* const block = fronts_->is_on() ? fronts_->refill(bytes, alignment) : nullptr;
+    void* const block = thread_caches_->is_on() ? thread_caches_->refill(bytes, alignment) : nullptr;
     if (block == nullptr) {
-        fronts_->settle(); // while somebody has a slab, each free() would have to look for it
+        thread_caches_->settle(); // while somebody has a slab, each free() would have to look for it
         return nullptr;
     }
     spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
-                          fronts_->take_block_count());
+                          thread_caches_->take_block_count());
     return block;
 }
 
-bool heap_memory::deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment) {
-    if (!fronts::serves(bytes, alignment))
+bool heap_memory::deallocate_in_thread_cache(void* block, std::uint64_t bytes, std::uint64_t alignment) {
+    if (!thread_caches::serves(bytes, alignment))
         return false;
-    if (fronts_->deallocate(block, bytes))
+    if (thread_caches_->deallocate(block, bytes))
         return true;
     const std::lock_guard allocation(locks_.allocation);
-    fronts_->free_returned();
-    spiller_.spill_if_due({}, fronts_->take_block_count());
+    thread_caches_->free_returned();
+    spiller_.spill_if_due({}, thread_caches_->take_block_count());
     deallocate_locked(block, bytes, alignment);
     return true;
 }
 
 [[gnu::cold]] void heap_memory::wait_among_threads() {
     locks_.allocation.lock();
-    if (may_turn_on_fronts())
-        fronts_->note_wait();
+    if (may_turn_on_thread_caches())
+        thread_caches_->note_wait();
 }
 
-// Guards, checks and reports of stray writes look at each block at once, and what a front changes is not announced.
-[[gnu::cold]] bool heap_memory::may_turn_on_fronts() {
-    if (fronts_ == nullptr || guarded_blocks_ || options_.inspect || options_.report_stray_write != nullptr ||
+// Red zones, checks and reports of stray writes look at each block at once, and what a thread cache changes is not declared.
+[[gnu::cold]] bool heap_memory::may_turn_on_thread_caches() {
+    if (thread_caches_ == nullptr || red_zones_ || options_.inspect || options_.report_stray_write != nullptr ||
         is_declared())
         return false;
-    declared_.note_allocation(); // once for all that fronts will do
+    declared_.note_allocation(); // once for all that thread caches will do
     return true;
 }
 
 [[gnu::cold]] void heap_memory::expect_threads() {
     const std::lock_guard allocation(locks_.allocation);
-    if (may_turn_on_fronts())
-        fronts_->turn_on();
+    if (may_turn_on_thread_caches())
+        thread_caches_->turn_on();
 }
 
 std::uint64_t heap_memory::slabs_lent() const {
     const std::lock_guard allocation(locks_.allocation);
-    return fronts_ != nullptr ? fronts_->lent_count() : 0;
+    return thread_caches_ != nullptr ? thread_caches_->lent_count() : 0;
 }
 
-std::byte* heap_memory::home_of(const void* address) const {
+std::byte* heap_memory::owner_of(const void* address) const {
     const std::scoped_lock lock(locks_.allocation);
     const alloc::block_allocator* const of = allocator_->arena_around(address);
     return of != nullptr ? of->base() : base();
@@ -221,14 +221,14 @@ std::byte* heap_memory::find_arena(std::string_view name) const {
 void heap_memory::destroy_arena(std::byte* arena) {
     const std::scoped_lock lock(locks_.allocation);
     declared_.note_allocation();
-    settle_fronts(); // blocks in it may have been given back
+    settle_thread_caches(); // blocks in it may have been given back
     allocator_->destroy_arena(arena);
 }
 
 std::vector<heap_memory::arena_usage> heap_memory::arenas() const {
     const std::scoped_lock lock(locks_.allocation);
     std::vector<arena_usage> found;
-    settle_fronts();
+    settle_thread_caches();
     allocator_->for_each_arena([&](const format::arena_header& header, const alloc::block_allocator& blocks) {
         found.push_back({header.name.data(), blocks.base(), header.pages * k_page_bytes, blocks.used_bytes(),
                          blocks.allocated_bytes(), header.resident_limit_bytes});
@@ -254,7 +254,7 @@ unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::u
 }
 
 void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
-    if (has_fronts_on() && deallocate_in_front(block, placed(bytes), alignment)) [[unlikely]]
+    if (has_thread_caches_on() && deallocate_in_thread_cache(block, placed(bytes), alignment)) [[unlikely]]
         return;
     lock_among_threads();
     const std::lock_guard allocation(locks_.allocation, std::adopt_lock);
@@ -283,17 +283,17 @@ unexpected heap_memory::why_no_block(const void* address, const std::optional<al
 
 void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     declared_.note_allocation();
-    if (guarded_blocks_) [[unlikely]]
-        check_guard(block);
+    if (red_zones_) [[unlikely]]
+        check_red_zone(block);
     if (options_.inspect) [[unlikely]]
         wipe(block);
-    if (uses_fronts()) [[unlikely]]
-        fronts_->free(block, bytes, alignment);
+    if (uses_thread_caches()) [[unlikely]]
+        thread_caches_->free(block, bytes, alignment);
     else
         allocator_->deallocate(block, bytes, alignment);
     if (!may_write_) [[unlikely]]
         allocator_->flush(); // where it is caught, and not by a later commit
-    else if (options_.inspect || guarded_blocks_) [[unlikely]]
+    else if (options_.inspect || red_zones_) [[unlikely]]
         allocator_->free_returned(); // what is no block is told of at once
     spiller_.spill_if_due({});
 }
@@ -304,18 +304,18 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
     if (!found || found->start != block || bytes > k_heap_bytes_max)
         return false;
     // What is left over of the last page is of no other block.
-    const std::uint64_t whole = align_up(guarded_blocks_ ? with_guard(bytes) : bytes, k_page_bytes);
+    const std::uint64_t whole = align_up(red_zones_ ? with_red_zone(bytes) : bytes, k_page_bytes);
     declared_.note_allocation();
-    if (guarded_blocks_) [[unlikely]]
-        check_guard(block);
+    if (red_zones_) [[unlikely]]
+        check_red_zone(block);
     if (!allocator_->resize(block, found->bytes, whole))
         return false;
     const std::uint64_t at = offset_of(block);
     if (options_.inspect && whole < found->bytes) [[unlikely]]
         wipe({at + whole, found->bytes - whole});
     spiller_.spill_if_due({at + found->bytes, whole > found->bytes ? whole - found->bytes : 0});
-    if (guarded_blocks_) [[unlikely]]
-        put_guard({block, whole}, bytes);
+    if (red_zones_) [[unlikely]]
+        put_red_zone({block, whole}, bytes);
     return true;
 }
 
@@ -328,15 +328,15 @@ void heap_memory::wipe(void* block) {
 
 void heap_memory::wipe(heap_range freed) {
     if (is_declared())
-        (void)view_.announce(freed.offset, freed.bytes);
+        (void)view_.declare(freed.offset, freed.bytes);
     std::memset(base() + freed.offset, 0, freed.bytes);
 }
 
 std::optional<alloc::block> heap_memory::block_of(const void* address) const {
     std::lock_guard allocation(locks_.allocation);
     auto found = block_of_locked(address);
-    if (found && guarded_blocks_) {
-        found->bytes = alloc::bytes_without_guard(found->start, found->bytes);
+    if (found && red_zones_) {
+        found->bytes = alloc::bytes_without_red_zone(found->start, found->bytes);
     }
     return found;
 }
@@ -344,7 +344,7 @@ std::optional<alloc::block> heap_memory::block_of(const void* address) const {
 const alloc::block_allocator* heap_memory::quiet_allocator() const {
     if (!locks_.allocation.try_lock())
         return nullptr;
-    const bool is_quiet = fronts_ == nullptr || fronts_->is_quiet();
+    const bool is_quiet = thread_caches_ == nullptr || thread_caches_->is_quiet();
     locks_.allocation.unlock();
     return is_quiet ? &*allocator_ : nullptr;
 }
@@ -361,12 +361,12 @@ void heap_memory::allow_writes(bool allowed) {
 
 void heap_memory::begin_declared() {
     std::lock_guard allocation(locks_.allocation);
-    settle_fronts();
+    settle_thread_caches();
     declared_.begin();
-    view_.note_announcements(true);
+    view_.note_declarations(true);
     allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {
-        (void)view_.announce(offset,
-                             bytes); // a tracker that cannot open the pages has another try when they are written
+        (void)view_.declare(offset,
+                            bytes); // a tracker that cannot open the pages has another try when they are written
     });
 }
 
@@ -374,34 +374,34 @@ void heap_memory::end_declared() {
     std::lock_guard allocation(locks_.allocation);
     if (!is_declared())
         return;
-    declared_.end(!view_.has_no_announcements());
-    view_.note_announcements(false);
+    declared_.end(!view_.has_no_declarations());
+    view_.note_declarations(false);
     allocator_->set_listener({});
 }
 
-result<void> heap_memory::announce(const void* first, std::uint64_t bytes) {
+result<void> heap_memory::declare(const void* first, std::uint64_t bytes) {
     std::lock_guard allocation(locks_.allocation);
-    auto announced = view_.announce(offset_of(first), bytes);
-    if (!announced)
-        return name_file("touch in ", path(), announced.why());
+    auto declared = view_.declare(offset_of(first), bytes);
+    if (!declared)
+        return name_file("touch in ", path(), declared.why());
     spiller_.spill_if_due({offset_of(first), bytes}); // but what is about to be written
     return {};
 }
 
 // A tracker that cannot open the pages has another try when they are written.
-void heap_memory::announce_words(const void* first, std::uint64_t bytes) {
+void heap_memory::declare_words(const void* first, std::uint64_t bytes) {
     const std::lock_guard allocation(locks_.allocation);
-    (void)view_.announce_words(offset_of(first), bytes);
+    (void)view_.declare_words(offset_of(first), bytes);
     spiller_.spill_if_due({offset_of(first), bytes});
 }
 
-// In this order: what is spilled after it was announced would have to be announced again.
+// In this order: what is spilled after it was declared would have to be declared again.
 result<void> heap_memory::touch(const void* first, std::uint64_t bytes) {
     {
         const std::lock_guard allocation(locks_.allocation);
         view_.spiller().keep_in_memory(offset_of(first), bytes);
     }
-    return announce(first, bytes);
+    return declare(first, bytes);
 }
 
 void heap_memory::watch_allocator() {

@@ -1,19 +1,19 @@
-// The memory of an open heap as the program uses it: where it lies, blocks in it, and announcements of what will be
+// The memory of an open heap as the program uses it: where it lies, blocks in it, and declarations of what will be
 // written.
 //
 // Kept here: I7, header and allocator are validated before anybody relies on them, at the open and after each rollback.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
-#include "alloc/guards.hpp"
+#include "alloc/red_zones.hpp"
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
 #include "store/heap_file.hpp"
 #include "txn/declared_section.hpp"
 #include "txn/engine_options.hpp"
-#include "txn/fronts.hpp"
 #include "txn/heap_locks.hpp"
 #include "txn/spiller.hpp"
+#include "txn/thread_caches.hpp"
 #include "view/memory_view.hpp"
 
 #include <atomic>
@@ -58,16 +58,16 @@ public:
     [[nodiscard]] std::uint64_t accessible_bytes() const { return view_.memory().accessible_bytes(); }
     [[nodiscard]] format::heap_header& header() const { return *reinterpret_cast<format::heap_header*>(base()); }
 
-    /// A block, in the arena that begins at `home`, or in none if the heap does; null, with the reason in `why`, when there is no memory, or
+    /// A block, in the arena that begins at `owner`, or in none if the heap does; null, with the reason in `why`, when there is no memory, or
     /// no such arena.
-    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why, const void* home);
+    void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why, const void* owner);
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
         return allocate(bytes, alignment, why, base());
     }
     /// A block at just this address, where it is free. False, and nothing was done: it is not. O(free runs).
     [[nodiscard]] bool allocate_at(void* address, std::uint64_t bytes, std::uint64_t alignment);
     /// Where the arena begins that an address lies in; base(): it lies in none.
-    [[nodiscard]] std::byte* home_of(const void* address) const;
+    [[nodiscard]] std::byte* owner_of(const void* address) const;
 
     struct arena_options {
         std::uint64_t room_bytes = GiB;
@@ -102,20 +102,20 @@ public:
     [[nodiscard]] std::uint64_t bytes_of_block(std::uint64_t bytes, std::uint64_t alignment) const {
         return alloc::block_allocator::block_bytes(placed(bytes), alignment);
     }
-    /// Without its guard.
+    /// Without its red zone.
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
     /// What block_of() says of a block that was allocated with this size.
     [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const {
-        return guarded_blocks_ ? std::max<std::uint64_t>(bytes, 1)
-                               : alloc::block_allocator::block_bytes(placed(bytes), alignment);
+        return red_zones_ ? std::max<std::uint64_t>(bytes, 1)
+                          : alloc::block_allocator::block_bytes(placed(bytes), alignment);
     }
-    /// check_options::guarded_blocks
-    [[nodiscard]] bool has_guards() const { return guarded_blocks_; }
+    /// check_options::red_zones
+    [[nodiscard]] bool has_red_zones() const { return red_zones_; }
     /// Calls f with the allocator, which nobody uses meanwhile.
     template <class F>
     auto with_allocator(const F& f) const {
         const std::scoped_lock lock(locks_.allocation);
-        settle_fronts();
+        settle_thread_caches();
         return f(std::as_const(*allocator_));
     }
     /// For a handler of a signal: the allocator, unless a thread is changing it.
@@ -130,15 +130,15 @@ public:
     }
 
     /// [first, first+bytes) will be written, perhaps by system calls, until the next commit or rollback.
-    result<void> announce(const void* first, std::uint64_t bytes);
+    result<void> declare(const void* first, std::uint64_t bytes);
     /// [first, first+bytes) will be written, and nothing beside it.
-    void announce_words(const void* first, std::uint64_t bytes);
-    /// As announce(), and system calls may rely on it: it is not spilled meanwhile.
+    void declare_words(const void* first, std::uint64_t bytes);
+    /// As declare(), and system calls may rely on it: it is not spilled meanwhile.
     result<void> touch(const void* first, std::uint64_t bytes);
 
     /// Begins a declared section (declared_section.hpp).
     void begin_declared();
-    /// Before or after the commit; what was announced and not committed is then for the next commit of everything to find.
+    /// Before or after the commit; what was declared and not committed is then for the next commit of everything to find.
     void end_declared();
     [[nodiscard]] bool is_declared() const noexcept { return declared_.is_open(); }
     /// A write section begins or ends; callers hold the lock of the sections. Writes are allowed after open().
@@ -154,7 +154,7 @@ public:
     result<void> changed_under_allocator() { return check_allocator(); }
     /// With all that threads had of it.
     [[nodiscard]] alloc::block_allocator& allocator() {
-        settle_fronts();
+        settle_thread_caches();
         return *allocator_;
     }
     [[nodiscard]] declared_section& declared() { return declared_; }
@@ -179,21 +179,21 @@ private:
                                                      const std::optional<alloc::block>& around) const;
     /// What to ask the allocator for.
     [[nodiscard]] std::uint64_t placed(std::uint64_t bytes) const {
-        const std::uint64_t whole = guarded_blocks_ ? with_guard(bytes) : bytes;
+        const std::uint64_t whole = red_zones_ ? with_red_zone(bytes) : bytes;
         return aligned_blocks_ ? alloc::bytes_on_lines(whole) : whole;
     }
-    [[nodiscard]] static std::uint64_t with_guard(std::uint64_t bytes) {
-        constexpr std::uint64_t k_more = alloc::k_guard_bytes_min + alloc::k_guard_record_bytes;
+    [[nodiscard]] static std::uint64_t with_red_zone(std::uint64_t bytes) {
+        constexpr std::uint64_t k_more = alloc::k_red_zone_bytes_min + alloc::k_red_zone_record_bytes;
         return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;
     }
-    [[nodiscard]] bool has_fronts_on() const { return fronts_ != nullptr && fronts_->is_on(); }
-    /// Whether some front may have blocks: then the allocator is not asked by itself.
-    [[nodiscard]] bool uses_fronts() const { return fronts_ != nullptr && fronts_->is_used(); }
-    /// By this thread's front; null, or false: as without one.
-    [[nodiscard]] void* allocate_in_front(std::uint64_t bytes, std::uint64_t alignment);
-    [[nodiscard]] bool deallocate_in_front(void* block, std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard]] bool has_thread_caches_on() const { return thread_caches_ != nullptr && thread_caches_->is_on(); }
+    /// Whether some thread cache may have blocks: then the allocator is not asked by itself.
+    [[nodiscard]] bool uses_thread_caches() const { return thread_caches_ != nullptr && thread_caches_->is_used(); }
+    /// By this thread's thread cache; null, or false: as without one.
+    [[nodiscard]] void* allocate_in_thread_cache(std::uint64_t bytes, std::uint64_t alignment);
+    [[nodiscard]] bool deallocate_in_thread_cache(void* block, std::uint64_t bytes, std::uint64_t alignment);
     [[nodiscard]] std::optional<alloc::block> block_of_locked(const void* address) const {
-        return uses_fronts() ? fronts_->block_of(address) : allocator_->block_of(address);
+        return uses_thread_caches() ? thread_caches_->block_of(address) : allocator_->block_of(address);
     }
     /// Takes the lock. If somebody else has it, threads borrow slabs from then on.
     void lock_among_threads() {
@@ -201,11 +201,11 @@ private:
             wait_among_threads();
     }
     [[gnu::noinline]] void wait_among_threads();
-    [[gnu::noinline]] bool settle_fronts() const;
-    [[nodiscard]] bool may_turn_on_fronts();
-    void put_guard(const alloc::block& of, std::uint64_t asked);
+    [[gnu::noinline]] bool settle_thread_caches() const;
+    [[nodiscard]] bool may_turn_on_thread_caches();
+    void put_red_zone(const alloc::block& of, std::uint64_t asked);
     /// Ends the process when the block's guard was written over.
-    [[gnu::noinline]] void check_guard(const void* block) const;
+    [[gnu::noinline]] void check_red_zone(const void* block) const;
     /// `bytes` are those that the allocator was asked for.
     [[gnu::noinline]] void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);
     result<void> format_header();
@@ -218,10 +218,10 @@ private:
     spiller& spiller_;
     const engine_options& options_;
     std::optional<alloc::block_allocator> allocator_; // guarded by the allocation lock, and so are these:
-    std::unique_ptr<fronts> fronts_;                  // but for what it says; null: a program without them
+    std::unique_ptr<thread_caches> thread_caches_;    // but for what it says; null: a program without them
     declared_section declared_;
     bool aligned_blocks_ = false; // as the file says
-    bool guarded_blocks_ = false; // likewise
+    bool red_zones_ = false;      // likewise
     bool keeps_unused_ = false;
     bool has_allocator_changed_ = false; // since it is watched
     bool may_write_;                     // false: the allocator, too, would be caught

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::uint64_t k_part_for_dirty = 4;     // of memory
 constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever is asked for: with more the process would be killed first
-// Of memory, for twins and for homes that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
+// Of memory, for before-images and for copies that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
 // twice as much while a checkpoint is waited for: half and a quarter of memory at worst, but for a commit that alone makes more.
-constexpr std::uint64_t k_part_for_twins = 8;
+constexpr std::uint64_t k_part_for_before_images = 8;
 constexpr std::uint64_t k_part_for_retired = 16;
 constexpr std::uint64_t k_log_bytes_min = 64 * MiB;
 constexpr std::uint64_t k_log_bytes_max = 256 * MiB; // of which a recovery reads four times as many at worst
@@ -35,7 +35,7 @@ std::uint64_t memory_budget::dirty_limit_bytes() const {
         wanted = memory_limit() / k_part_for_dirty;
     else if (wanted > k_small_bytes)
         wanted = std::min(wanted, memory_limit() / k_part_for_dirty_max);
-    return std::max(wanted, k_dirty_chunks_min * homes_.where().chunk_bytes());
+    return std::max(wanted, k_dirty_chunks_min * copies_.where().chunk_bytes());
 }
 
 // By a checkpoint that began earlier more would be written than was logged.
@@ -44,24 +44,25 @@ std::uint64_t memory_budget::log_limit_bytes() const {
         return options_.log_limit_bytes;
     const std::uint64_t most =
         options_.log_bytes_max != 0 ? std::min(k_log_bytes_max, options_.log_bytes_max / 2) : k_log_bytes_max;
-    return std::clamp(view_.committed().twin_bytes(), std::min(k_log_bytes_min, most), most);
+    return std::clamp(view_.committed().before_image_bytes(), std::min(k_log_bytes_min, most), most);
 }
 
-std::uint64_t memory_budget::twin_limit_bytes() const {
-    const std::uint64_t asked_for = options_.twin_limit_bytes != 0 ? options_.twin_limit_bytes : ~std::uint64_t{0};
-    if (view_.committed().twin_bytes() < k_small_bytes)
+std::uint64_t memory_budget::before_image_limit_bytes() const {
+    const std::uint64_t asked_for =
+        options_.before_image_limit_bytes != 0 ? options_.before_image_limit_bytes : ~std::uint64_t{0};
+    if (view_.committed().before_image_bytes() < k_small_bytes)
         return asked_for;
-    return std::min(asked_for, std::max(memory_limit() / k_part_for_twins, k_small_bytes));
+    return std::min(asked_for, std::max(memory_limit() / k_part_for_before_images, k_small_bytes));
 }
 
 std::uint64_t memory_budget::copies_limit_bytes() const {
-    if (view_.memory().accessible_bytes() < k_part_for_twins * k_small_bytes)
+    if (view_.memory().accessible_bytes() < k_part_for_before_images * k_small_bytes)
         return ~std::uint64_t{0};
-    return memory_limit() / k_part_for_twins; // of which they may make as many
+    return memory_limit() / k_part_for_before_images; // of which they may make as many
 }
 
 std::uint64_t memory_budget::retired_limit_bytes() const {
-    if (homes_.retired_bytes() < k_small_bytes)
+    if (copies_.retired_bytes() < k_small_bytes)
         return k_retired_bytes_max;
     return std::min(k_retired_bytes_max, std::max(memory_limit() / k_part_for_retired, k_small_bytes));
 }
@@ -76,7 +77,7 @@ bool memory_budget::holds_too_many_unsettled() const {
 // Fresh chunks stay anonymous memory when they are committed.
 bool memory_budget::holds_too_many_unmapped() const {
     const std::uint64_t bytes = view_.memory().unmapped_bytes();
-    return bytes >= k_dirty_chunks_min / 2 * homes_.where().chunk_bytes() &&
+    return bytes >= k_dirty_chunks_min / 2 * copies_.where().chunk_bytes() &&
            (options_.dirty_limit_bytes != 0 || bytes >= k_small_bytes) && bytes >= dirty_limit_bytes() / 2;
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/units.hpp"
 #include "os/file.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "txn/engine_options.hpp"
 #include "view/memory_view.hpp"
 
@@ -16,9 +16,9 @@ namespace remanence::txn {
 class memory_budget {
 public:
     /// All must outlive it.
-    memory_budget(os::file_system& files, const store::chunk_homes& homes, view::memory_view& view,
+    memory_budget(os::file_system& files, const store::chunk_copies& copies, view::memory_view& view,
                   const engine_options& options)
-        : files_(files), homes_(homes), view_(view), options_(options) {}
+        : files_(files), copies_(copies), view_(view), options_(options) {}
 
     /// What the process may use. The first call reads several files, so it is made only when something is at stake.
     [[nodiscard]] std::uint64_t memory_limit() const;
@@ -26,9 +26,9 @@ public:
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
     /// Of the log, before a checkpoint is due: as many as it would write, within bounds, unless the options say.
     [[nodiscard]] std::uint64_t log_limit_bytes() const;
-    /// Of twins, likewise.
-    [[nodiscard]] std::uint64_t twin_limit_bytes() const;
-    /// Of homes that chunks moved out of, likewise.
+    /// Of before-images, likewise.
+    [[nodiscard]] std::uint64_t before_image_limit_bytes() const;
+    /// Of copies that chunks moved out of, likewise.
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
     /// Of copies that a commit makes of what is written later.
     [[nodiscard]] std::uint64_t copies_limit_bytes() const;
@@ -41,7 +41,7 @@ public:
 
 private:
     os::file_system& files_;
-    const store::chunk_homes& homes_;
+    const store::chunk_copies& copies_;
     view::memory_view& view_;
     const engine_options& options_;
     mutable std::optional<std::uint64_t> memory_limit_; // once it was asked for

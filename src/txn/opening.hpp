@@ -24,7 +24,7 @@ struct shared_access {
     std::unique_ptr<os::file> file;
     std::unique_ptr<share::coordination> others;
     share::coordination::role role;
-    std::optional<share::ruling_checkpoint> ruling{}; // joined: held, until the heap has followed
+    std::optional<share::current_checkpoint> current{}; // joined: held, until the heap has followed
 };
 
 struct opened_heap {
@@ -50,7 +50,7 @@ struct open_request {
 using opener = result<opened_heap> (*)(const open_request& request);
 
 /// Opens or creates; recovers when the heap was not closed cleanly, read-only in memory alone. A shared heap that others have open is not
-/// recovered: it is as of the superblock that rules, which is held and pinned. What memory holds is yet to be validated:
+/// recovered: it is as of the current superblock, which is held and pinned. What memory holds is yet to be validated:
 /// heap_memory::begin().
 result<opened_heap> open_heap(const open_request& request);
 

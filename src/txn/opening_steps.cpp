@@ -23,10 +23,10 @@ result<os::reservation> place_of_new(const open_request& request) {
 
 store::creation creation_at(const os::reservation& place, const open_request& request) {
     const engine_options& options = request.options;
-    return {options.chunk_bytes,   reinterpret_cast<std::uint64_t>(place.base()),
-            request.abi,           options.mode,
-            options.application,   options.aligned_blocks,
-            options.guarded_blocks};
+    return {options.chunk_bytes, reinterpret_cast<std::uint64_t>(place.base()),
+            request.abi,         options.mode,
+            options.application, options.aligned_blocks,
+            options.red_zones};
 }
 
 result<void> check_is_ours(const store::heap_file& store, const open_request& request) {

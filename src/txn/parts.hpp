@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "txn/fronts.hpp"
+#include "txn/thread_caches.hpp"
 
 #include <cstdint>
 
@@ -29,7 +29,7 @@ using version_mapper = result<std::uint64_t> (*)(os::file_system& files, store::
                                                  view::memory_view& view, const engine_options& options);
 
 struct parts {
-    front_maker fronts = nullptr; // threads borrow slabs
+    thread_cache_maker thread_caches = nullptr; // threads borrow slabs
     version_mapper map_version = nullptr;
     const sharing_part* sharing = nullptr;
     const history_part* history = nullptr;

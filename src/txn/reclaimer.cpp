@@ -56,7 +56,7 @@ result<void> reclaimer::give_back_unused(alloc::block_allocator& allocator, sess
 }
 
 // A commit of its own that changes nothing, so that everybody who reads the log sees it in order. Without room for the record the
-// chunks are left for another time (I8): the log is empty after the fold that follows.
+// chunks are left for another time (I8): the log is empty after the checkpoint that follows.
 result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& commits) {
     const std::uint64_t bytes = log::record_builder::bytes_to_give_back(chunks.size());
     if (!commits.log().has_room(bytes))
@@ -65,7 +65,7 @@ result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& 
         return is_refusal(reserved.why().code) ? result<void>() : health_.poison(reserved.error());
     log::record_builder record(commits.log().take_memory());
     record.give_back(chunks);
-    (void)commits.append(record, store_.homes().image_bytes_without(chunks).value(), {});
+    (void)commits.append(record, store_.copies().image_bytes_without(chunks).value(), {});
     store_.whole_chunks().accept_given_back(chunks, commits.version());
     owes_discard_ = true;
     for (const chunk_range& run : chunks)
@@ -98,8 +98,8 @@ result<void> reclaimer::discard_owed() {
 }
 
 // What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
-void reclaimer::discard_former_homes() {
-    if (!std::exchange(owes_former_homes_, false))
+void reclaimer::discard_former_copies() {
+    if (!std::exchange(owes_former_copies_, false))
         return;
     if (auto discarded = store_.unused().discard_retired(); !discarded && !is_refusal(discarded.why().code))
         (void)health_.poison(discarded.error());

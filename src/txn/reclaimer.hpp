@@ -1,5 +1,5 @@
 // What goes back to the file system: chunks in which no block lies, when a checkpoint is asked for or at close;
-// homes that chunks moved out of, after a checkpoint; and what no commit came to need.
+// copies that chunks moved out of, after a checkpoint; and what no commit came to need.
 //
 // Kept here: I8, space is left for another time where it is not certain that nobody needs it.
 #pragma once
@@ -30,9 +30,9 @@ public:
 
     /// Something that is not stored may lie in the file.
     void owe_discard() { owes_discard_ = true; }
-    /// That is so if a commit, rollback or spill has just left homes early.
-    void note_left_homes() {
-        if (view_.spiller().has_left_homes())
+    /// That is so if a commit, rollback or spill has just left copies early.
+    void note_left_copies() {
+        if (view_.spiller().has_left_copies())
             owes_discard_ = true;
     }
     [[nodiscard]] bool owes_discard() const { return owes_discard_; }
@@ -48,19 +48,19 @@ public:
 
     /// Whole chunks in which no block lies, but something is stored; of memory as it is, committed or not.
     [[nodiscard]] std::vector<heap_range> unused_chunks(alloc::block_allocator& allocator) const;
-    /// Commits that they are given back. The fold that is to follow at once, and discard_owed() after it, let their space go.
+    /// Commits that they are given back. The checkpoint that is to follow at once, and discard_owed() after it, let their space go.
     /// Precondition: memory holds just the last commit, and a session has begun. A failure poisons.
     result<void> give_back_unused(alloc::block_allocator& allocator, session& commits);
     /// The same, unless memory holds anything else.
     result<void> give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits);
 
-    // Homes that chunks moved out of.
+    // Copies that chunks moved out of.
 
     /// A checkpoint is durable: nothing that was left before it is named any more.
-    void owe_former_homes() { owes_former_homes_ = true; }
-    [[nodiscard]] bool owes_former_homes() const { return owes_former_homes_; }
+    void owe_former_copies() { owes_former_copies_ = true; }
+    [[nodiscard]] bool owes_former_copies() const { return owes_former_copies_; }
     /// What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
-    void discard_former_homes();
+    void discard_former_copies();
 
 private:
     result<void> give_back(std::span<const chunk_range> chunks, session& commits);
@@ -68,7 +68,7 @@ private:
     store::heap_file& store_;
     view::memory_view& view_;
     health& health_;
-    bool owes_former_homes_ = false;
+    bool owes_former_copies_ = false;
     bool owes_discard_ = true; // as when the heap was opened: a file that was copied, or grew, may have anything there
 };
 

@@ -1,5 +1,5 @@
 // What keeps references to roots alive while steps of the history are undone and redone. The engine knows nothing of roots: who does is
-// asked on the way.
+// asked on the path.
 #pragma once
 
 #include "base/result.hpp"

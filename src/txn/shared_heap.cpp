@@ -12,7 +12,7 @@
 
 namespace remanence::txn {
 
-result<bool> shared_heap::take_turn(share::deadline until) {
+result<bool> shared_heap::take_writer_lock(share::deadline until) {
     if (auto usable = needs_.health.usable(); !usable) {
         tell_of_poison();
         return usable.error();
@@ -26,18 +26,18 @@ result<bool> shared_heap::take_turn(share::deadline until) {
         try {
             return follow(*turn == share::coordination::turn::take_over);
         } catch (...) { // a lack of memory
-            give_up_turn();
+            give_up_writer_lock();
             throw;
         }
     }();
     if (followed)
         return true;
-    give_up_turn();
+    give_up_writer_lock();
     return followed.error();
 }
 
 // What a dead one left behind stays for the next to take over.
-void shared_heap::give_up_turn() noexcept {
+void shared_heap::give_up_writer_lock() noexcept {
     tell_of_poison();
     protocol().release_writer();
 }
@@ -48,7 +48,7 @@ void shared_heap::tell_of_poison() noexcept {
         protocol().poison();
 }
 
-void shared_heap::end_turn() noexcept {
+void shared_heap::release_writer_lock() noexcept {
     tell_of_poison();
     protocol().end_writing();
     protocol().release_writer();
@@ -70,8 +70,8 @@ void shared_heap::end_read() noexcept {
 }
 
 // The locks keep memory at its version, and whoever would bring it forward waits for them. The pin stays until the copies are made,
-// also when the sections end meanwhile: else the fold could begin among them.
-result<void> shared_heap::let_fold_pass() {
+// also when the sections end meanwhile: else the checkpoint could begin among them.
+result<void> shared_heap::let_apply_pass() {
     if (!is_reading())
         return {}; // without waiting for who commits
     const std::lock_guard alone(needs_.locks.at_store);
@@ -83,7 +83,7 @@ result<void> shared_heap::let_fold_pass() {
         shared_heap& here;
         ~reading() { here.end_read(); }
     } meanwhile{*this};
-    const std::uint64_t target = protocol().fold_target();
+    const std::uint64_t target = protocol().apply_target();
     if (*pinned >= target)
         return {};
     REM_TRY(follower_.make_private(*pinned, target));
@@ -106,9 +106,9 @@ std::optional<std::uint64_t> shared_heap::read_on() {
 }
 
 result<void> shared_heap::catch_up() {
-    const std::lock_guard alone(needs_.locks.at_store); // first: let_fold_pass() needs the pin that there is
+    const std::lock_guard alone(needs_.locks.at_store); // first: let_apply_pass() needs the pin that there is
     const std::lock_guard allocation(needs_.locks.allocation);
-    while (!protocol().pin(protocol().visible())) // a fold was announced in between
+    while (!protocol().pin(protocol().visible())) // a checkpoint was declared in between
         REM_TRY(protocol().check_session());
     const struct pinned {
         share::coordination& by;
@@ -146,7 +146,7 @@ result<void> shared_heap::follow_locked(bool takes_over) {
             if (!found)
                 return found.error();
             protocol().publish(*found);
-            needs_.space.owe_discard(); // of what the dead one may have written to homes
+            needs_.space.owe_discard(); // of what the dead one may have written to copies
         }
         return needs_.memory.restored();
     });
@@ -155,10 +155,10 @@ result<void> shared_heap::follow_locked(bool takes_over) {
     return needs_.health.poison_if_failed(std::move(followed));
 }
 
-// Nothing pinned the version of memory, and another process's fold may have passed it: then pages of the image are not those of the
+// Nothing pinned the version of memory, and another process's apply may have passed it: then pages of the image are not those of the
 // superblock that this process knows.
 bool shared_heap::is_image_newer() const {
-    return protocol().fold_target() > needs_.session.version() ||
+    return protocol().apply_target() > needs_.session.version() ||
            protocol().checkpoint_sequence() != needs_.store.super().sequence;
 }
 

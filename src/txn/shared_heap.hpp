@@ -1,4 +1,4 @@
-// Sharing, done: the turn to write, readers beside it, and memory that follows.
+// Sharing, done: the writer lock, readers beside it, and memory that follows.
 #pragma once
 
 #include "os/quick_mutex.hpp"
@@ -19,15 +19,15 @@ public:
         return std::make_unique<shared_heap>(protocol, needs);
     }
 
-    result<bool> take_turn(share::deadline until) override;
-    void end_turn() noexcept override;
+    result<bool> take_writer_lock(share::deadline until) override;
+    void release_writer_lock() noexcept override;
     [[nodiscard]] bool begin_read(std::uint64_t at_least) override;
     void end_read() noexcept override;
-    result<void> let_fold_pass() override;
+    result<void> let_apply_pass() override;
     result<void> catch_up() override;
 
     void tell(history_follower& history) override { follower_.tell(history); }
-    result<void> begin(const share::ruling_checkpoint& ruling) override { return follower_.begin(ruling); }
+    result<void> begin(const share::current_checkpoint& current) override { return follower_.begin(current); }
     [[nodiscard]] share::visible_commit state() const override { return follower_.state(); }
     result<void> follow_superblock() override { return follower_.follow_superblock(); }
     result<void> catch_up_alone() override { return follower_.catch_up_alone(); }
@@ -35,7 +35,7 @@ public:
 
 private:
     void tell_of_poison() noexcept;
-    void give_up_turn() noexcept;
+    void give_up_writer_lock() noexcept;
     result<void> follow(bool takes_over);
     result<void> follow_locked(bool takes_over);
     result<void> refuse_stray_changes();

@@ -33,7 +33,7 @@ result<bool> begin_to_follow(shared_access& shared) {
         if (auto alive = shared.others->check_session(); !alive)
             return alive.why().code == errc::closed ? result<bool>(false) : alive.error();
     }
-    shared.ruling = shared.others->hold();
+    shared.current = shared.others->hold();
     return true;
 }
 
@@ -109,11 +109,11 @@ result<void> follow_history(opened_heap& heap, const open_request& request) {
                 heap.store->path());
 }
 
-/// Beside those that have it open: the superblock that rules is held, and its version pinned.
+/// Beside those that have it open: the current superblock is held, and its version pinned.
 result<opened_heap> join(const open_request& request, shared_access shared) {
     const engine_options& options = request.options;
     const std::string& path = request.path;
-    auto opened = store::heap_file::open_shared(request.files, path, shared.ruling->sequence,
+    auto opened = store::heap_file::open_shared(request.files, path, shared.current->sequence,
                                                 options.read_only ? os::access::read_only : os::access::read_write);
     if (!opened)
         return opened.error();

@@ -47,7 +47,7 @@ public:
     virtual void note_checkpoint(std::uint64_t version) noexcept = 0;
 };
 
-/// Memory is changed with the turn to write only, and looked at between begin_read() and end_read(), or with the turn; callers hold the
+/// Memory is changed with the writer lock only, and looked at between begin_read() and end_read(), or with the writer lock; callers hold the
 /// lock of the sections besides.
 class sharing {
 public:
@@ -59,18 +59,18 @@ public:
 
     [[nodiscard]] share::coordination& protocol() const { return protocol_; }
 
-    /// Waits for the turn to write, and follows what others have committed. False at the deadline. errc::poisoned, also when the
+    /// Waits for the writer lock, and follows what others have committed. False at the deadline. errc::poisoned, also when the
     /// heap is so in another process; errc::outside_section when memory was changed meanwhile, which is undone then.
-    virtual result<bool> take_turn(share::deadline until) = 0;
+    virtual result<bool> take_writer_lock(share::deadline until) = 0;
     /// Everything is committed, or rolled back.
-    virtual void end_turn() noexcept = 0;
+    virtual void release_writer_lock() noexcept = 0;
     /// A thread begins to read, at this version or a newer one. False: the view has to catch_up() first. From any thread.
     [[nodiscard]] virtual bool begin_read(std::uint64_t at_least) = 0;
     virtual void end_read() noexcept = 0;
-    /// If a fold of another process waits for the threads that read here: makes private what it is going to change, so that it can go
+    /// If a checkpoint of another process waits for the threads that read here: makes private what it is going to change, so that it can go
     /// on, and they see what they saw. From any thread, also while others read. Throws std::bad_alloc; a failure changes nothing.
-    virtual result<void> let_fold_pass() = 0;
-    /// Follows what others have committed. Nobody may be in a section. errc::outside_section: as take_turn().
+    virtual result<void> let_apply_pass() = 0;
+    /// Follows what others have committed. Nobody may be in a section. errc::outside_section: as take_writer_lock().
     virtual result<void> catch_up() = 0;
 
     // For the engine and its parts, which hold both locks of the heap.
@@ -78,11 +78,11 @@ public:
     /// From now on `history` hears of what is followed. It must outlive this, or what is followed.
     virtual void tell(history_follower& history) = 0;
     /// After an open: from the superblock, which is held, to what is visible.
-    virtual result<void> begin(const share::ruling_checkpoint& ruling) = 0;
+    virtual result<void> begin(const share::current_checkpoint& current) = 0;
     /// As of the last commit here.
     [[nodiscard]] virtual share::visible_commit state() const = 0;
     void publish() { protocol_.publish(state()); }
-    /// With the turn to write, and changes in memory: the heap file is as of the superblock that rules, and only that.
+    /// With the writer lock, and changes in memory: the heap file is as of the current superblock, and only that.
     virtual result<void> follow_superblock() = 0;
     /// Nobody else has the heap any more: to what the files say.
     virtual result<void> catch_up_alone() = 0;

@@ -19,7 +19,7 @@ constexpr std::uint64_t k_record_bytes_of_page = 64;
 // be mapped from the file keeps more than it needs until a commit has been made at once.
 bool snapshot_point::may_begin(commit_scope scope) const {
     return checkpoints_.are_carried_out_beside() && session_.has_begun() && !options_.is_shared && !options_.history &&
-           !options_.inspect && !memory_.has_guards() && !has_failed() && !budget_.holds_too_many_unmapped() &&
+           !options_.inspect && !memory_.has_red_zones() && !has_failed() && !budget_.holds_too_many_unmapped() &&
            (scope == commit_scope::everything || !committer_.knows_all_changes());
 }
 
@@ -30,7 +30,7 @@ result<std::optional<std::uint64_t>> snapshot_point::begin(commit_scope scope) {
     memory_.declared().note_other_changes(); // until they are committed
     auto copied = view_.collector().copy_written(
         memory_.unused_pages(), {bytes_min_, budget_.copies_limit_bytes(), committer_.held_back_max()});
-    space_.note_left_homes();
+    space_.note_left_copies();
     if (!copied)
         return copied.error();
     if (!*copied)

@@ -2,7 +2,7 @@
 //
 // Kept here:
 //  R1  What was copied is committed as far as rollback() is concerned, also when no record could be made of it: until then nobody
-//      compares, folds at one go, spills or closes without having it finished.
+//      compares, applies at one go, spills or closes without having it finished.
 //  R4  begin() copies before it returns. finish() looks at the copies and never at the program's memory, so that it may be called
 //      while others write.
 //

@@ -121,7 +121,7 @@ result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::ui
     const std::uint64_t end = std::max(enough, left - std::min(left, k_spilled_in_a_pause));
     while (!chunks.empty() && left > end) {
         auto spilled = spill_chunk(chunks.front());
-        space_.note_left_homes();
+        space_.note_left_copies();
         if (!spilled)
             return spilled.error();
         chunks = *spilled ? chunks.subspan(1) : std::span<const std::uint64_t>();
@@ -183,9 +183,9 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
 
 result<void> spiller::reserve_to_move_early(std::uint64_t chunk) {
     REM_TRY(room_.reserve_places());
-    if (room_.needs_second_homes({{chunk}}))
+    if (room_.needs_copies_b({{chunk}}))
         REM_TRY(checkpoints_.finish()); // a superblock of another kind would come between
-    REM_TRY(room_.add_second_homes({{chunk}}));
+    REM_TRY(room_.add_copies_b({{chunk}}));
     return room_.reserve_move(chunk, 1);
 }
 

@@ -1,8 +1,8 @@
 // Beyond memory: when more is written and not committed than the budget allows, chunks are spilled. They are written
-// early to the homes that they take with the next commit, and mapped from there.
+// early to the copies that they take with the next commit, and mapped from there.
 //
 // First go those that were found written first; never the block just handed out, nor what heap::touch() named. What counts are private
-// copies in fresh chunks, and in stored ones that are mapped from their home; pages with twins have a limit of their own. A page of
+// copies in fresh chunks, and in stored ones that are mapped from their copy; pages with before-images have a limit of their own. A page of
 // zeros whose place in the file is zero need not be written.
 //
 // The thread of the heap cannot spill as fast as others write. So over the budget everybody who writes waits while it spills, 64 MiB at a
@@ -51,7 +51,7 @@ public:
           never_spills_(options.read_only || options.is_shared),
           pace_(options.dirty_limit_bytes) {}
 
-    /// Called with each block that is handed out, announced or taken back (of no bytes then), or with several of them. Whatever comes of
+    /// Called with each block that is handed out, declared or taken back (of no bytes then), or with several of them. Whatever comes of
     /// it, the caller goes on: a failure poisons, and the next commit will hear.
     void spill_if_due(heap_range handed_out, std::uint64_t blocks = 1) noexcept {
         if (pace_.is_look_due(handed_out.bytes, blocks)) [[unlikely]]

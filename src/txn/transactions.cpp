@@ -12,7 +12,7 @@ result<void> transactions::finish_earlier() {
 }
 
 result<pending_commit> transactions::prepare(const commit_order& order) {
-    // What is not announced must not stay behind when another process has the turn.
+    // What is not declared must not stay behind when another process has the writer lock.
     return committer_.prepare(sharing_ != nullptr ? commit_scope::everything : order.scope, order.fresh);
 }
 
@@ -51,7 +51,7 @@ result<std::uint64_t> transactions::conclude(const pending_commit& commit, log::
 result<void> transactions::make_room_in_file() {
     REM_TRY(checkpoints_.finish());
     REM_TRY(checkpoints_.make_one());
-    space_.discard_former_homes();
+    space_.discard_former_copies();
     return {};
 }
 
@@ -98,7 +98,7 @@ result<void> transactions::roll_back(const change_listener& lost) {
             told = [&](const change::change_set& changes) { tell(lost, changes); };
         }
         auto restored = view_.rollback(memory_.unused_pages(), told);
-        space_.note_left_homes();
+        space_.note_left_copies();
         REM_TRY(health_.poison_if_failed(std::move(restored)));
         if (point_.has_failed())
             point_.restore_failed();

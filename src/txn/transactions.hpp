@@ -25,7 +25,7 @@ namespace remanence::txn {
 /// What a commit is to take, where it puts new memory, and what its caller is going to wait for.
 struct commit_order {
     commit_scope scope = commit_scope::everything;
-    fresh_contents fresh = fresh_contents::at_home;
+    fresh_contents fresh = fresh_contents::in_copy;
     log::durability awaited = log::durability::durable;
 };
 
@@ -57,8 +57,8 @@ public:
 
     /// Of what earlier ones have left: a checkpoint that is carried out, a point in flight. errc::poisoned.
     result<void> finish_earlier();
-    /// Before twins of another commit come on top of those that a large one made, or a log grows beyond its bounds.
-    result<void> make_room_in_memory() { return checkpoints_.make_room_for_twins(); }
+    /// Before before-images of another commit come on top of those that a large one made, or a log grows beyond its bounds.
+    result<void> make_room_in_memory() { return checkpoints_.make_room_for_before_images(); }
     /// As committer::prepare(): one without a record has nothing to write.
     result<pending_commit> prepare(const commit_order& order);
     /// Reserves, and writes. A lack of memory poisons: std::bad_alloc if the record is not in the log, success if it is.
@@ -68,7 +68,7 @@ public:
     result<std::uint64_t> conclude(const pending_commit& commit, log::durability awaited);
 
     /// Runs `commit`, and again if the disk was full and the checkpoint under way gives back what it lacked: parts of the log, and
-    /// homes that chunks left.
+    /// copies that chunks left.
     template <class F>
     result<std::uint64_t> repeat_with_room(const F& commit) {
         auto made = commit();

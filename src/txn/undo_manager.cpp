@@ -110,11 +110,11 @@ result<std::uint64_t> undo_manager::go(const std::function<result<std::uint64_t>
     REM_TRY(needs_.health.usable());
     REM_TRY(history_.have_all());
     needs_.checkpoints.adopt_if_done();
-    REM_TRY(begin_way(find));
+    REM_TRY(begin_path(find));
     has_made_roots_ = false;
     if (keeper_ != nullptr)
         REM_TRY(keeper_->note());
-    if (history_.call_on_way() != nullptr)
+    if (history_.call_on_path() != nullptr)
         return go_by_calls(alone, awaited);
     try {
         auto made = go_by_bytes(alone, awaited); // which has arrived
@@ -127,7 +127,7 @@ result<std::uint64_t> undo_manager::go(const std::function<result<std::uint64_t>
     }
 }
 
-result<void> undo_manager::begin_way(const std::function<result<std::uint64_t>()>& find) {
+result<void> undo_manager::begin_path(const std::function<result<std::uint64_t>()>& find) {
     const std::lock_guard allocation(needs_.locks.allocation);
     auto state = find();
     if (!state)
@@ -142,7 +142,7 @@ result<void> undo_manager::begin_way(const std::function<result<std::uint64_t>()
                         " holds changes that are not committed, so no step can be undone or redone. Commit, or "
                         "roll back, first.",
                     needs_.store.path());
-    history_.begin_way(*state);
+    history_.begin_path(*state);
     return history_.check_calls(run_procedure_ != nullptr && !is_shared());
 }
 
@@ -153,7 +153,7 @@ result<std::uint64_t> undo_manager::go_by_bytes(store_lock& alone, log::durabili
             REM_TRY(history_.apply_next());
     }
     REM_TRY(keep_roots(alone));
-    return arrive(awaited);
+    return check_out(awaited);
 }
 
 result<std::uint64_t> undo_manager::go_by_calls(store_lock& alone, log::durability awaited) {
@@ -165,7 +165,7 @@ result<std::uint64_t> undo_manager::go_by_calls(store_lock& alone, log::durabili
         auto passed = pass_calls(alone);
         if (passed)
             passed = keep_roots(alone);
-        auto made = passed ? arrive(awaited) : result<std::uint64_t>(passed.error());
+        auto made = passed ? check_out(awaited) : result<std::uint64_t>(passed.error());
         if (!made)
             REM_TRY(give_up());
         return made;
@@ -215,7 +215,7 @@ result<void> undo_manager::pass_call(store_lock& alone) {
                 needs_.store.path());
 }
 
-// What is made changes memory behind the state that was gone to, by a hidden step of the same commit (H10). Nothing of it is in a twin
+// What is made changes memory behind the state that was gone to, by a hidden step of the same commit (H10). Nothing of it is in a before-image
 // or in the file, so a failure takes all back as a rollback does.
 result<void> undo_manager::keep_roots(store_lock& alone) {
     if (keeper_ == nullptr)
@@ -257,7 +257,7 @@ result<void> undo_manager::keep_roots(store_lock& alone) {
 }
 
 // What undone steps wrote where no block lies would stay otherwise.
-result<std::uint64_t> undo_manager::arrive(log::durability awaited) {
+result<std::uint64_t> undo_manager::check_out(log::durability awaited) {
     const struct kept {
         heap_memory& memory;
         explicit kept(heap_memory& of) : memory(of) { memory.keep_unused(true); }
@@ -267,11 +267,11 @@ result<std::uint64_t> undo_manager::arrive(log::durability awaited) {
         const std::lock_guard allocation(needs_.locks.allocation);
         REM_TRY(needs_.memory.changed_under_allocator());
     }
-    return needs_.transactions.repeat_with_room([&] { return try_to_arrive(awaited); });
+    return needs_.transactions.repeat_with_room([&] { return try_to_check_out(awaited); });
 }
 
 // As engine::try_to_commit().
-result<std::uint64_t> undo_manager::try_to_arrive(log::durability awaited) {
+result<std::uint64_t> undo_manager::try_to_check_out(log::durability awaited) {
     REM_TRY(needs_.transactions.finish_earlier());
     const std::lock_guard allocation(needs_.locks.allocation);
     REM_TRY(needs_.transactions.make_room_in_memory());
@@ -279,30 +279,30 @@ result<std::uint64_t> undo_manager::try_to_arrive(log::durability awaited) {
     if (!commit)
         return commit.error();
     if (!commit->record) {
-        REM_TRY(arrive_without_changes());
+        REM_TRY(check_out_without_changes());
         return needs_.transactions.conclude(*commit, awaited);
     }
-    REM_TRY(history_.hold_bytes_of_way(commit->changes));
+    REM_TRY(history_.hold_bytes_of_path(commit->changes));
     const bool is_kept = history_.is_kept();
     if (is_kept) {
-        history_.describe_arrival();
+        history_.describe_checkout();
         REM_TRY(add_described(*commit));
     }
     REM_TRY(needs_.transactions.write(*commit));
     if (is_kept)
         history_.add_events(last_commit());
-    history_.arrive(needs_.session.version());
+    history_.check_out(needs_.session.version());
     return needs_.transactions.conclude(*commit, awaited);
 }
 
-result<void> undo_manager::arrive_without_changes() {
+result<void> undo_manager::check_out_without_changes() {
     if (history_.is_kept() && (history_.is_elsewhere() || history_.has_staged())) {
-        history_.describe_arrival();
+        history_.describe_checkout();
         REM_TRY(commit_described());
     } else if (history_.has_staged()) { // which needs a version of its own
         REM_TRY(commit_nothing());
     }
-    history_.arrive(needs_.session.version());
+    history_.check_out(needs_.session.version());
     return {};
 }
 
@@ -371,7 +371,7 @@ result<void> undo_manager::change_steps(const std::function<void(history::event_
         REM_TRY(commit_described());
     }
     change(); // the commit is in the log, durable or not
-    history_.steps().arrive(history_.steps().present(), needs_.session.version());
+    history_.steps().check_out(history_.steps().present(), needs_.session.version());
     REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
     if (!is_shared())
         return {};
@@ -390,7 +390,7 @@ result<void> undo_manager::forget_history() {
         REM_TRY(commit_described());
         REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
         history_.steps().forget();
-        history_.steps().arrive(history_.steps().present(), needs_.session.version());
+        history_.steps().check_out(history_.steps().present(), needs_.session.version());
         return is_shared() ? needs_.transactions.publish(log::durability::durable, history_.differs_from_others())
                            : result<void>();
     }
@@ -430,13 +430,13 @@ result<void> undo_manager::add_described(pending_commit& commit) {
     return reserved;
 }
 
-result<history::delta> undo_manager::way_to(std::uint64_t version) {
+result<history::delta> undo_manager::path_to(std::uint64_t version) {
     const std::lock_guard alone(needs_.locks.at_store);
     REM_TRY(history_.have_all());
     auto state = history_.leads().any_state_of(version);
     if (!state)
         return state.error();
-    return history_.steps().whole_way_to(*state, needs_.store.path());
+    return history_.steps().whole_path_to(*state, needs_.store.path());
 }
 
 // --- calls of procedures

@@ -1,7 +1,7 @@
 // The history, at work: what a commit leaves behind to be undone by, and how memory becomes another state and is committed.
 //
 // A procedure is the program's own code, which allocates, locks and throws as it likes: it runs as in any write section, and no lock of the
-// engine is held meanwhile. Whatever fails on the way, memory becomes what the last commit left.
+// engine is held meanwhile. Whatever fails on the path, memory becomes what the last commit left.
 #pragma once
 
 #include "recover/recovery.hpp"
@@ -73,7 +73,7 @@ public:
     /// As go_to(), to a state that go_to() may not reach: across a migration, or a kept one.
     result<std::uint64_t> restore(const find_state& find, log::durability awaited);
     /// What leads from the last commit to the state of this version. errc::no_step. Throws std::bad_alloc.
-    result<history::delta> way_to(std::uint64_t version);
+    result<history::delta> path_to(std::uint64_t version);
 
     // Steps that are held as calls of procedures, in heaps that nobody shares. The thread has the lock of the sections to write.
 
@@ -104,13 +104,13 @@ private:
                               const std::function<void()>& change);
     /// `find` says to which state.
     result<std::uint64_t> go(const std::function<result<std::uint64_t>()>& find, log::durability awaited);
-    result<void> begin_way(const std::function<result<std::uint64_t>()>& find);
+    result<void> begin_path(const std::function<result<std::uint64_t>()>& find);
     result<std::uint64_t> go_by_bytes(store_lock& alone, log::durability awaited);
     result<std::uint64_t> go_by_calls(store_lock& alone, log::durability awaited);
     result<void> keep_roots(store_lock& alone);
-    result<std::uint64_t> arrive(log::durability awaited);
-    result<std::uint64_t> try_to_arrive(log::durability awaited);
-    result<void> arrive_without_changes();
+    result<std::uint64_t> check_out(log::durability awaited);
+    result<std::uint64_t> try_to_check_out(log::durability awaited);
+    result<void> check_out_without_changes();
     result<void> stay();
     /// What a call must not do.
     struct call_watch {
@@ -128,10 +128,10 @@ private:
     heap_history history_;
     bool is_described_ = false;     // the commit that was prepared
     root_keeper* keeper_ = nullptr; // null: nobody has roots
-    bool has_made_roots_ = false;   // on the way
+    bool has_made_roots_ = false;   // on the path
     procedure_runner run_procedure_;
     std::optional<call_watch> call_; // that is being made
-    bool is_passing_call_ = false;   // on the way to another state of the history
+    bool is_passing_call_ = false;   // on the path to another state of the history
     std::uint64_t rollbacks_ = 0;    // by others than this
 };
 

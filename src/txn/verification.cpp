@@ -1,6 +1,6 @@
 #include "txn/verification.hpp"
 
-#include "alloc/guards.hpp"
+#include "alloc/red_zones.hpp"
 #include "recover/scan.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ result<verification> verify(store::heap_file& store, session& commits, const hea
     if (commits.has_begun())
         verify_log(store, commits, report);
     // The allocator's state says how far its structures reach. Where it is damaged, that may be the whole address range.
-    const auto is_of_state = [&](const store::damage& d) { return d.offset == store.image().home_of(0); };
+    const auto is_of_state = [&](const store::damage& d) { return d.offset == store.image().copy_of(0); };
     if (store.image().bytes() != 0 && std::ranges::any_of(report.problems, is_of_state))
         return report;
     memory.with_allocator([&](const alloc::block_allocator& blocks) {
@@ -51,7 +51,8 @@ result<verification> verify(store::heap_file& store, session& commits, const hea
         });
         blocks.for_each_block([&](alloc::block each) {
             ++report.blocks_checked;
-            if (memory.has_guards() && !alloc::guarded_bytes(each.start, each.bytes, alloc::k_guard_record_bytes))
+            if (memory.has_red_zones() &&
+                !alloc::red_zoned_bytes(each.start, each.bytes, alloc::k_red_zone_record_bytes))
                 report.problems.push_back({"the bytes behind the block at heap offset " +
                                                std::to_string(memory.offset_of(each.start)) + " were written over",
                                            error::k_no_offset});

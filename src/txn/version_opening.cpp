@@ -48,7 +48,7 @@ result<std::uint64_t> map_version(os::file_system& files, store::heap_file& stor
                                  : recover::state_of(steps, std::get<std::uint64_t>(*options.version), path);
     if (!state)
         return state.error();
-    auto way = steps.whole_way_to(*state, path);
+    auto way = steps.whole_path_to(*state, path);
     if (!way)
         return way.error();
     REM_TRY(apply(*way, view.memory()));

@@ -26,7 +26,7 @@ std::optional<changed_place> first_place(const txn::heap_memory& memory, const c
         }
     }
     const std::uint64_t chunk_pages = memory.chunk_bytes() / k_page_bytes;
-    for (const auto* chunks : {&changes.moved, &changes.fresh}) {
+    for (const auto* chunks : {&changes.relocated, &changes.fresh}) {
         for (const change::whole_chunk& whole : *chunks) {
             for (std::uint64_t i = 0; i < chunk_pages; ++i) {
                 if (whole.checksums[i] == 0)

@@ -68,8 +68,8 @@ std::string place_of(txn::heap_memory& memory, const alloc::block_allocator& blo
 
 } // namespace
 
-result<void> refuse_unannounced(txn::heap_memory& memory, const change::change_set& missed,
-                                const alloc::block_allocator& blocks) {
+result<void> refuse_undeclared(txn::heap_memory& memory, const change::change_set& missed,
+                               const alloc::block_allocator& blocks) {
     search found(memory, blocks);
     const std::uint64_t chunk_pages = memory.chunk_bytes() / k_page_bytes;
     for (const change::whole_chunk& fresh : missed.fresh) {
@@ -89,10 +89,10 @@ result<void> refuse_unannounced(txn::heap_memory& memory, const change::change_s
                                                   : " There are " + std::to_string(found.count()) +
                                                         " such words of 8 bytes; this is the first.";
     return fail(errc::undeclared_change,
-                "cannot commit " + memory.path() + ": a change that was not announced " +
+                "cannot commit " + memory.path() + ": a change that was not declared " +
                     place_of(memory, blocks, *found.first()) +
                     ". It was made in the declared section that ends here, or before it and never committed." + others +
-                    " Nothing was written. Announce each such change before it is made, by touch(), or write without "
+                    " Nothing was written. Declare each such change before it is made, by touch(), or write without "
                     "declaring; and commit what was changed outside sections before a declared one begins.",
                 memory.path());
 }

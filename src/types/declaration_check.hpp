@@ -1,7 +1,7 @@
-// What a declared section changed without announcing it: named, and refused.
+// What a declared section changed without declaring it: named, and refused.
 //
 //  D1  Words that lie in no block do not count: nobody reads them. A destructor writes into what is then freed.
-//  D2  What the allocator keeps for itself counts: it announces all of it.
+//  D2  What the allocator keeps for itself counts: it declares all of it.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -12,8 +12,8 @@
 namespace remanence::types {
 
 /// errc::undeclared_change, naming the first such word, its block, root and type, if there is one. `missed`: what was
-/// changed and not announced. O(changed words); with such a word O(blocks).
-result<void> refuse_unannounced(txn::heap_memory& memory, const change::change_set& missed,
-                                const alloc::block_allocator& blocks);
+/// changed and not declared. O(changed words); with such a word O(blocks).
+result<void> refuse_undeclared(txn::heap_memory& memory, const change::change_set& missed,
+                               const alloc::block_allocator& blocks);
 
 } // namespace remanence::types

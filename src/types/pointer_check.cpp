@@ -180,7 +180,7 @@ public:
 
     result<void> run(const change::change_set& changes) {
         const std::uint64_t chunk_pages = memory_.chunk_bytes() / k_page_bytes;
-        for (const auto* chunks : {&changes.fresh, &changes.moved}) {
+        for (const auto* chunks : {&changes.fresh, &changes.relocated}) {
             for (const change::whole_chunk& whole : *chunks) {
                 for (std::uint64_t i = 0; i < chunk_pages; ++i) {
                     if (whole.checksums[i] != 0)

@@ -193,7 +193,7 @@ result<void> root_directory::renew(std::string_view name, const stored_fingerpri
     auto block = make_entry(name, type, old->object, old->flags);
     if (!block)
         return block.error();
-    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
+    REM_TRY(memory_.declare(table, dir.capacity * sizeof *table));
     table[where->index] = static_cast<std::uint64_t>(static_cast<std::byte*>(*block) - memory_.base());
     memory_.deallocate(old, entry_bytes(*old), alignof(std::uint64_t));
     return {};
@@ -224,12 +224,12 @@ result<format::root_directory*> root_directory::directory_or_new() {
     }
     auto* const made = static_cast<format::root_directory*>(*block);
     *made = {format::k_directory_magic, format::k_directory_version, 0, 0, k_first_capacity, memory_.offset_of(*table)};
-    REM_TRY(memory_.announce(&memory_.header(), sizeof(format::heap_header)));
+    REM_TRY(memory_.declare(&memory_.header(), sizeof(format::heap_header)));
     memory_.header().root_word = memory_.offset_of(*block);
     return made;
 }
 
-/// Precondition: `of` is announced.
+/// Precondition: `of` is declared.
 result<void> root_directory::grow(format::root_directory& of) {
     auto grown = allocate(2 * of.capacity * sizeof(std::uint64_t));
     if (!grown)
@@ -257,7 +257,7 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
                             type.position_independent ? format::k_root_is_position_independent : 0);
     if (!block)
         return block.error();
-    REM_TRY(memory_.announce(&dir, sizeof dir));
+    REM_TRY(memory_.declare(&dir, sizeof dir));
     if (dir.count == dir.capacity) {
         if (auto grown = grow(dir); !grown) {
             const auto* e = static_cast<const format::root_entry*>(*block);
@@ -266,7 +266,7 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
         }
     }
     std::uint64_t* table = table_of(memory_.base(), dir);
-    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
+    REM_TRY(memory_.declare(table, dir.capacity * sizeof *table));
     std::copy_backward(table + where->index, table + dir.count, table + dir.count + 1);
     table[where->index] = memory_.offset_of(*block);
     ++dir.count;
@@ -316,14 +316,14 @@ result<void> root_directory::replace(std::string_view name, const detail::type_f
     if (stored_fingerprint{root->fingerprint_hash, root->fingerprint_algorithm} ==
             stored_fingerprint{type.hash, type.algorithm} &&
         root->bytes == type.size) { // as most often: the same word is written again and again
-        REM_TRY(memory_.announce(old, sizeof *old));
+        REM_TRY(memory_.declare(old, sizeof *old));
         old->object = place;
         return {};
     }
     auto block = make_entry(name, type, place, type.position_independent ? format::k_root_is_position_independent : 0);
     if (!block)
         return block.error();
-    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
+    REM_TRY(memory_.declare(table, dir.capacity * sizeof *table));
     table[there->index] = memory_.offset_of(*block);
     memory_.deallocate(old, entry_bytes(*old), alignof(std::uint64_t));
     return {};
@@ -335,8 +335,8 @@ result<void> root_directory::erase(std::string_view name) {
         return there.error();
     format::root_directory& dir = *there->in;
     std::uint64_t* table = table_of(memory_.base(), dir);
-    REM_TRY(memory_.announce(&dir, sizeof dir));
-    REM_TRY(memory_.announce(table, dir.capacity * sizeof *table));
+    REM_TRY(memory_.declare(&dir, sizeof dir));
+    REM_TRY(memory_.declare(table, dir.capacity * sizeof *table));
     auto* e = reinterpret_cast<format::root_entry*>(memory_.base() + table[there->index]);
     memory_.deallocate(e, entry_bytes(*e), alignof(std::uint64_t));
     std::copy(table + there->index + 1, table + dir.count, table + there->index);

@@ -31,7 +31,7 @@ bool is_of(const format::schema_entry& entry, const detail::type_fingerprint& ty
 /// Leads to another table, or to none (0). Frees `old`.
 result<void> lead_to(txn::heap_memory& memory, std::uint64_t offset, const format::schema_table* old) {
     format::heap_header& header = memory.header();
-    REM_TRY(memory.announce(&header.type_table, sizeof header.type_table));
+    REM_TRY(memory.declare(&header.type_table, sizeof header.type_table));
     header.type_table = offset;
     if (old != nullptr) {
         memory.deallocate(const_cast<format::schema_table*>(old), // NOLINT(cppcoreguidelines-pro-type-const-cast): ours

@@ -41,7 +41,7 @@ public:
 private:
     static constexpr std::size_t k_none = ~std::size_t{0};
 
-    /// Two rows of the same name, and the way to them: a step from those of another pair.
+    /// Two rows of the same name, and the path to them: a step from those of another pair.
     struct pair {
         std::uint32_t was;
         std::uint32_t is;
@@ -138,7 +138,7 @@ private:
             }
         }
         if (was.size != is.size || was.alignment != is.alignment) {
-            found(was_.name_of(pairs_[at].was) + in_parentheses(way_to(at)) + " had " + bytes_and_alignment(was) +
+            found(was_.name_of(pairs_[at].was) + in_parentheses(path_to(at)) + " had " + bytes_and_alignment(was) +
                   ", has " + bytes_and_alignment(is));
         }
     }
@@ -147,13 +147,13 @@ private:
     std::string member(std::size_t at, std::size_t index) const {
         const type_row& row =
             (index < was_.rows[pairs_[at].was].parts.size() ? was_.rows[pairs_[at].was] : is_.rows[pairs_[at].is]);
-        const std::string way = way_to(at);
+        const std::string way = path_to(at);
         return "member " + std::to_string(index + 1) + " of " + was_.name_of(pairs_[at].was) +
                in_parentheses(way.empty() ? "" : joined(way + '.' + row.parts[index].name));
     }
 
     /// From the root to a pair: "home", "[].next->friends[]"; empty if it is not by way of a member.
-    std::string way_to(std::size_t at) const {
+    std::string path_to(std::size_t at) const {
         std::string way;
         bool has_member = false;
         std::size_t steps = 0;

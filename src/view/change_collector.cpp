@@ -19,7 +19,7 @@ using change::whole_chunk;
 
 namespace {
 
-// By one commit: more is written twice and copied in less time than it takes to write it home and to sync that before the record.
+// By one commit: more is written twice and copied in less time than it takes to write it copy and to sync that before the record.
 constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
 constexpr std::uint64_t k_part_fresh_in_copies = 8; // new memory beside so much that is copied is copied with it
 
@@ -98,7 +98,7 @@ change_set change_collector::fresh_in_copies(const page_copies& copies) const {
             if (image_.is_stored(chunk))
                 continue;
             if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
-                changes.fresh.push_back(spilled_.as_at_home(chunk));
+                changes.fresh.push_back(spilled_.as_in_copy(chunk));
             for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes)
                 changes.pages.push_back({at / k_page_bytes, 0, 0, 0});
         }
@@ -108,12 +108,12 @@ change_set change_collector::fresh_in_copies(const page_copies& copies) const {
 
 result<change_set> change_collector::changes_in_copies(const page_copies& copies) {
     change_set changes;
-    committed_.expect_twins(copies.bytes() / k_page_bytes);
+    committed_.expect_before_images(copies.bytes() / k_page_bytes);
     for (const page_copies::piece& piece : copies.pieces()) {
         for (const heap_range& range : split_at_chunks({&piece.pages, 1}, image_.chunk_bytes())) {
             const std::uint64_t chunk = range.offset / image_.chunk_bytes();
             if (!image_.is_stored(chunk) && (changes.fresh.empty() || changes.fresh.back().chunk != chunk))
-                changes.fresh.push_back(spilled_.as_at_home(chunk));
+                changes.fresh.push_back(spilled_.as_in_copy(chunk));
             REM_TRY(comparer_.compare(range, piece.bytes + (range.offset - piece.pages.offset), kept_bytes::not_usable,
                                       changes));
         }
@@ -190,8 +190,8 @@ result<bool> change_collector::spilled_differs(std::uint64_t chunk) {
     return false;
 }
 
-result<change_set> change_collector::collect_announced(const page_predicate& is_unused, fresh_contents fresh) {
-    const announcements all = announced();
+result<change_set> change_collector::collect_declared(const page_predicate& is_unused, fresh_contents fresh) {
+    const declarations all = declared();
     change_set changes;
     if (!all.pages.empty()) {
         auto found = changes_in(all.pages, is_unused, kept_bytes::not_usable, {false, 0}, fresh);
@@ -200,7 +200,7 @@ result<change_set> change_collector::collect_announced(const page_predicate& is_
         changes = std::move(*found);
     }
     if (!all.words.empty()) {
-        committed_.expect_twins(all.words.size());
+        committed_.expect_before_images(all.words.size());
         REM_TRY(words_.compare(all.words, changes));
         std::ranges::sort(changes.pages, {}, &changed_page::page);
     }
@@ -208,10 +208,10 @@ result<change_set> change_collector::collect_announced(const page_predicate& is_
 }
 
 // A chunk that is not stored yet is written by pages.
-change_collector::announcements change_collector::announced() const {
+change_collector::declarations change_collector::declared() const {
     const std::uint64_t end = memory_.accessible_bytes();
     const std::vector<heap_range> behind{{end, ~std::uint64_t{0} - end}};
-    announcements all{without(announced_.ranges(), behind), without(announced_.words(), behind)};
+    declarations all{without(declared_.ranges(), behind), without(declared_.words(), behind)};
     bool has_fresh = false;
     for (const heap_range& each : split_at_chunks(all.words, image_.chunk_bytes())) {
         if (image_.is_stored(each.offset / image_.chunk_bytes()))
@@ -227,9 +227,9 @@ change_collector::announcements change_collector::announced() const {
     return all;
 }
 
-result<change_set> change_collector::collect_unannounced(const page_predicate& is_unused) {
+result<change_set> change_collector::collect_undeclared(const page_predicate& is_unused) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
-    const announcements all = announced();
+    const declarations all = declared();
     auto changes = changes_in(without(written_.ranges(), all.pages), is_unused, kept_bytes::usable);
     if (changes)
         leave_out(all.words, *changes);
@@ -237,7 +237,7 @@ result<change_set> change_collector::collect_unannounced(const page_predicate& i
 }
 
 void change_collector::make_checksums(change_set& changes) const noexcept {
-    for (auto* const chunks : {&changes.fresh, &changes.moved}) {
+    for (auto* const chunks : {&changes.fresh, &changes.relocated}) {
         for (whole_chunk& each : *chunks) {
             const std::byte* page = memory_.base() + each.chunk * image_.chunk_bytes();
             for (std::uint32_t& checksum : each.checksums) {
@@ -260,15 +260,15 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
         REM_TRY(mover_.find(*used, move.held_back_max, changes));
     if (changes.held_back_bytes > move.held_back_max)
         return changes;
-    const std::size_t moved = changes.moved.size();
+    const std::size_t moved = changes.relocated.size();
     std::uint64_t stored_bytes = 0;
     for (const heap_range& range : *used)
         stored_bytes += image_.is_stored(range.offset / chunk_bytes) ? range.bytes : 0;
-    committed_.expect_twins(stored_bytes / k_page_bytes);
+    committed_.expect_before_images(stored_bytes / k_page_bytes);
     std::vector<heap_range> fresh_pages;
     for (const heap_range& range : *used) {
         const std::uint64_t chunk = range.offset / chunk_bytes;
-        if (std::ranges::binary_search(std::span(changes.moved).first(moved), chunk, {}, &whole_chunk::chunk))
+        if (std::ranges::binary_search(std::span(changes.relocated).first(moved), chunk, {}, &whole_chunk::chunk))
             continue;
         if (spilled_.contains(chunk)) {
             add_spilled_before(range, changes);
@@ -279,9 +279,9 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
         }
     }
     REM_TRY(add_fresh(fresh_pages, fresh, changes));
-    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
+    std::ranges::sort(changes.relocated, {}, &whole_chunk::chunk);
     std::ranges::sort(changes.fresh, {}, &whole_chunk::chunk);
-    for (const auto* const chunks : {&changes.moved, &changes.fresh}) {
+    for (const auto* const chunks : {&changes.relocated, &changes.fresh}) {
         for (const whole_chunk& each : *chunks)
             memory_.reserve_place_of(each.chunk); // accept() must not lack memory
     }
@@ -316,7 +316,7 @@ result<std::vector<heap_range>> change_collector::set_unused_aside(const std::ve
     return used;
 }
 
-// An unused chunk without twins becomes what the image has, by giving its memory back to the kernel. That is right even
+// An unused chunk without before-images becomes what the image has, by giving its memory back to the kernel. That is right even
 // if no commit follows: nobody reads it now, and rollback would make it the same.
 result<bool> change_collector::give_back(std::uint64_t chunk, const page_predicate& is_unused) {
     const std::uint64_t pages = image_.chunk_pages();
@@ -325,11 +325,11 @@ result<bool> change_collector::give_back(std::uint64_t chunk, const page_predica
             return false;
     }
     const heap_range all = memory_.range_of(chunk);
-    if (image_.is_stored(chunk) && !memory_.maps_home(chunk)) {
+    if (image_.is_stored(chunk) && !memory_.maps_copy(chunk)) {
         if (!memory_.may_scatter())
             return false;
         memory_.note_scattered();
-        REM_TRY(memory_.map_homes(all));
+        REM_TRY(memory_.map_copies(all));
         return true;
     }
     if (!image_.is_stored(chunk))
@@ -341,20 +341,20 @@ result<bool> change_collector::give_back(std::uint64_t chunk, const page_predica
 // Pages of a chunk that was spilled and written again.
 void change_collector::add_spilled_before(heap_range pages, change_set& changes) const {
     const std::uint64_t chunk = pages.offset / image_.chunk_bytes();
-    const spilled_chunks::checksums& at_home = *spilled_.find(chunk);
+    const spilled_chunks::checksums& in_copy = *spilled_.find(chunk);
     const bool is_stored = image_.is_stored(chunk);
-    std::vector<whole_chunk>& whole = is_stored ? changes.moved : changes.fresh;
+    std::vector<whole_chunk>& whole = is_stored ? changes.relocated : changes.fresh;
     for (std::uint64_t at = pages.offset; at < pages.end(); at += k_page_bytes) {
         const auto page = static_cast<std::size_t>(at % image_.chunk_bytes() / k_page_bytes);
         const std::span<const std::byte> bytes(memory_.base() + at, k_page_bytes);
         const bool is_zeros = is_all_zeros(bytes);
-        if (is_zeros && at_home[page] == 0)
+        if (is_zeros && in_copy[page] == 0)
             continue; // as it is
         if (whole.empty() || whole.back().chunk != chunk)
-            whole.push_back(spilled_.as_at_home(chunk));
-        // Bytes are at the home of a fresh chunk; so that its zeros are written, they have a checksum.
+            whole.push_back(spilled_.as_in_copy(chunk));
+        // Bytes are at the copy of a fresh chunk; so that its zeros are written, they have a checksum.
         whole.back().checksums[page] = is_zeros && is_stored ? 0 : page_checksum(bytes);
-        whole.back().is_at_home[page] = false;
+        whole.back().is_in_copy[page] = false;
     }
 }
 
@@ -366,7 +366,7 @@ result<void> change_collector::add_fresh(const std::vector<heap_range>& pages, f
     for (const heap_range& range : split_at_chunks(pages, image_.chunk_bytes())) {
         const std::uint64_t chunk = range.offset / image_.chunk_bytes();
         if (changes.fresh.size() == spilled || changes.fresh.back().chunk != chunk)
-            changes.fresh.push_back(spilled_.as_at_home(chunk));
+            changes.fresh.push_back(spilled_.as_in_copy(chunk));
         if (in_log) { // zeros are what is committed
             REM_TRY(comparer_.compare(range, memory_.base() + range.offset, kept_bytes::not_usable, changes));
             continue;

@@ -8,8 +8,8 @@
 
 #include "base/range.hpp"
 #include "base/result.hpp"
-#include "change/announced_pages.hpp"
 #include "change/change_set.hpp"
+#include "change/declared_pages.hpp"
 #include "store/image.hpp"
 #include "view/chunk_mover.hpp"
 #include "view/chunk_spiller.hpp"
@@ -40,7 +40,7 @@ class change_collector {
 public:
     change_collector(store::image& image, mapped_memory& memory, written_pages& written, committed_content& committed,
                      spilled_chunks& spilled, chunk_spiller& spiller, chunk_mover& mover,
-                     change::announced_pages& announced)
+                     change::declared_pages& declared)
         : image_(image),
           memory_(memory),
           written_(written),
@@ -48,7 +48,7 @@ public:
           spilled_(spilled),
           spiller_(spiller),
           mover_(mover),
-          announced_(announced),
+          declared_(declared),
           comparer_(committed, written),
           words_(committed, memory.base()) {}
 
@@ -56,13 +56,13 @@ public:
     /// pages, are no changes: their memory goes back to the kernel and reads as it was committed last. If more than so many bytes
     /// are held back, that is all it tells: for who makes a checkpoint, and asks again.
     result<change::change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
-                                       change::fresh_contents fresh = change::fresh_contents::at_home);
-    /// As collect(), of what is announced alone. O(its size). Checksums of pages of which words are announced are to be made
+                                       change::fresh_contents fresh = change::fresh_contents::in_copy);
+    /// As collect(), of what is declared alone. O(its size). Checksums of pages of which words are declared are to be made
     /// (changed_page).
-    result<change::change_set> collect_announced(const page_predicate& is_unused,
-                                                 change::fresh_contents fresh = change::fresh_contents::at_home);
-    /// As collect(), of everything else: what is in no announcement although it was to be.
-    result<change::change_set> collect_unannounced(const page_predicate& is_unused);
+    result<change::change_set> collect_declared(const page_predicate& is_unused,
+                                                change::fresh_contents fresh = change::fresh_contents::in_copy);
+    /// As collect(), of everything else: what is in no declaration although it was to be.
+    result<change::change_set> collect_undeclared(const page_predicate& is_unused);
     /// Copies what collect() would compare, for changes_in_copies(): when that is between the limits, and nothing is to be written
     /// whole but little new memory. Copies none when nothing differs; returns none when collect() is to be called.
     result<std::optional<page_copies>> copy_written(const page_predicate& is_unused, const copying_limits& limits);
@@ -94,13 +94,13 @@ private:
     };
     result<change::change_set> changes_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused,
                                           kept_bytes kept, moving move = {false, 0},
-                                          change::fresh_contents fresh = change::fresh_contents::at_home);
-    struct announcements {
+                                          change::fresh_contents fresh = change::fresh_contents::in_copy);
+    struct declarations {
         std::vector<heap_range> pages; // to be compared whole
         std::vector<heap_range> words; // of stored chunks, and not of these pages
     };
-    /// Returns what is announced of accessible memory.
-    [[nodiscard]] announcements announced() const;
+    /// Returns what is declared of accessible memory.
+    [[nodiscard]] declarations declared() const;
     /// Of a chunk that was never committed, those that hold something.
     void append_contents(heap_range fresh, std::vector<heap_range>& pages) const;
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
@@ -119,7 +119,7 @@ private:
     spilled_chunks& spilled_;
     chunk_spiller& spiller_;
     chunk_mover& mover_;
-    change::announced_pages& announced_;
+    change::declared_pages& declared_;
     page_comparer comparer_;
     word_comparer words_;
 };

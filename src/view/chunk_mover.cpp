@@ -17,8 +17,8 @@ using change::whole_chunk;
 
 namespace {
 
-constexpr std::uint64_t k_pages_sampled = 4;             // of a chunk, whether it is to move
-constexpr std::uint64_t k_bytes_brought_home = 16 * MiB; // by one commit
+constexpr std::uint64_t k_pages_sampled = 4;               // of a chunk, whether it is to move
+constexpr std::uint64_t k_bytes_back_to_copy_a = 16 * MiB; // by one commit
 
 } // namespace
 
@@ -30,22 +30,22 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
         return {};
     auto next = to_move->begin();
     for (std::size_t i = 0; i < written.size() && next != to_move->end();) {
-        const auto of_chunk = in_same_chunk(written, &written[i], homes_.where().chunk_bytes());
+        const auto of_chunk = in_same_chunk(written, &written[i], copies_.where().chunk_bytes());
         i += of_chunk.size();
-        if (of_chunk[0].offset / homes_.where().chunk_bytes() == *next)
+        if (of_chunk[0].offset / copies_.where().chunk_bytes() == *next)
             REM_TRY(add(*next++, of_chunk, changes));
     }
-    if (changes.moved.empty())
+    if (changes.relocated.empty())
         return {};
     REM_TRY(add_scattered(written, changes));
     std::vector<std::uint64_t> chunks;
-    for (const whole_chunk& moved : changes.moved)
+    for (const whole_chunk& moved : changes.relocated)
         chunks.push_back(moved.chunk);
     if (chunks != *to_move) { // without those that have rotted, or with others, there may be more exceptions
-        const auto room = static_cast<std::ptrdiff_t>(homes_.room_to_move(chunks));
-        changes.moved.erase(changes.moved.begin() + room, changes.moved.end());
+        const auto room = static_cast<std::ptrdiff_t>(copies_.room_to_move(chunks));
+        changes.relocated.erase(changes.relocated.begin() + room, changes.relocated.end());
     }
-    std::ranges::sort(changes.moved, {}, &whole_chunk::chunk);
+    std::ranges::sort(changes.relocated, {}, &whole_chunk::chunk);
     return {};
 }
 
@@ -62,7 +62,7 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
                                                                change_set& changes) {
     std::vector<std::uint64_t> found;
     std::vector<std::uint64_t> held_back;
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
     for (std::size_t i = 0; i < written.size();) {
         const auto of_chunk = in_same_chunk(written, &written[i], chunk_bytes);
         i += of_chunk.size();
@@ -70,7 +70,7 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
         std::uint64_t bytes = 0;
         for (const heap_range& range : of_chunk)
             bytes += range.bytes;
-        if (2 * bytes < chunk_bytes || !homes_.may_move_after_checkpoint(chunk) || spilled_.contains(chunk))
+        if (2 * bytes < chunk_bytes || !copies_.may_move_after_checkpoint(chunk) || spilled_.contains(chunk))
             continue;
         auto is_cheaper = is_cheaper_whole(of_chunk);
         if (!is_cheaper)
@@ -79,15 +79,15 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
             (may_move_now(chunk) ? found : held_back).push_back(chunk);
     }
     if (held_back.size() >= k_chunks_min)
-        changes.held_back_bytes = homes_.room_to_move(held_back) * chunk_bytes;
+        changes.held_back_bytes = copies_.room_to_move(held_back) * chunk_bytes;
     if (found.size() >= k_chunks_min)
-        found.resize(homes_.room_to_move(found));
+        found.resize(copies_.room_to_move(found));
     if (found.size() < k_chunks_min)
         found.clear();
     return found;
 }
 
-// Than the log: if it would take half of the chunk's bytes, by a sample of the pages that were written. The fold after it would
+// Than the log: if it would take half of the chunk's bytes, by a sample of the pages that were written. The checkpoint after it would
 // write them again; but nobody waits for that, and it does so once for many commits.
 result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) {
     change_set sample;
@@ -114,14 +114,14 @@ result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) 
     }
     const std::uint64_t bytes = sample.changed_bytes() + sample.ranges.size() * sizeof(format::change_range) +
                                 sample.pages.size() * sizeof(format::page_change);
-    return 2 * bytes * pages / sampled > homes_.where().chunk_bytes();
+    return 2 * bytes * pages / sampled > copies_.where().chunk_bytes();
 }
 
 result<void> chunk_mover::add_scattered(std::span<const heap_range> written, change_set& changes) {
-    const std::uint64_t chunk_bytes = homes_.where().chunk_bytes();
-    const std::size_t moved = changes.moved.size();
-    for (const std::uint64_t chunk : homes_.scattered(scattered_max_, k_bytes_brought_home / chunk_bytes)) {
-        const auto known = std::span(changes.moved).first(moved);
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
+    const std::size_t moved = changes.relocated.size();
+    for (const std::uint64_t chunk : copies_.scattered(scattered_max_, k_bytes_back_to_copy_a / chunk_bytes)) {
+        const auto known = std::span(changes.relocated).first(moved);
         if (!may_move_now(chunk) || spilled_.contains(chunk) ||
             std::ranges::binary_search(known, chunk, {}, &whole_chunk::chunk))
             continue;
@@ -138,7 +138,7 @@ result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> w
     if (!checksums)
         return checksums.error();
     if (!checksums->empty())
-        changes.moved.push_back({chunk, std::move(*checksums)});
+        changes.relocated.push_back({chunk, std::move(*checksums)});
     return {};
 }
 
@@ -146,9 +146,9 @@ result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> w
 result<std::vector<std::uint32_t>> chunk_mover::checksums_to_move(std::uint64_t chunk,
                                                                   std::span<const heap_range> written) {
     std::vector<std::uint32_t> checksums;
-    os::will_read(memory_.base() + chunk * homes_.where().chunk_bytes(), homes_.where().chunk_bytes());
+    os::will_read(memory_.base() + chunk * copies_.where().chunk_bytes(), copies_.where().chunk_bytes());
     auto range = written.begin();
-    for (std::uint64_t page = chunk * homes_.where().chunk_pages(); page < (chunk + 1) * homes_.where().chunk_pages();
+    for (std::uint64_t page = chunk * copies_.where().chunk_pages(); page < (chunk + 1) * copies_.where().chunk_pages();
          ++page) {
         const std::uint64_t at = page * k_page_bytes;
         while (range != written.end() && range->end() <= at)

@@ -1,14 +1,14 @@
-// Finds the stored chunks that a commit writes whole, to their other home, instead of into the log.
+// Finds the stored chunks that a commit writes whole, to their other copy, instead of into the log.
 //
 // A chunk moves when it was rewritten so far that the log would take half of it. Whoever moves chunks anyway brings some others
-// back to their first homes, so that many mappings become one. What a moved chunk holds besides must be what is committed: a page
+// back to their copies A, so that many mappings become one. What a relocated extent holds besides must be what is committed: a page
 // that has rotted in the file must not get another checksum.
 #pragma once
 
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "change/change_set.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "view/committed_content.hpp"
 #include "view/mapped_memory.hpp"
 #include "view/spilled_chunks.hpp"
@@ -22,14 +22,14 @@ namespace remanence::view {
 
 class chunk_mover {
 public:
-    /// Once the chunk map has more than `scattered_max` exceptions, others are brought home.
-    chunk_mover(store::chunk_homes& homes, mapped_memory& memory, committed_content& committed,
+    /// Once the chunk map has more than `scattered_max` exceptions, others are brought back to copy A.
+    chunk_mover(store::chunk_copies& copies, mapped_memory& memory, committed_content& committed,
                 const spilled_chunks& spilled, std::size_t scattered_max)
-        : homes_(homes), memory_(memory), committed_(committed), spilled_(spilled), scattered_max_(scattered_max) {}
+        : copies_(copies), memory_(memory), committed_(committed), spilled_(spilled), scattered_max_(scattered_max) {}
 
     /// Fewer written bytes hold no chunks to move: find() need not be asked.
-    [[nodiscard]] std::uint64_t bytes_min() const { return k_chunks_min * homes_.where().chunk_bytes() / 2; }
-    /// Sets changes.moved, sorted, and changes.held_back_bytes: of those that may move after a checkpoint only. If these are more
+    [[nodiscard]] std::uint64_t bytes_min() const { return k_chunks_min * copies_.where().chunk_bytes() / 2; }
+    /// Sets changes.relocated, sorted, and changes.held_back_bytes: of those that may move after a checkpoint only. If these are more
     /// than `held_back_max`, it finds none. `written` is sorted, and split at chunks.
     result<void> find(std::span<const heap_range> written, std::uint64_t held_back_max, change::change_set& changes);
     /// Whether find() would find any, or hold back more than that.
@@ -44,10 +44,10 @@ private:
     result<void> add(std::uint64_t chunk, std::span<const heap_range> written, change::change_set& changes);
     result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const heap_range> written);
     [[nodiscard]] bool may_move_now(std::uint64_t chunk) const {
-        return homes_.may_move(chunk) && !committed_.is_being_written(chunk);
+        return copies_.may_move(chunk) && !committed_.is_being_written(chunk);
     }
 
-    store::chunk_homes& homes_;
+    store::chunk_copies& copies_;
     mapped_memory& memory_;
     committed_content& committed_;
     const spilled_chunks& spilled_;

@@ -32,11 +32,11 @@ unexpected cannot_map(failure why) {
 } // namespace
 
 result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed_out) {
-    if (!copies_) {
+    if (!written_copies_) {
         auto copies = track::private_copies::create(memory_.base());
         if (!copies)
             return copies.error();
-        copies_.emplace(std::move(*copies));
+        written_copies_.emplace(std::move(*copies));
     }
     std::vector<heap_range> pages;
     REM_TRY(find_written_fresh(pages));
@@ -60,24 +60,24 @@ result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed
 }
 
 result<void> chunk_spiller::find_written_fresh(std::vector<heap_range>& pages) {
-    for (const store::extent& e : homes_.extents()) {
+    for (const store::extent& e : copies_.extents()) {
         if (!e.stored)
-            REM_TRY(copies_->append_sparse({e.heap.offset, e.heap.bytes}, pages));
+            REM_TRY(written_copies_->append_sparse({e.heap.offset, e.heap.bytes}, pages));
     }
     const std::uint64_t end = memory_.accessible_bytes();
-    if (homes_.image_bytes() < end)
-        REM_TRY(copies_->append_sparse({homes_.image_bytes(), end - homes_.image_bytes()}, pages));
+    if (copies_.image_bytes() < end)
+        REM_TRY(written_copies_->append_sparse({copies_.image_bytes(), end - copies_.image_bytes()}, pages));
     return {};
 }
 
-// Pages of stored chunks that are not mapped from their home are left out: they are in memory whether or not somebody writes
-// there. So are those with twins, which may be just what is committed; twins have a limit of their own. Sorts all pages.
+// Pages of stored chunks that are not mapped from their copy are left out: they are in memory whether or not somebody writes
+// there. So are those with before-images, which may be just what is committed; before-images have a limit of their own. Sorts all pages.
 result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) {
     std::vector<heap_range> copies;
     const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
         copies.clear();
-        REM_TRY(copies_->append_sparse(
-            {first * homes_.where().chunk_bytes(), (end - first) * homes_.where().chunk_bytes()}, copies));
+        REM_TRY(written_copies_->append_sparse(
+            {first * copies_.where().chunk_bytes(), (end - first) * copies_.where().chunk_bytes()}, copies));
         for (const heap_range& range : copies) {
             for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
                 if (committed_.copy(at / k_page_bytes) == nullptr)
@@ -87,13 +87,13 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
         return {};
     };
     const auto is_to_be_looked_at = [&](std::uint64_t chunk) {
-        return memory_.maps_home(chunk) || memory_.places().is(chunk, place::chunk_state::moving);
+        return memory_.maps_copy(chunk) || memory_.places().is(chunk, place::chunk_state::moving);
     };
-    for (const store::extent& e : homes_.extents()) {
+    for (const store::extent& e : copies_.extents()) {
         if (!e.stored)
             continue;
-        const std::uint64_t behind = e.heap.end() / homes_.where().chunk_bytes();
-        for (std::uint64_t chunk = e.heap.offset / homes_.where().chunk_bytes(); chunk < behind;) {
+        const std::uint64_t behind = e.heap.end() / copies_.where().chunk_bytes();
+        for (std::uint64_t chunk = e.heap.offset / copies_.where().chunk_bytes(); chunk < behind;) {
             std::uint64_t end = chunk;
             while (end < behind && is_to_be_looked_at(end))
                 ++end;
@@ -111,8 +111,8 @@ std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_ran
     std::unordered_set<std::uint64_t> are_written;
     std::vector<std::uint64_t> by_address;
     for (const heap_range& range : pages) {
-        for (std::uint64_t chunk = range.offset / homes_.where().chunk_bytes();
-             chunk * homes_.where().chunk_bytes() < range.end(); ++chunk) {
+        for (std::uint64_t chunk = range.offset / copies_.where().chunk_bytes();
+             chunk * copies_.where().chunk_bytes() < range.end(); ++chunk) {
             if (are_written.insert(chunk).second)
                 by_address.push_back(chunk);
         }
@@ -130,19 +130,19 @@ std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_ran
 }
 
 bool chunk_spiller::may_be_spilled(std::uint64_t chunk) const {
-    return !homes_.is_stored(chunk) || spilled_.contains(chunk) ||
-           (memory_.maps_home(chunk) && homes_.may_move(chunk) && !committed_.is_being_written(chunk));
+    return !copies_.is_stored(chunk) || spilled_.contains(chunk) ||
+           (memory_.maps_copy(chunk) && copies_.may_move(chunk) && !committed_.is_being_written(chunk));
 }
 
 // All of it is to be written.
 bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
-    return homes_.is_stored(chunk) && !memory_.places().is(chunk, place::chunk_state::moving);
+    return copies_.is_stored(chunk) && !memory_.places().is(chunk, place::chunk_state::moving);
 }
 
 void chunk_spiller::reserve_to_stage() {
-    staged_.resize(static_cast<std::size_t>(homes_.where().chunk_bytes()));
+    staged_.resize(static_cast<std::size_t>(copies_.where().chunk_bytes()));
     for (auto* ranges : {&private_, &staged_pages_})
-        ranges->reserve(static_cast<std::size_t>(homes_.where().chunk_pages()));
+        ranges->reserve(static_cast<std::size_t>(copies_.where().chunk_pages()));
 }
 
 // Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums. Those of a
@@ -151,10 +151,10 @@ void chunk_spiller::reserve_to_stage() {
 result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums,
                                   std::vector<heap_range>& pages) {
     const heap_range all = memory_.range_of(chunk);
-    const bool is_stored = homes_.is_stored(chunk);
+    const bool is_stored = copies_.is_stored(chunk);
     const bool is_moving = is_to_move(chunk);
     private_.clear();
-    REM_TRY(copies_->append({all.offset, all.bytes}, private_));
+    REM_TRY(written_copies_->append({all.offset, all.bytes}, private_));
     if (is_moving)
         os::will_read(memory_.base() + all.offset, all.bytes);
     auto copied = private_.begin();
@@ -169,7 +169,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
         std::uint32_t& checksum = checksums[static_cast<std::size_t>((at - all.offset) / k_page_bytes)];
         const bool is_zeros = is_all_zeros({copy, k_page_bytes});
         if (is_zeros && !is_moving && checksum == 0)
-            continue; // its home has them, or is a hole
+            continue; // its copy has them, or is a hole
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
         track::append_run(pages, at, k_page_bytes);
         if (is_private || committed_.is_newer_than_image(at / k_page_bytes))
@@ -188,13 +188,13 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
 result<std::vector<heap_range>> chunk_spiller::pages_to_spill(std::uint64_t chunk) {
     reserve_to_stage();
     std::vector<heap_range> pages;
-    if (!homes_.may_hold_early(chunk)) // before room on the disk is taken for it
+    if (!copies_.may_hold_early(chunk)) // before room on the disk is taken for it
         return pages;
     if (is_to_move(chunk)) {
         pages.push_back(memory_.range_of(chunk));
         return pages;
     }
-    std::vector<std::uint32_t> checksums = spilled_.as_at_home(chunk).checksums;
+    std::vector<std::uint32_t> checksums = spilled_.as_in_copy(chunk).checksums;
     REM_TRY(stage(chunk, checksums, pages));
     return pages;
 }
@@ -229,9 +229,9 @@ result<std::uint64_t> chunk_spiller::give_back_zeros(std::uint64_t chunk) {
         return std::uint64_t{0};
     const heap_range all = memory_.range_of(chunk);
     std::vector<heap_range> copies; // others may be read only, and take no memory
-    REM_TRY(copies_->append_sparse({all.offset, all.bytes}, copies));
+    REM_TRY(written_copies_->append_sparse({all.offset, all.bytes}, copies));
     const std::uint64_t bytes = bytes_of(copies);
-    std::vector<std::uint32_t> checksums = spilled_.as_at_home(chunk).checksums;
+    std::vector<std::uint32_t> checksums = spilled_.as_in_copy(chunk).checksums;
     reserve_to_stage();
     return while_paused(all, [&]() -> result<std::uint64_t> {
         staged_pages_.clear();
@@ -249,7 +249,7 @@ result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vecto
     // All memory that is needed comes first.
     const heap_range all = memory_.range_of(chunk);
     const bool was_spilled = spilled_.contains(chunk);
-    std::vector<std::uint32_t> checksums = spilled_.as_at_home(chunk).checksums;
+    std::vector<std::uint32_t> checksums = spilled_.as_in_copy(chunk).checksums;
     auto aside = os::moving_mapping::create(all.bytes);
     if (!aside)
         return cannot_map(aside.why());
@@ -272,7 +272,7 @@ result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vecto
 }
 
 // While writes are paused. What is not replaced is as if nothing had been written: pages of a chunk that was spilled before
-// differ from its home where they are private, and are known to the tracker.
+// differ from its copy where they are private, and are known to the tracker.
 result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vector<heap_range>& pages,
                                             os::moving_mapping& by, std::vector<std::uint32_t>& checksums) {
     const heap_range all = memory_.range_of(chunk);
@@ -281,18 +281,18 @@ result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vect
         return cannot_map(staged.why());
     if (pages.empty() || staged_pages_ != pages)
         return false;
-    const bool had_left_homes = std::exchange(has_left_homes_, true); // until it is replaced
+    const bool had_left_copies = std::exchange(has_left_copies_, true); // until it is replaced
     for (const heap_range& range : pages) {
         const std::span bytes(staged_.data() + (range.offset - all.offset), static_cast<std::size_t>(range.bytes));
         const std::uint64_t page = range.offset / k_page_bytes;
-        REM_TRY(homes_.is_stored(chunk) ? chunks_.write_moved(page, bytes) : chunks_.write_fresh(page, bytes));
+        REM_TRY(copies_.is_stored(chunk) ? chunks_.write_relocated(page, bytes) : chunks_.write_fresh(page, bytes));
     }
     spilled_.replace(chunk, std::move(checksums)); // whether or not it is mapped from there
-    if (auto mapped = memory_.map_aside(by, homes_.early_home_of(chunk)); !mapped)
+    if (auto mapped = memory_.map_aside(by, copies_.early_copy_of(chunk)); !mapped)
         return cannot_map(mapped.why());
     if (auto moved = written_.tracker().replace_paused(by, all.offset); !moved)
         return cannot_map(moved.why());
-    has_left_homes_ = had_left_homes;
+    has_left_copies_ = had_left_copies;
     return true;
 }
 
@@ -304,7 +304,7 @@ void chunk_spiller::accept() noexcept {
 
 result<void> chunk_spiller::give_up_unused(const page_predicate& is_unused) {
     std::vector<std::uint64_t> unused;
-    const std::uint64_t pages = homes_.where().chunk_pages();
+    const std::uint64_t pages = copies_.where().chunk_pages();
     for (const std::uint64_t chunk : spilled_.chunks()) {
         std::uint64_t page = chunk * pages;
         while (page < (chunk + 1) * pages && is_unused(page))
@@ -315,19 +315,19 @@ result<void> chunk_spiller::give_up_unused(const page_predicate& is_unused) {
     return give_up(unused);
 }
 
-// Fresh ones become zeros, and must not be spilled again, or stored, before their homes are holes.
+// Fresh ones become zeros, and must not be spilled again, or stored, before their copies are holes.
 result<void> chunk_spiller::give_up(const std::vector<std::uint64_t>& chunks) {
-    has_left_homes_ = has_left_homes_ || !chunks.empty();
+    has_left_copies_ = has_left_copies_ || !chunks.empty();
     for (std::size_t i = 0; i < chunks.size();) {
-        if (homes_.is_stored(chunks[i])) {
+        if (copies_.is_stored(chunks[i])) {
             REM_TRY(restore_committed(chunks[i]));
             spilled_.release(chunks[i++]);
             continue;
         }
         std::size_t end = i + 1;
-        while (end < chunks.size() && chunks[end] == chunks[i] + (end - i) && !homes_.is_stored(chunks[end]))
+        while (end < chunks.size() && chunks[end] == chunks[i] + (end - i) && !copies_.is_stored(chunks[end]))
             ++end;
-        REM_TRY(memory_.map_zeros(chunks[i] * homes_.where().chunk_bytes(),
+        REM_TRY(memory_.map_zeros(chunks[i] * copies_.where().chunk_bytes(),
                                   std::min(memory_.range_of(chunks[end - 1]).end(), memory_.accessible_bytes())));
         for (; i < end; ++i) {
             memory_.note_given_up(chunks[i]);
@@ -339,10 +339,10 @@ result<void> chunk_spiller::give_up(const std::vector<std::uint64_t>& chunks) {
 
 result<void> chunk_spiller::restore_committed(std::uint64_t chunk) {
     const heap_range all = memory_.range_of(chunk);
-    REM_TRY(memory_.map_homes(all));
+    REM_TRY(memory_.map_copies(all));
     for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
         if (const std::byte* const copy = committed_.copy(at / k_page_bytes); copy != nullptr) {
-            REM_TRY(written_.tracker().announce(at, k_page_bytes));
+            REM_TRY(written_.tracker().declare(at, k_page_bytes));
             std::memcpy(memory_.base() + at, copy, k_page_bytes);
         }
     }

@@ -1,8 +1,8 @@
-// Spilling: a chunk that was written, and not committed, is written to the file, to the home that it takes with the
+// Spilling: a chunk that was written, and not committed, is written to the file, to the copy that it takes with the
 // next commit, and mapped from there, so that its memory goes back to the kernel.
 //
-// Nothing durable points to such a home yet (I1), so that a crash leaves bytes there that mean nothing. Of a fresh chunk the pages
-// that hold something are written; of a stored one all, to its other home, for it moves there. What was spilled is part of the
+// Nothing durable points to such a copy yet (I1), so that a crash leaves bytes there that mean nothing. Of a fresh chunk the pages
+// that hold something are written; of a stored one all, to its other copy, for it moves there. What was spilled is part of the
 // next commit as it is then, and gone with the next rollback.
 //
 // Other threads may be writing to the chunk. So they are paused while it is copied, written and replaced: what they have written
@@ -13,9 +13,9 @@
 #include "base/page_aligned.hpp"
 #include "base/range.hpp"
 #include "base/result.hpp"
-#include "change/announced_pages.hpp"
+#include "change/declared_pages.hpp"
 #include "os/memory.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 #include "store/whole_chunks.hpp"
 #include "track/private_copies.hpp"
 #include "view/committed_content.hpp"
@@ -33,9 +33,9 @@ namespace remanence::view {
 
 class chunk_spiller {
 public:
-    chunk_spiller(store::chunk_homes& homes, store::whole_chunks& chunks, mapped_memory& memory, written_pages& written,
-                  committed_content& committed, spilled_chunks& spilled)
-        : homes_(homes),
+    chunk_spiller(store::chunk_copies& copies, store::whole_chunks& chunks, mapped_memory& memory,
+                  written_pages& written, committed_content& committed, spilled_chunks& spilled)
+        : copies_(copies),
           chunks_(chunks),
           memory_(memory),
           written_(written),
@@ -53,7 +53,7 @@ public:
     /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
     /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
     result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<heap_range>& pages);
-    /// For a chunk without such pages: if all that was written holds zeros, as its home does, its memory goes back to the kernel;
+    /// For a chunk without such pages: if all that was written holds zeros, as its copy does, its memory goes back to the kernel;
     /// returns so many bytes. 0: it may not, or others have written by now. Signals are taken afterwards.
     result<std::uint64_t> give_back_zeros(std::uint64_t chunk);
 
@@ -68,8 +68,8 @@ public:
     }
 
     [[nodiscard]] const spilled_chunks& spilled() const { return spilled_; }
-    /// Homes of what was spilled may have bytes that are of no use any more: asked once.
-    [[nodiscard]] bool has_left_homes() { return std::exchange(has_left_homes_, false); }
+    /// Copies of what was spilled may have bytes that are of no use any more: asked once.
+    [[nodiscard]] bool has_left_copies() { return std::exchange(has_left_copies_, false); }
 
     /// These spilled chunks become what is committed.
     result<void> give_up(const std::vector<std::uint64_t>& chunks);
@@ -78,7 +78,7 @@ public:
 
     /// All that was spilled is committed.
     void accept() noexcept;
-    /// What was announced is committed, or all was rolled back.
+    /// What was declared is committed, or all was rolled back.
     void forget_promises() { kept_in_memory_.clear(); }
 
 private:
@@ -95,20 +95,20 @@ private:
                                  std::vector<std::uint32_t>& checksums);
     result<void> restore_committed(std::uint64_t chunk);
 
-    store::chunk_homes& homes_;
+    store::chunk_copies& copies_;
     store::whole_chunks& chunks_;
     mapped_memory& memory_;
     written_pages& written_;
     committed_content& committed_;
     spilled_chunks& spilled_;
-    std::vector<std::uint64_t> found_in_turn_;    // by find_spillable(), the last time
-    std::optional<track::private_copies> copies_; // from the first spill on, as what follows
-    page_aligned_bytes staged_;                   // a chunk
-    std::vector<heap_range> private_;             // scratch of stage()
-    std::vector<heap_range> staged_pages_;        // scratch of spill()
+    std::vector<std::uint64_t> found_in_turn_;            // by find_spillable(), the last time
+    std::optional<track::private_copies> written_copies_; // from the first spill on, as what follows
+    page_aligned_bytes staged_;                           // a chunk
+    std::vector<heap_range> private_;                     // scratch of stage()
+    std::vector<heap_range> staged_pages_;                // scratch of spill()
     bool has_paused_all_ = false;
-    change::announced_pages kept_in_memory_;
-    bool has_left_homes_ = false;
+    change::declared_pages kept_in_memory_;
+    bool has_left_copies_ = false;
 };
 
 } // namespace remanence::view

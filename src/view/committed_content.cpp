@@ -32,57 +32,57 @@ result<bool> committed_content::is_as_in_image(std::uint64_t page, std::span<con
     return *committed == checksum || (checksum == 0 && *committed == page_checksum(bytes));
 }
 
-void committed_content::add_twin_of_frozen(std::uint64_t page) {
-    std::byte* const twin = twins_.allocate(1);
-    std::memcpy(twin, frozen_.find(page), k_page_bytes);
-    twins_.insert(page, twin);
+void committed_content::add_before_image_of_frozen(std::uint64_t page) {
+    std::byte* const before_image = before_images_.allocate(1);
+    std::memcpy(before_image, frozen_.find(page), k_page_bytes);
+    before_images_.insert(page, before_image);
 }
 
 void committed_content::renew(const change::change_set& changes, const page_source& from) {
     for (const change::whole_chunk& fresh : changes.fresh) {
         if (fresh.has_contents())
-            twins_.forget(fresh.chunk); // zeros, of a commit that failed and would have put them into the log
+            before_images_.forget(fresh.chunk); // zeros, of a commit that failed and would have put them into the log
     }
     for (const change::changed_page& changed : changes.pages) {
-        std::byte* const twin = twins_.find(changed.page);
+        std::byte* const before_image = before_images_.find(changed.page);
         const std::byte* const now = from.of(changed.page);
         for (const format::change_range& range : changes.ranges_of(changed))
-            std::memcpy(twin + range.offset, now + range.offset, range.bytes);
-        twins_.set_checksum(changed.page, changed.checksum);
+            std::memcpy(before_image + range.offset, now + range.offset, range.bytes);
+        before_images_.set_checksum(changed.page, changed.checksum);
     }
 }
 
-void committed_content::renew_announced(change::change_set& changes, const std::byte* base) {
+void committed_content::renew_declared(change::change_set& changes, const std::byte* base) {
     for (change::changed_page& changed : changes.pages) {
         if (changed.checksum != change::changed_page::k_to_be_made)
             continue;
-        std::byte* const twin = twins_.find(changed.page);
+        std::byte* const before_image = before_images_.find(changed.page);
         for (const format::change_range& range : changes.ranges_of(changed))
-            std::memcpy(twin + range.offset, base + changed.page * k_page_bytes + range.offset, range.bytes);
-        changed.checksum = page_checksum({twin, k_page_bytes});
+            std::memcpy(before_image + range.offset, base + changed.page * k_page_bytes + range.offset, range.bytes);
+        changed.checksum = page_checksum({before_image, k_page_bytes});
     }
     renew(changes, page_source(base));
 }
 
 void committed_content::take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum) {
-    std::byte* twin = twins_.find(page);
-    if (twin == nullptr) {
-        twin = twins_.allocate(1);
-        twins_.insert(page, twin);
+    std::byte* before_image = before_images_.find(page);
+    if (before_image == nullptr) {
+        before_image = before_images_.allocate(1);
+        before_images_.insert(page, before_image);
     }
-    std::memcpy(twin, bytes, k_page_bytes);
-    twins_.set_checksum(page, checksum);
+    std::memcpy(before_image, bytes, k_page_bytes);
+    before_images_.set_checksum(page, checksum);
 }
 
-std::vector<store::folded_page> committed_content::twin_pages() const {
+std::vector<store::applied_page> committed_content::before_image_pages() const {
     REM_CHECK(frozen_is_in_image_ || frozen_.is_empty());
-    return twins_.sorted();
+    return before_images_.sorted();
 }
 
 void committed_content::freeze() {
     REM_CHECK(frozen_.is_empty());
     frozen_.clear(); // of memory, if there were none
-    twins_.freeze_into(frozen_);
+    before_images_.freeze_into(frozen_);
     frozen_is_in_image_ = false;
     frozen_pages_ = frozen_.sorted(); // here, so that thaw() cannot lack memory
 }
@@ -94,23 +94,23 @@ void committed_content::drop_frozen() {
 
 void committed_content::drop_all_but(std::span<const std::uint64_t> newer) {
     REM_CHECK(frozen_.is_empty());
-    twins kept(twin_memory_, image_.chunk_pages());
-    for (const store::folded_page& twin : twins_.sorted()) {
-        if (!std::ranges::binary_search(newer, twin.page))
+    before_images kept(before_image_memory_, image_.chunk_pages());
+    for (const store::applied_page& before_image : before_images_.sorted()) {
+        if (!std::ranges::binary_search(newer, before_image.page))
             continue;
         std::byte* const copy = kept.allocate(1);
-        std::memcpy(copy, twin.bytes, k_page_bytes);
-        kept.insert(twin.page, copy);
-        kept.set_checksum(twin.page, twin.checksum);
+        std::memcpy(copy, before_image.bytes, k_page_bytes);
+        kept.insert(before_image.page, copy);
+        kept.set_checksum(before_image.page, before_image.checksum);
     }
-    twins_.clear();
-    twins_.take(kept);
+    before_images_.clear();
+    before_images_.take(kept);
 }
 
 void committed_content::drop_all() {
     drop_frozen();
-    twins_.clear();
-    twin_memory_.trim();
+    before_images_.clear();
+    before_image_memory_.trim();
 }
 
 } // namespace remanence::view

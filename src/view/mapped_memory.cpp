@@ -46,7 +46,7 @@ result<void> mapped_memory::map_image(const view_options& options) {
     if (!gaps)
         return gaps.error();
     const std::uint64_t chunk = image_.chunk_bytes();
-    std::vector<chunk_range> at_home;
+    std::vector<chunk_range> in_copy;
     auto gap = gaps->begin();
     for (auto e = extents.begin(); e != extents.end(); ++e) {
         if (!e->stored) {
@@ -55,18 +55,18 @@ result<void> mapped_memory::map_image(const view_options& options) {
         }
         heap_range heap = e->heap;
         const std::uint64_t file_offset = e->file_offset;
-        at_home.push_back(to_chunks(e->heap, chunk));
+        in_copy.push_back(to_chunks(e->heap, chunk));
         for (; gap != gaps->end() && gap->heap.offset == heap.end(); ++gap) {
             std::advance(e, 2); // the gap, and what is stored behind it
             heap.bytes = e->heap.end() - heap.offset;
-            at_home.push_back(to_chunks(e->heap, chunk));
+            in_copy.push_back(to_chunks(e->heap, chunk));
         }
         REM_TRY(image_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
         if (!read_ahead_)
             os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // before a tracker reads the first page
         REM_TRY(tell_tracker(heap, track::page_contents::file));
     }
-    places_.begin_with(std::move(at_home));
+    places_.begin_with(std::move(in_copy));
     for (const store::extent& each : *gaps)
         file_holes_.push_back(each.heap);
     advise(base(), place_.bytes());
@@ -88,9 +88,9 @@ result<void> mapped_memory::map_image_again(const view_options& options) {
 }
 
 // Beyond so many stored extents a mapping for each would be what opening takes. So the smallest gaps between them are mapped
-// with them, from the holes of the file where they would have their homes; a first write there costs five times as much as in
+// with them, from the holes of the file where they would have their copies; a first write there costs five times as much as in
 // anonymous memory. The file is asked whether these are holes: a crash, or a copy, may have left bytes there. A tmpfs has no such gaps,
-// since reading a hole takes room there. Only a commit that makes the chunk fresh, a fold and a spill write to a gap's place in the file;
+// since reading a hole takes room there. Only a commit that makes the chunk fresh, a checkpoint and a spill write to a gap's place in the file;
 // a spill that fails may leave bytes, so such a chunk becomes anonymous. Behind each gap comes a stored chunk, so the file does not end
 // before it; when that chunk is given back, the gap becomes anonymous before the file is cut off.
 result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const store::extent> extents,
@@ -102,10 +102,10 @@ result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const st
             ++stretches;
         if (extents[i].stored || i == 0 || i + 1 == extents.size() || !extents[i - 1].stored || !extents[i + 1].stored)
             continue;
-        const std::uint64_t home = extents[i - 1].file_offset + extents[i - 1].heap.bytes;
-        if (home == image_.home_of(extents[i].heap.offset) &&
-            home + extents[i].heap.bytes == extents[i + 1].file_offset)
-            gaps.push_back({extents[i].heap, false, home});
+        const std::uint64_t copy = extents[i - 1].file_offset + extents[i - 1].heap.bytes;
+        if (copy == image_.copy_of(extents[i].heap.offset) &&
+            copy + extents[i].heap.bytes == extents[i + 1].file_offset)
+            gaps.push_back({extents[i].heap, false, copy});
     }
     if (stretches <= stretches_max || gaps.empty() || image_.file().fills_holes_when_read())
         return std::vector<store::extent>();
@@ -156,9 +156,9 @@ result<void> mapped_memory::map_zeros(std::uint64_t from, std::uint64_t to) {
     return tell_tracker({from, to - from}, track::page_contents::zeros);
 }
 
-result<void> mapped_memory::map_homes(heap_range chunks) {
+result<void> mapped_memory::map_copies(heap_range chunks) {
     const std::uint64_t chunk = image_.chunk_bytes();
-    REM_TRY(image_.file().map_private(base() + chunks.offset, chunks.bytes, image_.home_of(chunks.offset),
+    REM_TRY(image_.file().map_private(base() + chunks.offset, chunks.bytes, image_.copy_of(chunks.offset),
                                       os::access::read_write));
     for (std::uint64_t each = chunks.offset / chunk; each < chunks.end() / chunk; ++each) {
         if (places_.map(each) == place::chunk_state::moved)
@@ -209,7 +209,7 @@ result<void> mapped_memory::map_aside(os::moving_mapping& aside, std::uint64_t f
     return {};
 }
 
-result<void> mapped_memory::replace_by_home(std::uint64_t chunk, os::moving_mapping& aside) {
+result<void> mapped_memory::replace_by_copy(std::uint64_t chunk, os::moving_mapping& aside) {
     const heap_range all = range_of(chunk);
     places_.reserve(chunk);
     REM_TRY(aside.move_to(base() + all.offset));

@@ -12,7 +12,7 @@
 #include "os/memory.hpp"
 #include "place/chunk_places.hpp"
 #include "store/image.hpp"
-#include "store/retired_homes.hpp"
+#include "store/retired_copies.hpp"
 #include "view/view_options.hpp"
 #include "view/written_pages.hpp"
 
@@ -28,7 +28,7 @@ namespace remanence::view {
 class mapped_memory {
 public:
     /// `place` has room for the image. `written` has the tracker, which is told of every new mapping.
-    mapped_memory(store::image& image, store::retired_homes& retired, os::reservation place, written_pages& written,
+    mapped_memory(store::image& image, store::retired_copies& retired, os::reservation place, written_pages& written,
                   const view_options& options)
         : image_(image),
           retired_(retired),
@@ -64,16 +64,16 @@ public:
     }
     /// Where each chunk lives.
     [[nodiscard]] const place::chunk_places& places() const { return places_; }
-    /// Whether the chunk is mapped from the home where it is.
-    [[nodiscard]] bool maps_home(std::uint64_t chunk) const { return places_.is_mapped_from_home(chunk); }
+    /// Whether the chunk is mapped from the copy where it is.
+    [[nodiscard]] bool maps_copy(std::uint64_t chunk) const { return places_.is_mapped_from_copy(chunk); }
     /// Takes the memory that noting what becomes of the chunk needs.
     void reserve_place_of(std::uint64_t chunk) { places_.reserve(chunk); }
 
     // New mappings.
 
     result<void> map_zeros(std::uint64_t from, std::uint64_t to);
-    /// Maps whole chunks from their homes, which follow each other in the file.
-    result<void> map_homes(heap_range chunks);
+    /// Maps whole chunks from their copies, which follow each other in the file.
+    result<void> map_copies(heap_range chunks);
     /// Makes a chunk that is not stored read as zeros again. In a hole of the file a spill that failed may have left bytes, so
     /// that it becomes anonymous, which may cost two mappings. False, and nothing done, when there are too many such.
     result<bool> make_zeros(std::uint64_t chunk);
@@ -82,15 +82,15 @@ public:
     [[nodiscard]] bool is_in_file_hole(std::uint64_t chunk) const;
     /// Maps a chunk's bytes of the file, from `file_offset` on, where they are to be moved into place from.
     result<void> map_aside(os::moving_mapping& aside, std::uint64_t file_offset);
-    /// What was mapped aside, from the home where the chunk is, takes its place in one step: others may be reading.
-    result<void> replace_by_home(std::uint64_t chunk, os::moving_mapping& aside);
+    /// What was mapped aside, from the copy where the chunk is, takes its place in one step: others may be reading.
+    result<void> replace_by_copy(std::uint64_t chunk, os::moving_mapping& aside);
 
     // What others have done.
 
     /// A commit gave the chunk its first place.
     void note_committed(std::uint64_t chunk) { places_.commit_fresh(chunk); }
     /// A commit moved the chunk; memory holds what is committed.
-    void note_moved(std::uint64_t chunk) { places_.commit_moved(chunk); }
+    void note_moved(std::uint64_t chunk) { places_.commit_relocated(chunk); }
     /// The chunk is mapped from where it was spilled to.
     void note_spilled(std::uint64_t chunk) { places_.spill(chunk); }
     /// It is anonymous again.
@@ -116,7 +116,7 @@ private:
     static constexpr std::uint64_t k_scattered_chunks_max = 4096;
 
     store::image& image_;
-    store::retired_homes& retired_;
+    store::retired_copies& retired_;
     written_pages& written_;
     os::reservation place_;
     std::atomic<std::uint64_t> reserved_; // bytes of place_
@@ -126,7 +126,7 @@ private:
     place::chunk_places places_;
     std::uint64_t scattered_chunks_ = 0;
     /// Of the heap, sorted: since it was opened they have been mapped from holes of the file, in which they would have their
-    /// homes. Behind each comes a stored chunk, so that the file does not end before. Parts that are mapped otherwise by now may
+    /// copies. Behind each comes a stored chunk, so that the file does not end before. Parts that are mapped otherwise by now may
     /// be among them.
     std::vector<heap_range> file_holes_;
 };

@@ -26,7 +26,7 @@ result<void> drop(std::byte* base, std::vector<heap_range>& pages) {
 
 } // namespace
 
-result<std::span<const store::folded_page>> memory_settler::freeze() {
+result<std::span<const store::applied_page>> memory_settler::freeze() {
     REM_TRY(settle_rest());
     committed_.freeze();
     settled_ = 0;
@@ -57,9 +57,9 @@ result<void> memory_settler::settle_pages(std::uint64_t pages) {
     const auto all = committed_.frozen();
     const std::size_t end = std::min(all.size(), settled_ + static_cast<std::size_t>(pages));
     for (; settled_ < end; ++settled_) {
-        const store::folded_page& frozen = all[settled_];
+        const store::applied_page& frozen = all[settled_];
         const std::uint64_t at = frozen.page * k_page_bytes;
-        if (committed_.is_frozen_copy(frozen.page) && memory_.maps_home(frozen.page / image_.chunk_pages()) &&
+        if (committed_.is_frozen_copy(frozen.page) && memory_.maps_copy(frozen.page / image_.chunk_pages()) &&
             std::memcmp(memory_.base() + at, frozen.bytes, k_page_bytes) == 0)
             copies.push_back({at, k_page_bytes});
     }
@@ -71,7 +71,7 @@ result<void> memory_settler::settle_pages(std::uint64_t pages) {
     return {};
 }
 
-// Precondition: the view holds just what is committed. A chunk with twins is left for another time, since memory must not
+// Precondition: the view holds just what is committed. A chunk with before-images is left for another time, since memory must not
 // change under who reads it.
 result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
@@ -90,15 +90,15 @@ result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
                 chunk_to_map_ = end;
             continue;
         }
-        const std::uint64_t home = image_.home_of(first * chunk_bytes);
+        const std::uint64_t copy = image_.copy_of(first * chunk_bytes);
         std::uint64_t count = 1;
         for (; count < chunks_max && chunk_to_map_ < end; ++count, ++chunk_to_map_) {
             const std::uint64_t next = chunk_to_map_;
             if (!is_to_be_mapped(next) || committed_.has_newer_in(next) ||
-                image_.home_of(next * chunk_bytes) != home + count * chunk_bytes)
+                image_.copy_of(next * chunk_bytes) != copy + count * chunk_bytes)
                 break;
         }
-        REM_TRY(memory_.map_homes({first * chunk_bytes, count * chunk_bytes}));
+        REM_TRY(memory_.map_copies({first * chunk_bytes, count * chunk_bytes}));
         mapped += count;
     }
     if (chunk_to_map_ < end)
@@ -113,10 +113,11 @@ result<void> memory_settler::settle(commit_scope committed) {
     if (committed == commit_scope::everything)
         REM_TRY(map_stored_chunks());
     std::vector<heap_range> copies;
-    for (const store::folded_page& twin : committed_.twin_pages()) {
-        const std::uint64_t at = twin.page * k_page_bytes;
-        if (committed == commit_scope::everything || (memory_.maps_home(twin.page / image_.chunk_pages()) &&
-                                                      std::memcmp(memory_.base() + at, twin.bytes, k_page_bytes) == 0))
+    for (const store::applied_page& before_image : committed_.before_image_pages()) {
+        const std::uint64_t at = before_image.page * k_page_bytes;
+        if (committed == commit_scope::everything ||
+            (memory_.maps_copy(before_image.page / image_.chunk_pages()) &&
+             std::memcmp(memory_.base() + at, before_image.bytes, k_page_bytes) == 0))
             copies.push_back({at, k_page_bytes});
     }
     return drop(memory_.base(), copies);
@@ -130,11 +131,11 @@ result<void> memory_settler::map_stored_chunks() {
             continue;
         for (std::uint64_t from = e.heap.offset; from < e.heap.end();) {
             std::uint64_t to = from + chunk;
-            const bool mapped = memory_.maps_home(from / chunk);
-            while (to < e.heap.end() && memory_.maps_home(to / chunk) == mapped)
+            const bool mapped = memory_.maps_copy(from / chunk);
+            while (to < e.heap.end() && memory_.maps_copy(to / chunk) == mapped)
                 to += chunk;
             if (!mapped)
-                REM_TRY(memory_.map_homes({from, to - from}));
+                REM_TRY(memory_.map_copies({from, to - from}));
             from = to;
         }
     }
@@ -146,9 +147,10 @@ result<void> memory_settler::map_stored_chunks() {
 result<void> memory_settler::settle_all_but(std::span<const std::uint64_t> newer) {
     REM_TRY(settle_rest());
     std::vector<heap_range> copies;
-    for (const store::folded_page& twin : committed_.twin_pages()) {
-        if (memory_.maps_home(twin.page / image_.chunk_pages()) && !std::ranges::binary_search(newer, twin.page))
-            copies.push_back({twin.page * k_page_bytes, k_page_bytes});
+    for (const store::applied_page& before_image : committed_.before_image_pages()) {
+        if (memory_.maps_copy(before_image.page / image_.chunk_pages()) &&
+            !std::ranges::binary_search(newer, before_image.page))
+            copies.push_back({before_image.page * k_page_bytes, k_page_bytes});
     }
     REM_TRY(drop(memory_.base(), copies));
     committed_.drop_all_but(newer);
@@ -158,7 +160,7 @@ result<void> memory_settler::settle_all_but(std::span<const std::uint64_t> newer
     return {};
 }
 
-void memory_settler::drop_twins() {
+void memory_settler::drop_before_images() {
     committed_.drop_all();
     settled_ = 0;
     mapped_with_newer_ = 0;
@@ -190,13 +192,13 @@ result<void> memory_settler::map_with_newer_pages(std::uint64_t chunk) {
     auto aside = os::moving_mapping::create(image_.chunk_bytes());
     if (!aside)
         return aside.error();
-    REM_TRY(memory_.map_aside(*aside, image_.home_of(chunk * image_.chunk_bytes())));
+    REM_TRY(memory_.map_aside(*aside, image_.copy_of(chunk * image_.chunk_bytes())));
     const std::uint64_t first = chunk * image_.chunk_pages();
     for (std::uint64_t page = first; page < first + image_.chunk_pages(); ++page) {
         if (const std::byte* const newer = committed_.copy(page); newer != nullptr)
             std::memcpy(aside->base() + (page - first) * k_page_bytes, newer, k_page_bytes);
     }
-    REM_TRY(memory_.replace_by_home(chunk, *aside));
+    REM_TRY(memory_.replace_by_copy(chunk, *aside));
     ++mapped_with_newer_;
     return {};
 }

@@ -23,10 +23,10 @@ public:
     memory_settler(store::image& image, mapped_memory& memory, committed_content& committed)
         : image_(image), memory_(memory), committed_(committed) {}
 
-    /// Returns the twins that the image does not have, sorted; valid and unchanged until thaw(), commits or not. What the last
+    /// Returns the before-images that the image does not have, sorted; valid and unchanged until thaw(), commits or not. What the last
     /// checkpoint left to be settled is settled first.
-    result<std::span<const store::folded_page>> freeze();
-    /// The image holds the frozen twins now.
+    result<std::span<const store::applied_page>> freeze();
+    /// The image holds the frozen before-images now.
     void thaw() noexcept;
     /// After a thaw(), until nothing is left to do: gives private copies of pages that were frozen back to the kernel, if
     /// they hold just what the image has; and after a commit of everything maps chunks from the file that have their place
@@ -40,11 +40,11 @@ public:
     [[nodiscard]] bool has_chunks_to_map() const { return chunk_to_map_ != k_no_chunk; }
 
     /// Gives private copies back to the kernel. Precondition: the image holds just the committed content, and so does the
-    /// view after a commit of everything. After one of what was declared only copies that equal their twins are given
-    /// back. To be called before drop_twins().
+    /// view after a commit of everything. After one of what was declared only copies that equal their before-images are given
+    /// back. To be called before drop_before_images().
     result<void> settle(change::commit_scope committed = change::commit_scope::everything);
-    /// The image holds every twin now.
-    void drop_twins();
+    /// The image holds every before-image now.
+    void drop_before_images();
 
     /// Another process has made a checkpoint, which covers everything but these pages, which are sorted: gives private copies of all
     /// others back. Precondition: the view holds just what is committed, and no checkpoint is under
@@ -63,9 +63,9 @@ private:
     result<void> map_some_chunks(std::uint64_t pages);
     result<void> map_stored_chunks();
     result<void> map_with_newer_pages(std::uint64_t chunk);
-    /// Whether the chunk is stored, and in memory that is not mapped from its home.
+    /// Whether the chunk is stored, and in memory that is not mapped from its copy.
     [[nodiscard]] bool is_to_be_mapped(std::uint64_t chunk) const {
-        return !memory_.maps_home(chunk) && image_.is_stored(chunk);
+        return !memory_.maps_copy(chunk) && image_.is_stored(chunk);
     }
 
     static constexpr std::uint64_t k_no_chunk = ~std::uint64_t{0};

@@ -18,13 +18,13 @@ memory_view::memory_view(store::heap_file& store, os::reservation place, std::un
                          const view_options& options)
     : options_(options),
       image_(store.image()),
-      memory_(store.image(), store.homes().retired(), std::move(place), written_, options),
+      memory_(store.image(), store.copies().retired(), std::move(place), written_, options),
       written_(std::move(tracker)),
       committed_(store.image()),
-      spilled_(store.homes()),
-      spiller_(store.homes(), store.whole_chunks(), memory_, written_, committed_, spilled_),
-      mover_(store.homes(), memory_, committed_, spilled_, options.scattered_max),
-      collector_(store.image(), memory_, written_, committed_, spilled_, spiller_, mover_, announced_),
+      spilled_(store.copies()),
+      spiller_(store.copies(), store.whole_chunks(), memory_, written_, committed_, spilled_),
+      mover_(store.copies(), memory_, committed_, spilled_, options.scattered_max),
+      collector_(store.image(), memory_, written_, committed_, spilled_, spiller_, mover_, declared_),
       settler_(store.image(), memory_, committed_) {}
 
 result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, os::reservation place,
@@ -45,7 +45,7 @@ result<std::unique_ptr<memory_view>> memory_view::open(store::heap_file& store, 
 }
 
 void memory_view::accept(const change_set& changes) {
-    for (const whole_chunk& moved : changes.moved) {
+    for (const whole_chunk& moved : changes.relocated) {
         committed_.forget(moved.chunk);
         memory_.note_moved(moved.chunk);
     }
@@ -53,22 +53,22 @@ void memory_view::accept(const change_set& changes) {
     for (const whole_chunk& fresh : changes.fresh)
         memory_.note_committed(fresh.chunk);
     spiller_.accept();
-    announced_.clear();
+    declared_.clear();
     written_.begin_round();
 }
 
 // What was written in other pages is still known, since no new round begins.
-void memory_view::accept_announced(const change_set& changes) {
+void memory_view::accept_declared(const change_set& changes) {
     for (const whole_chunk& fresh : changes.fresh)
         memory_.note_committed(fresh.chunk);
-    announced_.clear();
+    declared_.clear();
     spiller_.forget_promises();
 }
 
 void memory_view::begin_with_copies(const page_copies& copies) {
     committed_.note_copies(&copies);
     spiller_.accept();
-    announced_.clear();
+    declared_.clear();
     written_.begin_round();
 }
 
@@ -105,7 +105,7 @@ result<void> memory_view::rollback(const page_predicate& is_unused, const change
     for (const heap_range& pages : split_at_chunks(written_.ranges(), image_.chunk_bytes()))
         REM_TRY(image_.is_stored(pages.offset / image_.chunk_bytes()) ? restore(pages) : restore_zeros(pages));
     spiller_.forget_promises();
-    announced_.clear();
+    declared_.clear();
     written_.begin_round();
     return {};
 }
@@ -119,7 +119,7 @@ result<void> memory_view::restore_zeros(heap_range pages) {
     if (!made)
         return made.error();
     if (!*made) {
-        REM_TRY(written_.tracker().announce(pages.offset, pages.bytes));
+        REM_TRY(written_.tracker().declare(pages.offset, pages.bytes));
         std::memset(base() + pages.offset, 0, static_cast<std::size_t>(pages.bytes));
     }
     return {};
@@ -127,7 +127,7 @@ result<void> memory_view::restore_zeros(heap_range pages) {
 
 // Pages of one stored chunk.
 result<void> memory_view::restore(heap_range pages) {
-    const bool from_file = memory_.maps_home(pages.offset / image_.chunk_bytes());
+    const bool from_file = memory_.maps_copy(pages.offset / image_.chunk_bytes());
     for (std::uint64_t at = pages.offset; at < pages.end();) {
         if (const std::byte* copy = committed_.copy(at / k_page_bytes)) {
             if (std::memcmp(base() + at, copy, k_page_bytes) != 0)
@@ -141,7 +141,7 @@ result<void> memory_view::restore(heap_range pages) {
         if (from_file) {
             REM_TRY(os::drop_pages(base() + at, end - at));
         } else {
-            REM_TRY(written_.tracker().announce(at, end - at));
+            REM_TRY(written_.tracker().declare(at, end - at));
             REM_TRY(committed_.read_image({at, end - at}, nullptr, base() + at));
         }
         at = end;
@@ -158,7 +158,7 @@ result<kept_pages> memory_view::keep_written() {
 result<void> memory_view::restore(const kept_pages& kept) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     for (const heap_range& pages : written_.ranges()) {
-        REM_TRY(written_.tracker().announce(pages.offset, pages.bytes));
+        REM_TRY(written_.tracker().declare(pages.offset, pages.bytes));
         for (std::uint64_t page = pages.offset / k_page_bytes; page < pages.end() / k_page_bytes; ++page)
             REM_TRY(restore(page, kept));
     }
@@ -211,18 +211,18 @@ result<void> memory_view::forget(heap_range chunks) {
     return memory_.forget(chunks);
 }
 
-// The twin is made of what the file has, not of memory: a stray write in that would never be found.
+// The before-image is made of what the file has, not of memory: a stray write in that would never be found.
 result<void> memory_view::make_private(std::span<const heap_range> pages) {
     for (const heap_range& run : pages) {
         for (std::uint64_t page = run.offset / k_page_bytes; page < run.end() / k_page_bytes; ++page) {
             if (committed_.copy(page) != nullptr)
                 continue;
-            std::byte* const twin = committed_.allocate_twins(1);
-            if (auto read = image_.read_unverified(page, {twin, k_page_bytes}); !read) {
-                committed_.discard_twin(twin);
+            std::byte* const before_image = committed_.allocate_before_images(1);
+            if (auto read = image_.read_unverified(page, {before_image, k_page_bytes}); !read) {
+                committed_.discard_before_image(before_image);
                 return read;
             }
-            committed_.add_twin(page, twin);
+            committed_.add_before_image(page, before_image);
         }
         REM_TRY(written_.tracker().make_private(run));
     }
@@ -233,23 +233,23 @@ result<void> memory_view::follow_chunk(std::uint64_t chunk) {
     const heap_range all = memory_.range_of(chunk);
     REM_TRY(memory_.make_accessible(all.end()));
     committed_.forget(chunk);
-    return memory_.map_homes(all);
+    return memory_.map_copies(all);
 }
 
 result<std::byte*> memory_view::open_to_follow(std::uint64_t page) {
     const std::uint64_t at = page * k_page_bytes;
-    REM_TRY(written_.tracker().announce(at, k_page_bytes));
+    REM_TRY(written_.tracker().declare(at, k_page_bytes));
     return base() + at;
 }
 
 result<void> memory_view::follow_image() {
-    settler_.drop_twins();
+    settler_.drop_before_images();
     return memory_.map_image_again(options_);
 }
 
 result<void> memory_view::end_following() {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
-    announced_.clear();
+    declared_.clear();
     written_.begin_round();
     return {};
 }

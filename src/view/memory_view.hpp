@@ -5,7 +5,7 @@
 // |---|---|
 // | mapped_memory | the addresses, and what each chunk is mapped from |
 // | written_pages | the tracker, and what it has reported |
-// | committed_content | twins and frozen twins (R1) |
+// | committed_content | before-images and frozen before-images (R1) |
 // | change_collector | what a commit is to write; with page_comparer and chunk_mover |
 // | chunk_spiller | memory that is written early; with spilled_chunks |
 // | memory_settler | what goes back to the kernel after a checkpoint |
@@ -16,8 +16,8 @@
 
 #include "base/range.hpp"
 #include "base/result.hpp"
-#include "change/announced_pages.hpp"
 #include "change/change_set.hpp"
+#include "change/declared_pages.hpp"
 #include "os/memory.hpp"
 #include "store/heap_file.hpp"
 #include "view/change_collector.hpp"
@@ -61,16 +61,16 @@ public:
 
     // Who writes.
 
-    /// System calls may write there until the next accept() or rollback(). While announcements are noted, the pages are
-    /// those of change_collector::collect_announced().
-    result<void> announce(std::uint64_t offset, std::uint64_t bytes) {
-        const bool is_known = notes_announcements_ && bytes != 0 && !announced_.add(offset, bytes);
-        return written_.has_tracker() && !is_known ? written_.tracker().announce(offset, bytes) : result<void>();
+    /// System calls may write there until the next accept() or rollback(). While declarations are noted, the pages are
+    /// those of change_collector::collect_declared().
+    result<void> declare(std::uint64_t offset, std::uint64_t bytes) {
+        const bool is_known = notes_declarations_ && bytes != 0 && !declared_.add(offset, bytes);
+        return written_.has_tracker() && !is_known ? written_.tracker().declare(offset, bytes) : result<void>();
     }
-    /// The same, and nothing else in these pages is announced by it.
-    result<void> announce_words(std::uint64_t offset, std::uint64_t bytes) {
-        const bool is_known = notes_announcements_ && bytes != 0 && !announced_.add_words(offset, bytes);
-        return written_.has_tracker() && !is_known ? written_.tracker().announce(offset, bytes) : result<void>();
+    /// The same, and nothing else in these pages is declared by it.
+    result<void> declare_words(std::uint64_t offset, std::uint64_t bytes) {
+        const bool is_known = notes_declarations_ && bytes != 0 && !declared_.add_words(offset, bytes);
+        return written_.has_tracker() && !is_known ? written_.tracker().declare(offset, bytes) : result<void>();
     }
     /// Only with view_options::report_stray_write does it matter.
     void allow_writes(bool allowed) {
@@ -78,28 +78,28 @@ public:
             written_.tracker().allow_writes(allowed);
     }
 
-    // Declared sections: whoever writes announces it, so that a commit needs no tracker. What was written unannounced is
+    // Declared sections: whoever writes declares it, so that a commit needs no tracker. What was written undeclared is
     // neither committed nor lost: the tracker goes on knowing it, and the next collect() or rollback() finds it.
 
     /// From now on, or not any more. What was noted before is forgotten.
-    void note_announcements(bool noted) {
-        notes_announcements_ = noted;
-        announced_.clear();
+    void note_declarations(bool noted) {
+        notes_declarations_ = noted;
+        declared_.clear();
     }
-    /// Nothing was announced since the last accept, rollback or note_announcements().
-    [[nodiscard]] bool has_no_announcements() const { return announced_.is_empty(); }
-    /// False when the process lacked the memory to note one: then collect_announced() would lack changes.
-    [[nodiscard]] bool notes_all_announcements() const { return announced_.is_complete(); }
+    /// Nothing was declared since the last accept, rollback or note_declarations().
+    [[nodiscard]] bool has_no_declarations() const { return declared_.is_empty(); }
+    /// False when the process lacked the memory to note one: then collect_declared() would lack changes.
+    [[nodiscard]] bool notes_all_declarations() const { return declared_.is_complete(); }
 
     // The end of a commit.
 
     /// The changes are durable: they are committed content now. Precondition: the store has accepted the whole chunks.
     void accept(const change::change_set& changes);
-    // The same in two steps, of what collect_announced() found.
+    // The same in two steps, of what collect_declared() found.
 
     /// The changes are going to be durable, unless the heap is poisoned. Makes the checksums that the record needs.
-    void renew_announced(change::change_set& changes) { committed_.renew_announced(changes, base()); }
-    void accept_announced(const change::change_set& changes);
+    void renew_declared(change::change_set& changes) { committed_.renew_declared(changes, base()); }
+    void accept_declared(const change::change_set& changes);
 
     // A commit of which only copies are made, to be written later.
 
@@ -123,8 +123,8 @@ public:
     /// Shows each page that differs from what it was when `kept` was made, with what that was. Precondition: as restore(). errc::corrupt, errc::io.
     using page_visitor = std::function<void(std::uint64_t page, const std::byte* was)>;
     result<void> for_each_changed_since(const kept_pages& kept, const page_visitor& visit);
-    /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and twins go. Precondition: nothing
-    /// uncommitted lies there, and no twin is frozen.
+    /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and before-images go. Precondition: nothing
+    /// uncommitted lies there, and no before-image is frozen.
     result<void> forget(heap_range chunks);
 
     /// Another process is about to overwrite these pages, of stored chunks, in the file: they stay as they are in memory, and what
@@ -160,8 +160,8 @@ private:
     written_pages written_; // ends before the memory that the tracker watches
     committed_content committed_;
     spilled_chunks spilled_;
-    change::announced_pages announced_;
-    bool notes_announcements_ = false;
+    change::declared_pages declared_;
+    bool notes_declarations_ = false;
     chunk_spiller spiller_;
     chunk_mover mover_;
     change_collector collector_;

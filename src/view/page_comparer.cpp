@@ -62,13 +62,13 @@ void page_comparer::compare_with_copy(std::uint64_t page, const std::byte* now, 
     const std::size_t before = changes.pages.size();
     add_if_changed(page, committed_.copy(page), now, changes);
     if (changes.pages.size() != before && committed_.is_frozen_copy(page))
-        committed_.add_twin_of_frozen(page);
+        committed_.add_before_image_of_frozen(page);
 }
 
-// The image's pages become twins at once where they differ: their content is committed either way.
+// The image's pages become before-images at once where they differ: their content is committed either way.
 result<void> page_comparer::compare_with_image(heap_range pages, const std::byte* now, const std::byte* kept,
                                                change::change_set& changes) {
-    std::byte* image = committed_.allocate_twins(pages.bytes / k_page_bytes);
+    std::byte* image = committed_.allocate_before_images(pages.bytes / k_page_bytes);
     auto read = committed_.read_image(pages, kept, image);
     unchanged_.clear();
     for (std::uint64_t at = pages.offset; at < pages.end(); at += k_page_bytes, image += k_page_bytes) {
@@ -76,13 +76,13 @@ result<void> page_comparer::compare_with_image(heap_range pages, const std::byte
         if (read)
             add_if_changed(at / k_page_bytes, image, now + (at - pages.offset), changes);
         if (changes.pages.size() != before) {
-            committed_.add_twin(at / k_page_bytes, image);
+            committed_.add_before_image(at / k_page_bytes, image);
         } else {
             unchanged_.push_back(image);
         }
     }
     for (auto each = unchanged_.rbegin(); each != unchanged_.rend(); ++each)
-        committed_.discard_twin(*each);
+        committed_.discard_before_image(*each);
     return read;
 }
 

@@ -19,15 +19,15 @@ enum class kept_bytes { usable, not_usable };
 /// Adds the page to `changes` if `now` differs from `committed`.
 void add_if_changed(std::uint64_t page, const std::byte* committed, const std::byte* now, change::change_set& changes);
 
-/// Makes twins of what it finds changed. Used under the same lock as the committed content.
+/// Makes before-images of what it finds changed. Used under the same lock as the committed content.
 class page_comparer {
 public:
     page_comparer(committed_content& committed, written_pages& written) : committed_(committed), written_(written) {}
 
-    /// Compares pages, whose bytes are at `now`, with their committed content: a twin, or in the image, zeros where nothing is
+    /// Compares pages, whose bytes are at `now`, with their committed content: a before-image, or in the image, zeros where nothing is
     /// stored.
     result<void> compare(heap_range pages, const std::byte* now, kept_bytes kept, change::change_set& changes);
-    /// Whether the page differs. Makes no twin.
+    /// Whether the page differs. Makes no before-image.
     result<bool> differs(std::uint64_t page, const std::byte* now);
 
 private:

@@ -16,7 +16,7 @@ void page_copies::add(heap_range pages, const std::byte* base) {
             blocks_.push_back(memory_->take(1, pages.bytes / k_page_bytes, blocks_.empty()));
             pages_left_ = blocks_.back().pages;
         }
-        const twin_memory::block& last = blocks_.back();
+        const before_image_memory::block& last = blocks_.back();
         std::byte* const into = last.bytes.get() + (last.pages - pages_left_) * k_page_bytes;
         const heap_range fitting{pages.offset, std::min(pages.bytes, pages_left_ * k_page_bytes)};
         pieces_.push_back({fitting, into});
@@ -28,7 +28,7 @@ void page_copies::add(heap_range pages, const std::byte* base) {
 }
 
 void page_copies::clear() noexcept {
-    for (twin_memory::block& each : blocks_)
+    for (before_image_memory::block& each : blocks_)
         memory_->give_back(std::move(each));
     blocks_.clear();
     pieces_.clear();

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/range.hpp"
-#include "view/twin_memory.hpp"
+#include "view/before_image_memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace remanence::view {
 class page_copies {
 public:
     /// Takes memory that is used again, and so is warm. It must outlive the copies.
-    explicit page_copies(twin_memory& memory) : memory_(&memory) {}
+    explicit page_copies(before_image_memory& memory) : memory_(&memory) {}
 
     /// Copies pages, which come after all that were copied before, from the memory at `base`.
     void add(heap_range pages, const std::byte* base);
@@ -36,8 +36,8 @@ public:
     [[nodiscard]] bool has_any_in(heap_range range) const;
 
 private:
-    twin_memory* memory_;
-    std::vector<twin_memory::block> blocks_;
+    before_image_memory* memory_;
+    std::vector<before_image_memory::block> blocks_;
     std::uint64_t pages_left_ = 0; // at the end of the last block
     std::vector<piece> pieces_;
     std::uint64_t bytes_ = 0;

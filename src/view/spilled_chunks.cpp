@@ -8,8 +8,8 @@
 namespace remanence::view {
 
 bool spilled_chunks::has_page(std::uint64_t page) const {
-    const checksums* const spilled = find(page / homes_.where().chunk_pages());
-    return spilled != nullptr && (*spilled)[static_cast<std::size_t>(page % homes_.where().chunk_pages())] != 0;
+    const checksums* const spilled = find(page / copies_.where().chunk_pages());
+    return spilled != nullptr && (*spilled)[static_cast<std::size_t>(page % copies_.where().chunk_pages())] != 0;
 }
 
 std::vector<std::uint64_t> spilled_chunks::chunks() const {
@@ -19,36 +19,36 @@ std::vector<std::uint64_t> spilled_chunks::chunks() const {
     return found;
 }
 
-change::whole_chunk spilled_chunks::as_at_home(std::uint64_t chunk) const {
+change::whole_chunk spilled_chunks::as_in_copy(std::uint64_t chunk) const {
     const checksums* const spilled = find(chunk);
     if (spilled == nullptr)
-        return {chunk, checksums(static_cast<std::size_t>(homes_.where().chunk_pages())), {}};
+        return {chunk, checksums(static_cast<std::size_t>(copies_.where().chunk_pages())), {}};
     return {chunk, *spilled, std::vector<bool>(spilled->size(), true)};
 }
 
 void spilled_chunks::add_to(change::change_set& changes) const {
     const std::size_t fresh = changes.fresh.size();
-    const std::size_t moved = changes.moved.size();
+    const std::size_t moved = changes.relocated.size();
     for (const auto& [chunk, sums] : all_) {
-        const bool is_stored = homes_.is_stored(chunk);
-        std::vector<change::whole_chunk>& whole = is_stored ? changes.moved : changes.fresh;
+        const bool is_stored = copies_.is_stored(chunk);
+        std::vector<change::whole_chunk>& whole = is_stored ? changes.relocated : changes.fresh;
         const auto reported = std::span(whole).first(is_stored ? moved : fresh);
         if (!std::ranges::binary_search(reported, chunk, {}, &change::whole_chunk::chunk))
-            whole.push_back(as_at_home(chunk));
+            whole.push_back(as_in_copy(chunk));
     }
     std::ranges::sort(changes.fresh, {}, &change::whole_chunk::chunk);
-    std::ranges::sort(changes.moved, {}, &change::whole_chunk::chunk);
+    std::ranges::sort(changes.relocated, {}, &change::whole_chunk::chunk);
 }
 
 bool spilled_chunks::hold(std::uint64_t chunk, const checksums& sums) {
-    if (!homes_.hold_early(chunk))
+    if (!copies_.hold_early(chunk))
         return false;
     if (contains(chunk))
         return true;
     try {
         all_.emplace(chunk, sums);
     } catch (...) {
-        homes_.release_early(chunk);
+        copies_.release_early(chunk);
         throw;
     }
     return true;
@@ -56,11 +56,11 @@ bool spilled_chunks::hold(std::uint64_t chunk, const checksums& sums) {
 
 void spilled_chunks::release(std::uint64_t chunk) noexcept {
     all_.erase(chunk);
-    homes_.release_early(chunk);
+    copies_.release_early(chunk);
 }
 
 void spilled_chunks::forget_committed() noexcept {
-    std::erase_if(all_, [&](const auto& each) { return homes_.is_stored(each.first); });
+    std::erase_if(all_, [&](const auto& each) { return copies_.is_stored(each.first); });
     REM_ASSERT(all_.empty());
 }
 

@@ -1,11 +1,11 @@
-// Chunks whose memory was written to the file before any commit, and what their homes have: the store holds these
+// Chunks whose memory was written to the file before any commit, and what their copies have: the store holds these
 // for them.
 //
 // Written by chunk_spiller alone, and at the end of a round; the collector and the mover read it.
 #pragma once
 
 #include "change/change_set.hpp"
-#include "store/chunk_homes.hpp"
+#include "store/chunk_copies.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace remanence::view {
 
 class spilled_chunks {
 public:
-    using checksums = std::vector<std::uint32_t>; // one for each page as its home has it; 0: a hole
+    using checksums = std::vector<std::uint32_t>; // one for each page as its copy has it; 0: a hole
 
-    explicit spilled_chunks(store::chunk_homes& homes) : homes_(homes) {}
+    explicit spilled_chunks(store::chunk_copies& copies) : copies_(copies) {}
 
     [[nodiscard]] bool is_empty() const { return all_.empty(); }
     [[nodiscard]] bool contains(std::uint64_t chunk) const { return all_.contains(chunk); }
@@ -28,24 +28,24 @@ public:
         const auto found = all_.find(chunk);
         return found == all_.end() ? nullptr : &found->second;
     }
-    /// Whether the page's home has bytes that were spilled, so that there is room for others.
+    /// Whether the page's copy has bytes that were spilled, so that there is room for others.
     [[nodiscard]] bool has_page(std::uint64_t page) const;
     [[nodiscard]] std::vector<std::uint64_t> chunks() const;
-    /// Returns the chunk as its home has it: zeros, if it was not spilled.
-    [[nodiscard]] change::whole_chunk as_at_home(std::uint64_t chunk) const;
+    /// Returns the chunk as its copy has it: zeros, if it was not spilled.
+    [[nodiscard]] change::whole_chunk as_in_copy(std::uint64_t chunk) const;
     /// Adds those of which no page is among the changes already, since none was written after they were spilled.
     void add_to(change::change_set& changes) const;
 
-    /// Makes the store hold the chunk's home, from now on. False, and nothing done: it cannot.
+    /// Makes the store hold the chunk's copy, from now on. False, and nothing done: it cannot.
     bool hold(std::uint64_t chunk, const checksums& sums);
     void replace(std::uint64_t chunk, checksums&& sums) noexcept { all_.find(chunk)->second = std::move(sums); }
-    /// Its home holds nothing of use any more.
+    /// Its copy holds nothing of use any more.
     void release(std::uint64_t chunk) noexcept;
     /// All are committed: the store has them for good.
     void forget_committed() noexcept;
 
 private:
-    store::chunk_homes& homes_;
+    store::chunk_copies& copies_;
     std::map<std::uint64_t, checksums> all_;
 };
 

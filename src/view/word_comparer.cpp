@@ -29,9 +29,9 @@ result<void> word_comparer::compare_page(std::uint64_t page, std::span<const hea
     const std::byte* committed = committed_.copy(page);
     std::byte* made = nullptr;
     if (committed == nullptr) {
-        committed = made = committed_.allocate_twins(1);
+        committed = made = committed_.allocate_before_images(1);
         if (auto read = committed_.read_image({page * k_page_bytes, k_page_bytes}, nullptr, made); !read) {
-            committed_.discard_twin(made);
+            committed_.discard_before_image(made);
             return read;
         }
     }
@@ -40,14 +40,14 @@ result<void> word_comparer::compare_page(std::uint64_t page, std::span<const hea
     const auto count = static_cast<std::uint32_t>(changes.ranges.size() - first);
     if (count == 0) {
         if (made != nullptr)
-            committed_.discard_twin(made);
+            committed_.discard_before_image(made);
         return {};
     }
     changes.pages.push_back({page, changed_page::k_to_be_made, count, first});
     if (made != nullptr)
-        committed_.add_twin(page, made);
+        committed_.add_before_image(page, made);
     else if (committed_.is_frozen_copy(page))
-        committed_.add_twin_of_frozen(page);
+        committed_.add_before_image_of_frozen(page);
     return {};
 }
 

@@ -1,4 +1,4 @@
-// Compares words of memory that somebody has announced with what is committed, and nothing else of their pages.
+// Compares words of memory that somebody has declared with what is committed, and nothing else of their pages.
 #pragma once
 
 #include "base/range.hpp"
@@ -11,7 +11,7 @@
 
 namespace remanence::view {
 
-/// Makes twins of the pages in which it finds changes. Used under the same lock as the committed content.
+/// Makes before-images of the pages in which it finds changes. Used under the same lock as the committed content.
 class word_comparer {
 public:
     word_comparer(committed_content& committed, const std::byte* base) : committed_(committed), base_(base) {}

@@ -12,7 +12,7 @@ namespace remanence::transient {
 
 namespace {
 
-constexpr std::uint64_t k_fronts_max = 32 * 1024; // threads at a time, about as many as Linux has
+constexpr std::uint64_t k_thread_caches_max = 32 * 1024; // threads at a time, about as many as Linux has
 constexpr std::uint64_t k_growth_min = 256 * KiB;
 constexpr std::uint64_t k_growth_max = 64 * MiB;
 constexpr int k_vacant_looks = 4;
@@ -25,7 +25,7 @@ std::uint64_t table_bytes(std::uint64_t entries, std::uint64_t entry_bytes) {
 /// Of a heap with so many bytes of blocks (V1).
 std::uint64_t range_bytes(std::uint64_t reserved) {
     return reserved + table_bytes(units(reserved), sizeof(slab*)) + table_bytes(units(reserved), sizeof(slab)) +
-           table_bytes(k_fronts_max, sizeof(front));
+           table_bytes(k_thread_caches_max, sizeof(thread_cache));
 }
 
 } // namespace
@@ -76,10 +76,10 @@ void heap::lay_out(std::byte* range) noexcept {
     blocks_ = {range};
     units_table_ = {blocks_.start + reserved_bytes_};
     slabs_table_ = {units_table_.start + table_bytes(units(reserved_bytes_), sizeof(slab*))};
-    fronts_table_ = {slabs_table_.start + table_bytes(units(reserved_bytes_), sizeof(slab))};
+    thread_caches_table_ = {slabs_table_.start + table_bytes(units(reserved_bytes_), sizeof(slab))};
     slab_of_unit_ = reinterpret_cast<std::atomic<slab*>*>(units_table_.start);
     slabs_ = reinterpret_cast<slab*>(slabs_table_.start);
-    fronts_ = reinterpret_cast<front*>(fronts_table_.start);
+    thread_caches_ = reinterpret_cast<thread_cache*>(thread_caches_table_.start);
 }
 
 // 0, or errno, EEXIST when something else lies there: the heap is closed then.
@@ -109,7 +109,7 @@ void heap::release_range() noexcept {
     if (addresses_ == os::addresses::held) {
         os::release_addresses(base_, range_bytes(reserved_bytes_));
     } else {
-        for (const part& each : {blocks_, units_table_, slabs_table_, fronts_table_}) {
+        for (const part& each : {blocks_, units_table_, slabs_table_, thread_caches_table_}) {
             if (each.writable_bytes != 0)
                 os::release_addresses(each.start, each.writable_bytes);
         }
@@ -167,7 +167,7 @@ bool heap::overlaps(const heap& other) const noexcept {
 
 // --- allocating
 
-void* heap::allocate_in_next(front& mine, std::uint32_t index) noexcept {
+void* heap::allocate_in_next(thread_cache& mine, std::uint32_t index) noexcept {
     bin& from = mine.bins[index];
     if (from.current != nullptr) {
         if (mine.next_word(from))
@@ -188,7 +188,7 @@ void* heap::allocate_other(std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t placed = placed_bytes(std::max<std::size_t>(bytes, 1), how_);
     if (placed > k_class_bytes_max || alignment > k_page_bytes)
         return take_pages(align_up(placed, k_page_bytes), std::max(alignment, k_page_bytes)).start;
-    front* const mine = front_of_this_thread();
+    thread_cache* const mine = thread_cache_of_this_thread();
     if (mine == nullptr)
         return nullptr;
     std::uint32_t index = class_of(std::max(placed, alignment));
@@ -214,8 +214,8 @@ void* heap::allocate_zeros(std::size_t bytes) noexcept {
     return got;
 }
 
-// Into the list of the front's class.
-bool heap::acquire_slab(front& mine, std::uint32_t index) noexcept {
+// Into the list of the thread cache's class.
+bool heap::acquire_slab(thread_cache& mine, std::uint32_t index) noexcept {
     {
         const std::scoped_lock lock(lock_);
         if (take_from_vacant(mine, index))
@@ -236,10 +236,10 @@ bool heap::acquire_slab(front& mine, std::uint32_t index) noexcept {
 }
 
 // Those that had nothing go to the end of the list, so that all get their turn (FR1).
-bool heap::take_from_vacant(front& mine, std::uint32_t index) noexcept {
-    front* const last = last_vacant_;
+bool heap::take_from_vacant(thread_cache& mine, std::uint32_t index) noexcept {
+    thread_cache* const last = last_vacant_;
     for (int looks = 0; vacant_ != nullptr && looks != k_vacant_looks; ++looks) {
-        front& from = *vacant_;
+        thread_cache& from = *vacant_;
         collect_told(from, true);
         if (slab* const found = from.listed[index]) {
             from.take_out_of_list(*found);
@@ -255,7 +255,7 @@ bool heap::take_from_vacant(front& mine, std::uint32_t index) noexcept {
     return false;
 }
 
-void heap::append_vacant(front& of) noexcept {
+void heap::append_vacant(thread_cache& of) noexcept {
     of.next_vacant = nullptr;
     (vacant_ != nullptr ? last_vacant_->next_vacant : vacant_) = &of;
     last_vacant_ = &of;
@@ -279,7 +279,7 @@ slab* heap::make_slab(std::uint32_t index) noexcept {
 // --- freeing
 
 // SL3, SL4: a block of a word without any became free.
-void heap::word_has_blocks(front& mine, slab& of, std::uint32_t in) noexcept {
+void heap::word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
     const bool was_full = of.filled == 0;
     of.filled |= std::uint64_t{1} << in;
     if (was_full && !of.is_current)
@@ -287,7 +287,7 @@ void heap::word_has_blocks(front& mine, slab& of, std::uint32_t in) noexcept {
 }
 
 // SL3: all blocks of a word became free.
-void heap::word_is_idle(front& mine, slab& of, std::uint32_t in) noexcept {
+void heap::word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
     of.idle |= std::uint64_t{1} << in;
     if (of.is_current || !of.is_idle())
         return;
@@ -301,7 +301,7 @@ void heap::word_is_idle(front& mine, slab& of, std::uint32_t in) noexcept {
 
 // An idle slab that is the only listed one of its class stays: soon blocks of its size may be wanted again. Others are put in front of
 // `released`.
-void heap::take_out_of_list_or_keep(front& mine, slab& of, slab*& released) noexcept {
+void heap::take_out_of_list_or_keep(thread_cache& mine, slab& of, slab*& released) noexcept {
     slab* const first = mine.listed[of.size_class];
     if (first == nullptr || (first == &of && of.next == nullptr)) {
         if (!of.is_listed)
@@ -327,15 +327,15 @@ void heap::free_of_others(slab& of, std::uint32_t index) noexcept {
     tell_owner(of);
 }
 
-// SL1: the front is this thread's, or vacant and the heap locked.
-void heap::collect_told(front& of, bool is_locked) noexcept {
+// SL1: the thread cache is this thread's, or vacant and the heap locked.
+void heap::collect_told(thread_cache& of, bool is_locked) noexcept {
     slab* each = of.told.exchange(nullptr, std::memory_order_acquire);
     slab* released = nullptr;
     while (each != nullptr) {
         slab& told = *each;
         each = told.next_told.load(std::memory_order_relaxed);
         told.told.exchange(false, std::memory_order_seq_cst); // before collect(): who frees from now on tells anew
-        front* const owner = told.owner.load(std::memory_order_acquire);
+        thread_cache* const owner = told.owner.load(std::memory_order_acquire);
         if (owner != &of) { // SL5
             if (owner != nullptr)
                 tell_owner(told);
@@ -429,27 +429,28 @@ std::size_t heap::usable_bytes(const void* address) const noexcept {
     return found->bytes;
 }
 
-// --- fronts
+// --- thread caches
 
-bool heap::has_vacant_front() const noexcept {
+bool heap::has_vacant_thread_cache() const noexcept {
     const std::scoped_lock lock(lock_);
     return vacant_ != nullptr;
 }
 
-front* heap::take_front() noexcept {
+thread_cache* heap::take_thread_cache() noexcept {
     const std::scoped_lock lock(lock_);
-    if (front* const taken = vacant_) {
+    if (thread_cache* const taken = vacant_) {
         vacant_ = taken->next_vacant;
         return taken;
     }
-    if (front_count_ == k_fronts_max || grow(fronts_table_, (front_count_ + 1) * sizeof(front)) != 0)
+    if (thread_cache_count_ == k_thread_caches_max ||
+        grow(thread_caches_table_, (thread_cache_count_ + 1) * sizeof(thread_cache)) != 0)
         return nullptr;
-    front& made = fronts_[front_count_++];
+    thread_cache& made = thread_caches_[thread_cache_count_++];
     made.format(this, number_, how_ == placing::compact ? k_compact_classes : k_line_classes);
     return &made;
 }
 
-void heap::leave(front& of) noexcept {
+void heap::leave(thread_cache& of) noexcept {
     const std::scoped_lock lock(lock_);
     for (bin& each : of.bins) {
         if (each.current == nullptr)
@@ -469,7 +470,7 @@ void heap::leave(front& of) noexcept {
 }
 
 // With the lock.
-void heap::release_idle(front& of) noexcept {
+void heap::release_idle(thread_cache& of) noexcept {
     for (slab* each : of.listed) {
         while (each != nullptr) {
             slab& listed = *each;

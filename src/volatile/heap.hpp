@@ -1,20 +1,20 @@
 // A volatile heap: blocks of any size in anonymous memory, for any number of threads. Small ones come from slabs, which threads own
-// through their fronts; slabs and large blocks are runs of pages of the core that persistent heaps have, too (alloc::block_allocator).
-// Depends on front.hpp, threads.hpp, alloc and os. README.md in this folder has the overview.
+// through their thread caches; slabs and large blocks are runs of pages of the core that persistent heaps have, too (alloc::block_allocator).
+// Depends on thread_cache.hpp, threads.hpp, alloc and os. README.md in this folder has the overview.
 //
 // Nothing here throws, or takes memory from elsewhere, unless it says so: a heap may stand behind malloc().
 //
 //  V1  One range of addresses: blocks first, at a multiple of 1 GiB, then the tables by their units: slabs of each unit, slab headers,
-//      fronts. A table is writable at least as far as the blocks are.
+//      thread caches. A table is writable at least as far as the blocks are.
 //  V2  slab_of_unit_ names for each unit of a slab its header, and is null for all others. The header is that of the slab's first unit.
-//  V3  lock_ guards the core, vacant fronts, and which slabs there are. What the owners of slabs do to them needs no lock.
+//  V3  lock_ guards the core, vacant thread caches, and which slabs there are. What the owners of slabs do to them needs no lock.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
 #include "os/anonymous_memory.hpp"
 #include "os/memory_marks.hpp"
 #include "os/quick_mutex.hpp"
-#include "volatile/front.hpp"
+#include "volatile/thread_cache.hpp"
 #include "volatile/threads.hpp"
 
 #include <array>
@@ -70,7 +70,7 @@ public:
     /// Null when there is no memory. 0 bytes are 1 byte. At a multiple of 16. O(1), but once per slab, and O(log free runs) for
     /// large blocks.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
-        front* const mine = front_of_this_thread();
+        thread_cache* const mine = thread_cache_of_this_thread();
         if (bytes <= k_table_bytes_max && mine != nullptr) [[likely]] {
             const std::uint32_t index = (*mine->classes)[(bytes + (bytes == 0) + k_step_bytes - 1) / k_step_bytes];
             void* const got = mine->bins[index].take();
@@ -95,7 +95,7 @@ public:
         const std::uint32_t index = of->block_at(address);
         if (index >= of->block_count) [[unlikely]]
             refuse(address, k_inside);
-        front* const mine = known_front_of_this_thread();
+        thread_cache* const mine = known_thread_cache_of_this_thread();
         if (mine != nullptr && of->owner.load(std::memory_order_relaxed) == mine) [[likely]]
             free_own(*mine, *of, index);
         else
@@ -138,14 +138,14 @@ public:
     [[nodiscard]] heap* next_registered() const { return next_registered_; }
     void set_next_registered(heap* next) { next_registered_ = next; }
     /// Null when there is no memory.
-    [[nodiscard]] front* take_front() noexcept;
-    [[nodiscard]] bool has_vacant_front() const noexcept;
+    [[nodiscard]] thread_cache* take_thread_cache() noexcept;
+    [[nodiscard]] bool has_vacant_thread_cache() const noexcept;
     /// It becomes vacant.
-    void leave(front& of) noexcept;
+    void leave(thread_cache& of) noexcept;
     template <class F>
-    void for_each_front(const F& f) {
-        for (std::uint32_t i = 0; i != front_count_; ++i)
-            f(fronts_[i]);
+    void for_each_thread_cache(const F& f) {
+        for (std::uint32_t i = 0; i != thread_cache_count_; ++i)
+            f(thread_caches_[i]);
     }
 
 private:
@@ -155,13 +155,13 @@ private:
         "allocated here, or of a heap that is closed";
     static constexpr const char* k_twice = "free() or realloc() of a block that was freed already";
 
-    [[nodiscard]] front* front_of_this_thread() noexcept {
-        front* const known = known_front_of_this_thread();
-        return known != nullptr ? known : find_or_take_front(*this);
+    [[nodiscard]] thread_cache* thread_cache_of_this_thread() noexcept {
+        thread_cache* const known = known_thread_cache_of_this_thread();
+        return known != nullptr ? known : find_or_take_thread_cache(*this);
     }
-    [[nodiscard]] front* known_front_of_this_thread() const noexcept {
-        const known_front& known = t_known_fronts[number_ % k_known_fronts];
-        return known.heap_number == number_ ? known.mine : find_front(number_);
+    [[nodiscard]] thread_cache* known_thread_cache_of_this_thread() const noexcept {
+        const known_thread_cache& known = t_known_thread_caches[number_ % k_known_thread_caches];
+        return known.heap_number == number_ ? known.mine : find_thread_cache(number_);
     }
     /// Who hands out a block says so before anybody writes to it.
     [[nodiscard]] void* marked(void* got) const noexcept {
@@ -178,26 +178,26 @@ private:
                    : nullptr;
     }
 
-    [[nodiscard, gnu::noinline]] void* allocate_in_next(front& mine, std::uint32_t index) noexcept;
+    [[nodiscard, gnu::noinline]] void* allocate_in_next(thread_cache& mine, std::uint32_t index) noexcept;
     [[nodiscard, gnu::noinline]] void* allocate_other(std::size_t bytes, std::size_t alignment) noexcept;
-    [[nodiscard]] bool acquire_slab(front& mine, std::uint32_t index) noexcept;
-    [[nodiscard]] bool take_from_vacant(front& mine, std::uint32_t index) noexcept;
+    [[nodiscard]] bool acquire_slab(thread_cache& mine, std::uint32_t index) noexcept;
+    [[nodiscard]] bool take_from_vacant(thread_cache& mine, std::uint32_t index) noexcept;
     [[nodiscard]] slab* make_slab(std::uint32_t index) noexcept;
-    void release_idle(front& of) noexcept;
-    void take_out_of_list_or_keep(front& mine, slab& of, slab*& released) noexcept;
+    void release_idle(thread_cache& of) noexcept;
+    void take_out_of_list_or_keep(thread_cache& mine, slab& of, slab*& released) noexcept;
     struct pages {
         std::byte* start; // null: there are none
         bool are_zero;    // for certain
     };
     [[nodiscard]] pages take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept;
     [[nodiscard]] pages take_pages_locked(std::uint64_t bytes, std::uint64_t alignment) noexcept;
-    void append_vacant(front& of) noexcept;
+    void append_vacant(thread_cache& of) noexcept;
     [[nodiscard]] const format::alloc_state& core_state() const {
         return *reinterpret_cast<const format::alloc_state*>(base_);
     }
-    void collect_told(front& of, bool is_locked) noexcept;
+    void collect_told(thread_cache& of, bool is_locked) noexcept;
 
-    void free_own(front& mine, slab& of, std::uint32_t index) noexcept {
+    void free_own(thread_cache& mine, slab& of, std::uint32_t index) noexcept {
         const std::uint32_t in = index / slab::k_word_bits;
         slab::word& word = of.words[in];
         const std::uint64_t bit = std::uint64_t{1} << index % slab::k_word_bits;
@@ -210,8 +210,8 @@ private:
         if ((free | bit) == of.whole_word(in)) [[unlikely]]
             word_is_idle(mine, of, in);
     }
-    [[gnu::noinline]] static void word_has_blocks(front& mine, slab& of, std::uint32_t in) noexcept;
-    [[gnu::noinline]] void word_is_idle(front& mine, slab& of, std::uint32_t in) noexcept;
+    [[gnu::noinline]] static void word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
+    [[gnu::noinline]] void word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
     [[gnu::noinline]] void free_of_others(slab& of, std::uint32_t index) noexcept;
     [[gnu::noinline]] void free_large(void* address) noexcept;
     void give_back(slab& of) noexcept;
@@ -251,12 +251,12 @@ private:
     std::atomic<bool> has_tellers_ = false; // some thread has freed a block of another's slab
 
     slab* slabs_ = nullptr;
-    front* fronts_ = nullptr;
+    thread_cache* thread_caches_ = nullptr;
     std::uint64_t reserved_bytes_ = 0; // of blocks
     part blocks_;
     part units_table_; // slab_of_unit_
     part slabs_table_;
-    part fronts_table_;
+    part thread_caches_table_;
     placing how_ = placing::compact;
     os::addresses addresses_ = os::addresses::held;
     int (*make_writable_)(std::byte*, std::uint64_t, os::addresses) noexcept = nullptr;
@@ -264,9 +264,9 @@ private:
 
     mutable os::quick_mutex lock_;
     mutable std::optional<alloc::block_allocator> core_;
-    std::uint32_t front_count_ = 0;
-    front* vacant_ = nullptr; // the first of a list
-    front* last_vacant_ = nullptr;
+    std::uint32_t thread_cache_count_ = 0;
+    thread_cache* vacant_ = nullptr; // the first of a list
+    thread_cache* last_vacant_ = nullptr;
     std::uint64_t untouched_ = 0;                         // from this offset on nothing was ever handed out
     static constexpr std::uint64_t k_trim_min = 32 * MiB; // so much is given back before the system gets any
     std::uint64_t free_used_bytes_ = 0; // what was given back since the last trim, and not taken again

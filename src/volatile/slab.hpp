@@ -3,7 +3,7 @@
 // A bit for each block says that it is free. So allocating and freeing touch no block, a block that is freed twice, or never was one,
 // is known at once and for certain, and freed neighbours are handed out in the order of addresses, so that they share pages.
 //
-//  SL1  A slab has one owner, a front, which alone changes `free` and all that is not atomic. Any other thread that frees a block sets
+//  SL1  A slab has one owner, a thread cache, which alone changes `free` and all that is not atomic. Any other thread that frees a block sets
 //      its bit in `returned`, and tells the owner if nobody has yet (`told`); the owner collects these bits when it needs blocks.
 //  SL2  A block is free if its bit is set in `free` or in `returned`; never in both. Bits of blocks that the slab has not are clear.
 //  SL3  `filled` has a bit for each word of `free` that is not zero, and may have that of the current word. `idle` has one for each
@@ -22,7 +22,7 @@
 
 namespace remanence::transient {
 
-struct front;
+struct thread_cache;
 
 struct slab {
     static constexpr std::uint32_t k_word_bits = 64;
@@ -40,7 +40,7 @@ struct slab {
     std::uint32_t block_count;
     std::uint8_t size_class;
     std::uint8_t unit_count;
-    std::atomic<front*> owner; // null: nobody has taken the slab
+    std::atomic<thread_cache*> owner; // null: nobody has taken the slab
 
     // The owner's.
     alignas(64) std::uint64_t filled;

@@ -75,7 +75,7 @@ heap_usage heap::usage() const {
     };
     found.resident_bytes = resident(base_, accessible) + resident(slab_of_unit_, accessible_units * sizeof(slab*)) +
                            resident(slabs_, accessible_units * sizeof(slab)) +
-                           resident(fronts_, front_count_ * sizeof(front));
+                           resident(thread_caches_, thread_cache_count_ * sizeof(thread_cache));
     return found;
 }
 
@@ -112,8 +112,8 @@ std::size_t heap::check_invariants(const alloc::problem_callback& report) const 
 }
 
 void heap::check_slab(const slab& of, const std::function<void(const void*, const char*)>& wrong) const {
-    const front* const owner = of.owner.load(std::memory_order_relaxed);
-    if (owner < fronts_ || owner >= fronts_ + front_count_)
+    const thread_cache* const owner = of.owner.load(std::memory_order_relaxed);
+    if (owner < thread_caches_ || owner >= thread_caches_ + thread_cache_count_)
         return wrong(of.start, "a slab has no owner");
     std::uint64_t filled = 0;
     for (std::uint32_t i = 0; i != of.word_count(); ++i) {

@@ -10,11 +10,11 @@
 
 namespace remanence::transient {
 
-REM_QUICK_TLS constinit thread_local std::array<known_front, k_known_fronts> t_known_fronts{};
+REM_QUICK_TLS constinit thread_local std::array<known_thread_cache, k_known_thread_caches> t_known_thread_caches{};
 
 namespace {
 
-REM_QUICK_TLS constinit thread_local thread_fronts t_fronts{};
+REM_QUICK_TLS constinit thread_local slab_caches t_thread_caches{};
 
 constinit os::quick_mutex changing;
 constinit os::thread_exit_hook exit_hook;
@@ -22,48 +22,50 @@ constinit std::uint64_t last_number = 0;
 constinit heap* heaps = nullptr;
 constinit bool is_prepared = false;
 
-known_front* slot_of(std::uint64_t heap_number) {
-    std::size_t at = heap_number % t_fronts.slots;
-    while (t_fronts.table[at].heap_number != heap_number && t_fronts.table[at].heap_number != 0)
-        at = (at + 1) % t_fronts.slots;
-    return &t_fronts.table[at];
+known_thread_cache* slot_of(std::uint64_t heap_number) {
+    std::size_t at = heap_number % t_thread_caches.slots;
+    while (t_thread_caches.table[at].heap_number != heap_number && t_thread_caches.table[at].heap_number != 0)
+        at = (at + 1) % t_thread_caches.slots;
+    return &t_thread_caches.table[at];
 }
 
 void drop_table() {
-    if (t_fronts.table != nullptr)
-        os::release_addresses(reinterpret_cast<std::byte*>(t_fronts.table), t_fronts.slots * sizeof(known_front));
-    t_fronts.table = nullptr;
+    if (t_thread_caches.table != nullptr)
+        os::release_addresses(reinterpret_cast<std::byte*>(t_thread_caches.table),
+                              t_thread_caches.slots * sizeof(known_thread_cache));
+    t_thread_caches.table = nullptr;
 }
 
-// With `changing` locked: of the fronts in the list, and with room for as many again.
+// With `changing` locked: of the thread caches in the list, and with room for as many again.
 void make_table() {
     drop_table();
-    t_fronts.used = 0;
-    for (const front* each = t_fronts.first; each != nullptr; each = each->next_of_thread)
-        ++t_fronts.used;
-    if (t_fronts.used < 2)
+    t_thread_caches.used = 0;
+    for (const thread_cache* each = t_thread_caches.first; each != nullptr; each = each->next_of_thread)
+        ++t_thread_caches.used;
+    if (t_thread_caches.used < 2)
         return;
-    t_fronts.slots = std::max(std::bit_ceil(4 * t_fronts.used), k_page_bytes / sizeof(known_front));
-    const std::size_t bytes = t_fronts.slots * sizeof(known_front);
+    t_thread_caches.slots =
+        std::max(std::bit_ceil(4 * t_thread_caches.used), k_page_bytes / sizeof(known_thread_cache));
+    const std::size_t bytes = t_thread_caches.slots * sizeof(known_thread_cache);
     std::byte* const got = os::reserve_addresses(bytes, k_page_bytes);
     if (got == nullptr)
         return;
     if (os::make_writable(got, bytes, os::addresses::held) != 0)
         return os::release_addresses(got, bytes);
-    t_fronts.table = reinterpret_cast<known_front*>(got);
-    for (front* each = t_fronts.first; each != nullptr; each = each->next_of_thread)
+    t_thread_caches.table = reinterpret_cast<known_thread_cache*>(got);
+    for (thread_cache* each = t_thread_caches.first; each != nullptr; each = each->next_of_thread)
         *slot_of(each->heap_number) = {each->heap_number, each};
 }
 
 /// What the ending thread has of heaps is left to others.
-void leave_fronts(void* /*hook*/) {
+void leave_thread_caches(void* /*hook*/) {
     const std::scoped_lock lock(changing);
     drop_table();
-    while (front* const left = t_fronts.first) {
-        t_fronts.first = left->next_of_thread;
+    while (thread_cache* const left = t_thread_caches.first) {
+        t_thread_caches.first = left->next_of_thread;
         left->home->leave(*left);
     }
-    t_known_fronts = {};
+    t_known_thread_caches = {};
 }
 
 void lock_all() {
@@ -78,12 +80,12 @@ void unlock_all() {
     changing.unlock_after_fork();
 }
 
-// What other threads of the parent were at with their fronts is not known: nobody uses these any more, and what they hold is lost to
+// What other threads of the parent were at with their thread caches is not known: nobody uses these any more, and what they hold is lost to
 // the child.
 void go_on_in_child() {
     for (heap* each = heaps; each != nullptr; each = each->next_registered()) {
-        each->for_each_front([](front& of) {
-            if (of.thread != &t_fronts)
+        each->for_each_thread_cache([](thread_cache& of) {
+            if (of.thread != &t_thread_caches)
                 of.thread = nullptr;
         });
     }
@@ -101,51 +103,51 @@ void prepare() {
     if (is_prepared)
         return;
     is_prepared = true;
-    exit_hook.create(leave_fronts);
+    exit_hook.create(leave_thread_caches);
 }
 
-front* find_locked(std::uint64_t heap_number) {
-    for (front* each = t_fronts.first; each != nullptr; each = each->next_of_thread) {
+thread_cache* find_locked(std::uint64_t heap_number) {
+    for (thread_cache* each = t_thread_caches.first; each != nullptr; each = each->next_of_thread) {
         if (each->heap_number == heap_number)
             return each;
     }
     return nullptr;
 }
 
-front* remember(std::uint64_t heap_number, front* mine) {
-    t_known_fronts[heap_number % k_known_fronts] = {heap_number, mine};
+thread_cache* remember(std::uint64_t heap_number, thread_cache* mine) {
+    t_known_thread_caches[heap_number % k_known_thread_caches] = {heap_number, mine};
     return mine;
 }
 
 } // namespace
 
-front* find_front(std::uint64_t heap_number) noexcept {
-    if (t_fronts.table != nullptr)
+thread_cache* find_thread_cache(std::uint64_t heap_number) noexcept {
+    if (t_thread_caches.table != nullptr)
         return remember(heap_number, slot_of(heap_number)->mine);
     const std::scoped_lock lock(changing);
     return remember(heap_number, find_locked(heap_number));
 }
 
-front* find_or_take_front(heap& of) noexcept {
+thread_cache* find_or_take_thread_cache(heap& of) noexcept {
     const std::scoped_lock lock(changing);
-    if (front* const found = find_locked(of.number()))
+    if (thread_cache* const found = find_locked(of.number()))
         return remember(of.number(), found);
-    // A destructor in the last round of those of a thread may take a front, and nobody asks for it then. Where that thread's memory was, this
+    // A destructor in the last round of those of a thread may take a thread cache, and nobody asks for it then. Where that thread's memory was, this
     // one's is, sooner or later.
-    if (!of.has_vacant_front()) {
-        of.for_each_front([&](front& each) {
-            if (each.thread == &t_fronts)
+    if (!of.has_vacant_thread_cache()) {
+        of.for_each_thread_cache([&](thread_cache& each) {
+            if (each.thread == &t_thread_caches)
                 of.leave(each);
         });
     }
-    front* const taken = of.take_front();
+    thread_cache* const taken = of.take_thread_cache();
     if (taken == nullptr)
         return nullptr;
     exit_hook.arm();
-    taken->thread = &t_fronts;
-    taken->next_of_thread = t_fronts.first;
-    t_fronts.first = taken;
-    if (t_fronts.table != nullptr && 2 * ++t_fronts.used <= t_fronts.slots)
+    taken->thread = &t_thread_caches;
+    taken->next_of_thread = t_thread_caches.first;
+    t_thread_caches.first = taken;
+    if (t_thread_caches.table != nullptr && 2 * ++t_thread_caches.used <= t_thread_caches.slots)
         *slot_of(of.number()) = {of.number(), taken};
     else
         make_table();
@@ -172,10 +174,10 @@ void unregister_heap(heap& which) noexcept {
         if (each->next_registered() == &which)
             each->set_next_registered(which.next_registered());
     }
-    which.for_each_front([](front& of) {
+    which.for_each_thread_cache([](thread_cache& of) {
         if (of.thread == nullptr)
             return;
-        front** at = &of.thread->first;
+        thread_cache** at = &of.thread->first;
         while (*at != &of)
             at = &(*at)->next_of_thread;
         *at = of.next_of_thread;

@@ -93,13 +93,13 @@ int main(void) {
     MEMBER(rem_options, on_progress);
     MEMBER(rem_options, context);
     MEMBER(rem_options, aligned_blocks);
-    MEMBER(rem_options, guarded_blocks);
+    MEMBER(rem_options, red_zones);
     MEMBER(rem_options, log_directory);
     MEMBER(rem_options, open_timeout_ms);
     STRUCT(rem_volatile_options);
     MEMBER(rem_volatile_options, size);
     MEMBER(rem_volatile_options, reserve_bytes);
-    MEMBER(rem_volatile_options, guard_bytes);
+    MEMBER(rem_volatile_options, red_zone_bytes);
     MEMBER(rem_volatile_options, has_numa_node);
     MEMBER(rem_volatile_options, numa_node);
     MEMBER(rem_volatile_options, on_leaks);
@@ -203,7 +203,7 @@ int main(void) {
     MEMBER(rem_stats, commit_ns_max);
     MEMBER(rem_stats, log_used_bytes);
     MEMBER(rem_stats, log_limit_bytes);
-    MEMBER(rem_stats, twin_bytes);
+    MEMBER(rem_stats, before_image_bytes);
     MEMBER(rem_stats, heap_bytes);
     MEMBER(rem_stats, allocated_bytes);
     MEMBER(rem_stats, recovered_commits);

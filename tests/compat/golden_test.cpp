@@ -139,8 +139,8 @@ TEST_P(golden_files, of_a_closed_heap_hold_what_was_written_and_take_more) {
 }
 
 TEST_P(golden_files, of_a_killed_program_hold_every_commit_and_take_more) {
-    const std::string path = unpack("unfolded.rem");
-    unpack("unfolded.rem-log");
+    const std::string path = unpack("unapplied.rem");
+    unpack("unapplied.rem-log");
     std::uint64_t recovered = is_older() ? upgrade(path) : 0;
     EXPECT_EQ(recovered, is_older() ? 3U : 0U);
     {

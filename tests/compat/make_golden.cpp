@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
         simulation::simulated_disk with_arena;
         sample::make_with_arena(with_arena);
         keep_pages(with_arena, sample::k_path, directory + "/arena.rem.pages.gz");
-        keep_killed(sample::ending::unfolded, directory + "/unfolded");
+        keep_killed(sample::ending::unapplied, directory + "/unapplied");
         keep_killed(sample::ending::giving_back, directory + "/giving_back");
     } catch (const std::exception& e) {
         std::cerr << "make_golden: " << e.what() << '\n';

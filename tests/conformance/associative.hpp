@@ -146,7 +146,7 @@ struct associative {
     }
 
     // All but assignments to values that may have memory of their own.
-    static bool is_announced(const operation& o) {
+    static bool is_declared(const operation& o) {
         const unsigned choice = o.choice % k_choices;
         return choice != 9 && choice != 10;
     }

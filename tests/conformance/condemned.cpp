@@ -82,8 +82,8 @@ public:
         memory_.put(words.in_flight);
     }
     void die_after(unsigned edges) override { edges_left_ = edges + 1; }
-    void begins(os::site) noexcept override { pass_edge(); }
-    void ends(os::site) noexcept override { pass_edge(); }
+    void begins(os::call_site) noexcept override { pass_edge(); }
+    void ends(os::call_site) noexcept override { pass_edge(); }
 
 private:
     void pass_edge() noexcept {

@@ -4,7 +4,7 @@
 //     template <class C> static std::string apply(C&, const operation&);  // the result, as far as one can see it
 //     static bool is_strong(const operation&);  // whether a failure leaves the container as it was
 //     static constexpr bool k_ordered;            // whether the order of elements is defined
-//     static bool is_announced(const operation&); // for our own containers: whether they announce all that it changes
+//     static bool is_declared(const operation&); // for our own containers: whether they declare all that it changes
 //
 // `make test`: 10,000 random operations for each kind of container, of element and of event, 11,040,000 in all; `make soak` 30,000 each.
 #pragma once
@@ -53,13 +53,13 @@ inline constexpr bool is_hash_table_v<hash_map<Key, Value, Hash, Equal>> = true;
 template <class C>
 inline constexpr bool is_packed_v = std::is_same_v<C, packed_map> || std::is_same_v<C, packed_multimap>;
 
-/// Whether it is one of our own, which announce what they write.
+/// Whether it is one of our own, which declare what they write.
 template <class C>
-inline constexpr bool announces_v = is_btree_v<C> || is_hash_table_v<C> || is_packed_v<C>;
+inline constexpr bool declares_v = is_btree_v<C> || is_hash_table_v<C> || is_packed_v<C>;
 template <>
-inline constexpr bool announces_v<string_pi> = true;
+inline constexpr bool declares_v<string_pi> = true;
 template <class T>
-inline constexpr bool announces_v<vector_pi<T>> = true;
+inline constexpr bool declares_v<vector_pi<T>> = true;
 
 /// A model with the contents of a container, where equal elements follow each other as there: which of them extract() and
 /// find() take depends on that.
@@ -102,9 +102,9 @@ public:
     std::string apply(const operation& o) override { return Adapter::apply(*container_, o); }
     std::string apply_to_model(const operation& o) override { return Adapter::apply(model_, o); }
     [[nodiscard]] bool is_strong(const operation& o) const override { return Adapter::is_strong(o); }
-    [[nodiscard]] bool is_announced(const operation& o) const override {
-        if constexpr (announces_v<Container>)
-            return Adapter::is_announced(o);
+    [[nodiscard]] bool is_declared(const operation& o) const override {
+        if constexpr (declares_v<Container>)
+            return Adapter::is_declared(o);
         else
             return false;
     }

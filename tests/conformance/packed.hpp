@@ -100,7 +100,7 @@ struct packed {
     }
 
     static bool is_strong(const operation&) { return false; } // nothing throws here
-    static bool is_announced(const operation&) { return true; }
+    static bool is_declared(const operation&) { return true; }
 
 private:
     static std::string long_text(const operation& o) {

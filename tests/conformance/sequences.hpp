@@ -147,7 +147,7 @@ struct list_sequence : sequence {
     }
 };
 
-/// Our own vector announces what it writes itself, and each insertion has no effect if it throws.
+/// Our own vector declares what it writes itself, and each insertion has no effect if it throws.
 template <class Element>
 struct pi_sequence : sequence {
     static bool is_strong(const operation& o) {
@@ -155,7 +155,7 @@ struct pi_sequence : sequence {
         return choice < 8 || choice > 11;
     }
     // Erasure assigns elements whose moves may throw, which then write to what they own.
-    static bool is_announced(const operation& o) {
+    static bool is_declared(const operation& o) {
         const unsigned choice = o.choice % k_choices;
         const bool assigns = choice == 3 || choice == 10 || choice == 11;
         const bool erases = choice == 8 || choice == 9;
@@ -273,7 +273,7 @@ struct characters {
     }
 
     static bool is_strong(const operation&) { return true; }
-    static bool is_announced(const operation&) { return true; }
+    static bool is_declared(const operation&) { return true; }
 };
 
 } // namespace remanence::test

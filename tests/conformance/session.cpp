@@ -146,10 +146,10 @@ private:
         require(seen == of_.apply_to_model(o), "an operation has another result");
     }
 
-    /// Half of the sections succeed. Those of our own containers are declared: a change that was not announced is then
+    /// Half of the sections succeed. Those of our own containers are declared: a change that was not declared is then
     /// refused in builds with assertions, and lost with the next rollback in others.
     void change_in_section(const operation& o) {
-        if (of_.is_announced(o)) {
+        if (of_.is_declared(o)) {
             commit(); // of what was changed outside of sections
             change_within(o, [this](auto&& f) { return book_->write(declared, f); });
         } else {

@@ -27,8 +27,8 @@ public:
     virtual std::string apply_to_model(const operation& o) = 0;
     /// Whether a failure leaves the container as it was.
     [[nodiscard]] virtual bool is_strong(const operation& o) const = 0;
-    /// Whether it announces all that it changes.
-    [[nodiscard]] virtual bool is_announced(const operation& o) const = 0;
+    /// Whether it declares all that it changes.
+    [[nodiscard]] virtual bool is_declared(const operation& o) const = 0;
 
     virtual void begin_model() = 0; ///< empty
     virtual void follow() = 0;      ///< the model is as the container is, and that is committed

@@ -105,7 +105,7 @@ void checkpoints(session& program) {
             program.checkpoint();
     }
     program.checkpoint();
-    program.checkpoint(); // with nothing to fold
+    program.checkpoint(); // with nothing to apply
     program.poke(20);
     program.commit();
     program.poke(20);

@@ -417,8 +417,8 @@ open_function engine_with_moving_log(std::uint64_t log_limit_bytes) {
             auto size = (*file)->size();
             if (!size)
                 return size.error();
-            if (const auto ruling = remanence::store::read_superblocks(**file, *size))
-                options.log_directory = std::array{"/a", "/b", ""}[ruling->super.sequence % 3];
+            if (const auto current = remanence::store::read_superblocks(**file, *size))
+                options.log_directory = std::array{"/a", "/b", ""}[current->super.sequence % 3];
         }
         return engine(options)(files, path);
     };

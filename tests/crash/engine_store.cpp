@@ -9,7 +9,7 @@
 #include "recover/steps_beside.hpp"
 #include "testing/seeded_scheduler.hpp"
 #include "txn/heap_history.hpp"
-#include "txn/thread_fronts.hpp"
+#include "txn/slab_caches.hpp"
 #include "txn/version_opening.hpp"
 
 #include <array>
@@ -87,10 +87,10 @@ private:
 };
 
 /// Half of them as our containers do it, in words.
-void announce_to(txn::heap_memory& memory, const std::byte* first, std::uint64_t bytes) {
+void declare_to(txn::heap_memory& memory, const std::byte* first, std::uint64_t bytes) {
     if (memory.offset_of(first) / 64 % 2 == 0)
-        memory.announce_words(first, bytes);
-    else if (!memory.announce(first, bytes))
+        memory.declare_words(first, bytes);
+    else if (!memory.declare(first, bytes))
         std::abort();
 }
 
@@ -240,7 +240,7 @@ public:
         const auto version = past_of(*engine_).with_steps([&](auto& steps) { return steps.find_kept(name); });
         if (!version)
             return fail(errc::no_step, "nothing is kept by this name");
-        auto way = past_of(*engine_).way_to(*version);
+        auto way = past_of(*engine_).path_to(*version);
         if (!way)
             return way.error();
         REM_TRY(engine_->sync());
@@ -280,13 +280,13 @@ public:
     std::uint64_t redo_depth() override {
         return past_of(*engine_).with_steps([](const auto& steps) { return steps.redo_depth(); });
     }
-    void announce(const std::byte* first, std::uint64_t bytes) override {
+    void declare(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::watched && beside_)
             beside_->come_by();
         else if (kind_ == sections::watched)
             (void)engine_->spill_excess(); // a failure poisons
-        else if (kind_ == sections::announced || kind_ == sections::declared)
-            announce_to(engine_->memory(), first, bytes);
+        else if (kind_ == sections::declared || kind_ == sections::declared)
+            declare_to(engine_->memory(), first, bytes);
     }
     [[nodiscard]] bool gives_back() const override { return true; }
     result<void> checkpoint() override { return acknowledged(engine_->checkpoint()); }
@@ -411,7 +411,7 @@ std::uint64_t& schedule_seed() {
 
 txn::engine_options small_heap_options() {
     txn::engine_options options;
-    options.has.fronts = txn::thread_fronts::make;
+    options.has.thread_caches = txn::slab_caches::make;
     options.reserve_bytes = 256 * MiB;
     options.chunk_bytes = 64 * KiB;
     options.base = k_base;

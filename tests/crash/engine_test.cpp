@@ -74,13 +74,14 @@ TEST(shared_after_power_loss_no_sanitizer, notices_what_is_left_out) {
     const workload tested = sharing_workloads().front();
     const auto complete = explore(tested, {.states = 40, .levels = 1});
     EXPECT_EQ(complete.violation, "");
-    for (const char* const site :
-         {"log: record", "log: sync record", "log: sync buffered records", "log: sync confirmed records", "store: fold",
-          "store: sync image", "store: superblock", "store: moved chunks"}) {
-        EXPECT_TRUE(complete.sites.contains(site)) << site;
-        const std::string violation = explore(tested, {.states = 400, .levels = 1, .dropped_site = site}).violation;
-        EXPECT_NE(violation, "") << "nobody notices when \"" << site << "\" is left out";
-        std::cout << "without \"" << site << "\": " << violation.substr(0, violation.find('\n')) << '\n';
+    for (const char* const call_site :
+         {"log: record", "log: sync record", "log: sync buffered records", "log: sync confirmed records",
+          "store: apply", "store: sync image", "store: superblock", "store: relocated extents"}) {
+        EXPECT_TRUE(complete.call_sites.contains(call_site)) << call_site;
+        const std::string violation =
+            explore(tested, {.states = 400, .levels = 1, .dropped_site = call_site}).violation;
+        EXPECT_NE(violation, "") << "nobody notices when \"" << call_site << "\" is left out";
+        std::cout << "without \"" << call_site << "\": " << violation.substr(0, violation.find('\n')) << '\n';
     }
 }
 
@@ -178,9 +179,9 @@ TEST(points_on_full_disk, are_refused_and_come_to_nothing) {
 }
 
 /// The names of call sites in the sources of store, log, history, txn and api, and how many calls have each. A name begins with the
-/// layer that it belongs to, or with "branch" or "file"; so no call that is given its site by a caller is missed either.
+/// layer that it belongs to, or with "branch" or "file"; so no call that is given its call site by a caller is missed either.
 std::map<std::string, int> sites_in_sources() {
-    const std::regex site(R"re("((?:store|log|history|branch|file): [^"]*)")re");
+    const std::regex call_site(R"re("((?:store|log|history|branch|file): [^"]*)")re");
     const std::regex call(
         R"re((?:write|write_direct|write_durable|sync|resize|reserve|punch|rename_to_new|rename_over|remove|sync_directory)\(\s*"([^"]*)")re");
     std::map<std::string, int> found;
@@ -188,26 +189,26 @@ std::map<std::string, int> sites_in_sources() {
         for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SOURCE_DIR) / layer)) {
             std::ifstream stream(file.path());
             const std::string text(std::istreambuf_iterator<char>(stream), {});
-            for (std::sregex_iterator at(text.begin(), text.end(), site), end; at != end; ++at)
+            for (std::sregex_iterator at(text.begin(), text.end(), call_site), end; at != end; ++at)
                 found[(*at)[1]]++;
             for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at)
-                EXPECT_TRUE(found.contains((*at)[1])) << "the site \"" << (*at)[1] << "\" belongs to no layer";
+                EXPECT_TRUE(found.contains((*at)[1])) << "the call site \"" << (*at)[1] << "\" belongs to no layer";
         }
     }
     return found;
 }
 
 TEST(call_sites, have_names_of_their_own) {
-    const auto sites = sites_in_sources();
-    EXPECT_GT(sites.size(), 30U);
-    for (const auto& [site, calls] : sites)
-        EXPECT_EQ(calls, 1) << "calls of \"" << site << "\" are left out together";
+    const auto call_sites = sites_in_sources();
+    EXPECT_GT(call_sites.size(), 30U);
+    for (const auto& [call_site, calls] : call_sites)
+        EXPECT_EQ(calls, 1) << "calls of \"" << call_site << "\" are left out together";
 }
 
 TEST(other_purposes_no_sanitizer, are_those_of_call_sites_and_fulfilled_when_nothing_is_left_out) {
-    const auto sites = sites_in_sources();
-    for (const auto& [site, other] : other_purposes()) {
-        EXPECT_TRUE(sites.contains(site)) << "there is no call site \"" << site << '"';
+    const auto call_sites = sites_in_sources();
+    for (const auto& [call_site, other] : other_purposes()) {
+        EXPECT_TRUE(call_sites.contains(call_site)) << "there is no call call_site \"" << call_site << '"';
         EXPECT_EQ(other.broken_without(""), "") << other.promise;
     }
 }
@@ -250,27 +251,27 @@ std::vector<workload> telling_workloads() {
     return found;
 }
 
-/// The first violation without what is done at each of these sites, most of which are noticed soon; empty: none was found.
+/// The first violation without what is done at each of these call sites, most of which are noticed soon; empty: none was found.
 /// Those with another purpose are not looked for as long as the others.
-std::map<std::string, std::string> violations_without(const std::map<std::string, int>& sites) {
+std::map<std::string, std::string> violations_without(const std::map<std::string, int>& call_sites) {
     std::map<std::string, std::string> found;
-    for (const auto& [site, calls] : sites)
-        found.emplace(site, "");
+    for (const auto& [call_site, calls] : call_sites)
+        found.emplace(call_site, "");
     for (const std::uint64_t states : {500U, 6'000U}) {
         for (const workload& tested : telling_workloads()) {
             const auto complete = explore(tested, {.states = 100, .levels = 1});
             EXPECT_EQ(complete.violation, "");
-            for (auto& [site, violation] : found) {
-                const bool is_tried = violation.empty() && (states == 500U || !other_purposes().contains(site));
-                if (is_tried && complete.sites.contains(site))
-                    violation = explore(tested, {.states = states, .levels = 2, .dropped_site = site}).violation;
+            for (auto& [call_site, violation] : found) {
+                const bool is_tried = violation.empty() && (states == 500U || !other_purposes().contains(call_site));
+                if (is_tried && complete.call_sites.contains(call_site))
+                    violation = explore(tested, {.states = states, .levels = 2, .dropped_site = call_site}).violation;
             }
         }
     }
     return found;
 }
 
-constexpr std::size_t k_shares = 4; // of the sites, which may be tried beside each other
+constexpr std::size_t k_shares = 4; // of the call sites, which may be tried beside each other
 
 class crash_suite_no_sanitizer : public testing::TestWithParam<std::size_t> {};
 
@@ -283,21 +284,21 @@ TEST_P(crash_suite_no_sanitizer, notices_every_step_that_is_left_out) {
     if (!options().replay.empty())
         GTEST_SKIP() << "a state is to be replayed";
     const usual_order of_threads;
-    auto sites = sites_in_sources();
+    auto call_sites = sites_in_sources();
     std::size_t n = 0;
-    std::erase_if(sites, [&](const auto&) { return n++ % k_shares != GetParam(); });
-    const auto violations = violations_without(sites);
-    for (const auto& [site, violation] : violations) {
-        const auto other = other_purposes().find(site);
+    std::erase_if(call_sites, [&](const auto&) { return n++ % k_shares != GetParam(); });
+    const auto violations = violations_without(call_sites);
+    for (const auto& [call_site, violation] : violations) {
+        const auto other = other_purposes().find(call_site);
         std::string broken;
         if (other != other_purposes().end()) {
-            EXPECT_EQ(violation, "") << '"' << site << "\" is needed for more than that " << other->second.promise;
-            broken = other->second.broken_without(site);
+            EXPECT_EQ(violation, "") << '"' << call_site << "\" is needed for more than that " << other->second.promise;
+            broken = other->second.broken_without(call_site);
         }
         const std::string& why = broken.empty() ? violation : broken;
-        std::cout << "without \"" << site << "\": " << (why.empty() ? "nothing" : why.substr(0, why.find('\n')))
+        std::cout << "without \"" << call_site << "\": " << (why.empty() ? "nothing" : why.substr(0, why.find('\n')))
                   << '\n';
-        EXPECT_NE(why, "") << "nobody notices when \"" << site << "\" is left out";
+        EXPECT_NE(why, "") << "nobody notices when \"" << call_site << "\" is left out";
     }
 }
 

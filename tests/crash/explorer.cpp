@@ -83,7 +83,7 @@ private:
         trace operations = record(phase, past);
         if (how_.performed)
             operations = how_.performed(std::move(operations));
-        note_sites(operations);
+        note_call_sites(operations);
         report_.operations += operations.size();
         const auto promises = promises_by_position(operations, past);
         const crash_states states(operations, tested_.after_failed_sync, how_.seed + phase);
@@ -125,11 +125,11 @@ private:
         return operations;
     }
 
-    void note_sites(const trace& operations) {
+    void note_call_sites(const trace& operations) {
         for (const auto& operation : operations)
             if (operation.what != simulation::disk_operation::kind::create &&
                 operation.what != simulation::disk_operation::kind::marker)
-                report_.sites.emplace(operation.where.name(), simulation::name_of(operation.what));
+                report_.call_sites.emplace(operation.where.name(), simulation::name_of(operation.what));
     }
 
     /// `budget`: states to be tried from here on, of this level and of those below. Returns what was not used of it.

@@ -76,8 +76,8 @@ struct level_counts {
 struct exploration_report {
     std::uint64_t operations = 0;
     std::array<level_counts, k_levels> levels{};
-    std::string violation;                    // empty: none; else all that is needed to see it again
-    std::map<std::string, std::string> sites; // name of each call site → what is done there
+    std::string violation;                         // empty: none; else all that is needed to see it again
+    std::map<std::string, std::string> call_sites; // name of each call site → what is done there
 
     [[nodiscard]] std::string summary(std::string_view name) const;
 };

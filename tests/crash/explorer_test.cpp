@@ -62,8 +62,8 @@ TEST(explorer, is_deterministic) {
 }
 
 TEST(explorer, notices_every_sync_that_is_dropped) {
-    for (const char* site : {toy_sites::k_new_file, toy_sites::k_directory, toy_sites::k_record})
-        EXPECT_NE(violation_of({}, {.dropped_site = site}), "") << site;
+    for (const char* call_site : {toy_sites::k_new_file, toy_sites::k_directory, toy_sites::k_record})
+        EXPECT_NE(violation_of({}, {.dropped_site = call_site}), "") << call_site;
 }
 
 TEST(explorer, notices_known_mistakes) {

@@ -1,4 +1,4 @@
-// Chunks that are rewritten, and move to their other home.
+// Chunks that are rewritten, and move to their other copy.
 //
 // A long run: 159,151 states of 11 workloads, no violation.
 #include "workload_parts.hpp"
@@ -55,7 +55,7 @@ void moves(session& program) {
     rewrite_largest(program);
     program.poke(largest(program), 30, 50 * KiB);
     program.commit(durability::lazy);
-    rewrite_largest(program); // the home that was left is needed as long as that is not durable
+    rewrite_largest(program); // the copy that was left is needed as long as that is not durable
     program.commit(durability::none);
     program.poke(600);
     program.commit();
@@ -213,7 +213,7 @@ open_function gathering_engine(std::uint64_t log_limit_bytes, checkpointing how)
     return engine(options, sections::ordinary, how);
 }
 
-/// Each commit that moves chunks brings those home that others have moved.
+/// Each commit that moves chunks brings those copy that others have moved.
 void scattered_moves(session& program) {
     begin(program);
     for (int i = 0; i < 3; i++)
@@ -222,7 +222,7 @@ void scattered_moves(session& program) {
     program.checkpoint();
     for (std::size_t i = 0; i < 7; i++) {
         const auto rewritten = i % 3;
-        program.poke((rewritten + 1) % 3, 70 * KiB, 3000); // of those that are brought home
+        program.poke((rewritten + 1) % 3, 70 * KiB, 3000); // of those that are brought back to copy A
         program.commit();
         program.poke((rewritten + 2) % 3, 140 * KiB, 3000);
         program.commit();

@@ -37,7 +37,7 @@ void require(result<void> done, const std::string& what) {
         throw violation(what + " failed: " + done.why().message);
 }
 
-/// A program with a heap on a disk that leaves out what is done at one site.
+/// A program with a heap on a disk that leaves out what is done at one call site.
 class program {
 public:
     explicit program(const std::string& dropped_site) { disk_.drop_at(dropped_site); }
@@ -168,7 +168,7 @@ public:
         }
         take_all_room();
     }
-    void commit_and_fold(const std::string& what) {
+    void commit_and_apply(const std::string& what) {
         with_least_room(what, [&] { return try_commit(); });
         checkpoint(what);
     }
@@ -178,29 +178,29 @@ void work_on_full_disk(const std::string& dropped) {
     program_on_full_disk at_work(dropped);
     at_work.with_least_room("creation", [&] { return at_work.try_open(); });
     std::byte* block = at_work.add(300 * KiB);
-    at_work.commit_and_fold("fresh chunks");
+    at_work.commit_and_apply("fresh chunks");
     block[5000] = std::byte{1};
-    at_work.commit_and_fold("a small commit");
+    at_work.commit_and_apply("a small commit");
     block[5000] = std::byte{2};
-    at_work.commit_and_fold("another"); // to the other places of the checksums
+    at_work.commit_and_apply("another"); // to the other places of the checksums
     at_work.add_sparse(400 * KiB);
-    at_work.commit_and_fold("a few skipped chunks");
+    at_work.commit_and_apply("a few skipped chunks");
     std::byte* sparse = at_work.add_sparse(13 * MiB);
-    at_work.commit_and_fold("more skipped chunks than the chunk map's first place has entries for");
+    at_work.commit_and_apply("more skipped chunks than the chunk map's first place has entries for");
     at_work.close();
     at_work.make_room();
     require(copy_heap(at_work.disk(), k_heap, k_copy), "copy");
     at_work.open();
     sparse[20 * KiB] = std::byte{1};
-    at_work.commit_and_fold("a page that was a hole");
+    at_work.commit_and_apply("a page that was a hole");
     std::byte* rewritten = at_work.add(3 * MiB);
-    at_work.commit_and_fold("more fresh chunks");
+    at_work.commit_and_apply("more fresh chunks");
     fill_parts(rewritten, 3 * MiB, 8);
-    at_work.commit_and_fold("a record longer than the log");
+    at_work.commit_and_apply("a record longer than the log");
     std::fill_n(rewritten, 600 * KiB, std::byte{9});
-    at_work.commit_and_fold("chunks that move");
+    at_work.commit_and_apply("chunks that move");
     rewritten[100 * KiB] = std::byte{10};
-    at_work.commit_and_fold("a small commit to one that has moved");
+    at_work.commit_and_apply("a small commit to one that has moved");
     block[5000] = std::byte{3};
     at_work.commit();
     at_work.die();
@@ -209,9 +209,9 @@ void work_on_full_disk(const std::string& dropped) {
 
     at_work.open(k_copy); // it has holes where nothing but zeros was: in the other place of the chunk map, for one
     at_work.add_sparse(400 * KiB);
-    at_work.commit_and_fold("a commit to the copy");
+    at_work.commit_and_apply("a commit to the copy");
     block[5000] = std::byte{4};
-    at_work.commit_and_fold("another to the copy");
+    at_work.commit_and_apply("another to the copy");
     at_work.close();
 }
 
@@ -221,16 +221,16 @@ void keep_history_on_full_disk(const std::string& dropped) {
     at_work.keep_history();
     at_work.with_least_room("creation", [&] { return at_work.try_open(); });
     std::byte* block = at_work.add(300 * KiB);
-    at_work.commit_and_fold("fresh chunks");
+    at_work.commit_and_apply("fresh chunks");
     for (int i = 0; i < 12; i++) {
         fill_parts(block, 100 * KiB, i);
-        at_work.commit_and_fold("a commit");
+        at_work.commit_and_apply("a commit");
     }
     at_work.close();
 }
 
 /// Of chunks that move, and stay away.
-void give_former_homes_back(const std::string& dropped) {
+void give_former_copies_back(const std::string& dropped) {
     program at_work(dropped);
     at_work.disk().limit_space(GiB); // so that it counts what is used
     at_work.open();
@@ -243,7 +243,7 @@ void give_former_homes_back(const std::string& dropped) {
     at_work.commit();
     at_work.close();
     if (at_work.disk().space_used() > before + 256 * KiB)
-        throw violation("the homes that chunks left are still there");
+        throw violation("the copies that chunks left are still there");
 }
 
 // What failed leaves nothing behind, and nor does what is done.
@@ -519,9 +519,9 @@ void copy_where_one_was_cut_short(const std::string& dropped) {
 }
 
 template <void (*Try)(const std::string&)>
-std::string broken_without(const std::string& site) {
+std::string broken_without(const std::string& call_site) {
     try {
-        Try(site);
+        Try(call_site);
         return {};
     } catch (const violation& broken) {
         return broken.what();
@@ -542,8 +542,8 @@ const std::map<std::string, purpose>& other_purposes() {
     static const purpose log_follows{"a heap that was renamed takes its log along", broken_without<take_log_along>};
     static const purpose nothing_copied{"what an interrupted copy left is no part of the next one",
                                         broken_without<copy_where_one_was_cut_short>};
-    static const purpose space{"the space of homes that chunks left goes back to the file system",
-                               broken_without<give_former_homes_back>};
+    static const purpose space{"the space of copies that chunks left goes back to the file system",
+                               broken_without<give_former_copies_back>};
     static const purpose history_room{"a commit has its room in the history's file before it is made",
                                       broken_without<keep_history_on_full_disk>};
     static const purpose history_follows{"a heap that was renamed takes its history along",
@@ -569,8 +569,8 @@ const std::map<std::string, purpose>& other_purposes() {
         {"store: reserve chunk map again", room},
         {"store: reserve pages", room},
         {"store: reserve checksums", room},
-        {"store: reserve moved chunks", room},
-        {"store: punch former homes", space},
+        {"store: reserve relocated extents", room},
+        {"store: punch former copies", space},
         {"log: reserve segments", room},
         {"log: reserve segments early", promised_room},
         {"store: remove file not emptied", nothing_left},

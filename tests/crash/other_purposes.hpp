@@ -10,8 +10,8 @@ namespace remanence::crash {
 
 struct purpose {
     std::string_view promise;
-    /// How the promise was broken on a disk that leaves out what is done at this site; empty: it was kept.
-    std::string (*broken_without)(const std::string& site);
+    /// How the promise was broken on a disk that leaves out what is done at this call site; empty: it was kept.
+    std::string (*broken_without)(const std::string& call_site);
 };
 
 /// By the names of the call sites.

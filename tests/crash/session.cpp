@@ -110,7 +110,7 @@ session::session(os::file_system& files, witness& told, open_function open, hist
       branches_(past.back().branches),
       texts_(past.back().texts) {}
 
-void session::promised(promise made, os::site what) {
+void session::promised(promise made, os::call_site what) {
     made.branches = branches_;
     made.texts = texts_;
     past_.push_back(std::move(made));
@@ -538,7 +538,7 @@ result<void> session::do_wait(std::uint64_t version) {
     return {};
 }
 
-result<void> session::all_is_durable(result<void> done, os::site what) {
+result<void> session::all_is_durable(result<void> done, os::call_site what) {
     if (!done)
         return done;
     outlives_process_ = store_->version();
@@ -774,7 +774,7 @@ void session::expect_health() {
 }
 
 void session::write(std::uint64_t offset, std::span<const std::byte> bytes) {
-    store_->announce(store_->base() + offset, bytes.size());
+    store_->declare(store_->base() + offset, bytes.size());
     std::copy(bytes.begin(), bytes.end(), store_->base() + offset);
     current_.write(offset, bytes);
 }

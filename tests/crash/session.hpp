@@ -74,7 +74,7 @@ public:
     witness(const witness&) = delete;
     witness& operator=(const witness&) = delete;
     virtual ~witness() = default;
-    virtual void promised(const promise& made, os::site what) = 0;
+    virtual void promised(const promise& made, os::call_site what) = 0;
     /// The disk is full. Whether there is room now, so that it may be tried again.
     virtual bool makes_room() = 0;
 };
@@ -203,7 +203,7 @@ private:
     [[nodiscard]] std::uint64_t first_offset() const;
     /// The disk is full no longer. Whether it never was; else the process is dead now if the store is broken.
     bool make_room_again();
-    void promised(promise made, os::site what);
+    void promised(promise made, os::call_site what);
     void came_to_nothing(std::uint64_t version);
     template <class F>
     result<void> begin_commit(const F& commit);
@@ -236,7 +236,7 @@ private:
     result<void> giving_back(const std::function<result<void>()>& step);
     result<void> do_checkpoint();
     result<void> do_close();
-    result<void> all_is_durable(result<void> done, os::site what);
+    result<void> all_is_durable(result<void> done, os::call_site what);
     void adopt(std::unique_ptr<store> opened, bool was_absent);
     void prepare_cut(std::uint64_t n, cut how);
     bool finish_cut(cut how);

@@ -27,7 +27,7 @@ public:
                 return opened.error();
             each = std::move(*opened);
         }
-        REM_TRY(made->take_turn());
+        REM_TRY(made->take_writer_lock());
         return std::unique_ptr<store>(std::move(made));
     }
     explicit shared_store(open_one one) : open_one_(std::move(one)) {}
@@ -94,7 +94,7 @@ public:
     result<void> close() override {
         end_reading();
         REM_TRY(writer().rollback());
-        writer().shared()->end_turn();
+        writer().shared()->release_writer_lock();
         REM_TRY(other().close());
         return writer().close();
     }
@@ -126,19 +126,19 @@ private:
     txn::engine& writer() { return *engines_[writing_]; }
     txn::engine& other() { return *engines_[writing_ ^ 1]; }
 
-    result<void> take_turn() {
-        auto taken = writer().shared()->take_turn({});
+    result<void> take_writer_lock() {
+        auto taken = writer().shared()->take_writer_lock({});
         return taken ? result<void>() : taken.error();
     }
 
     /// After a commit. A group is one process's.
     result<void> give_turn() {
         const std::string left = steps();
-        writer().shared()->end_turn();
+        writer().shared()->release_writer_lock();
         REM_TRY(let_other_read());
         if (!reading_ && !is_in_group_)
             writing_ ^= 1;
-        REM_TRY(take_turn());
+        REM_TRY(take_writer_lock());
         if (steps() != left)
             throw violation("the next process has other steps:\n" + steps() + "and not\n" + left);
         return {};
@@ -147,7 +147,7 @@ private:
     result<void> go(const std::function<result<std::uint64_t>()>& where) {
         ++commits_;
         if (reading_) // in the place of a thread, too: chunks that move may need a superblock first
-            REM_TRY(other().shared()->let_fold_pass());
+            REM_TRY(other().shared()->let_apply_pass());
         if (commits_ % k_period == k_dies)
             return commit_and_die(where);
         auto version = where();
@@ -161,7 +161,7 @@ private:
         return [name](const txn::heap_history& of) { return of.leads().kept_state(std::string_view(name)); };
     }
 
-    // The commit is in the log, perhaps not on the device, and nobody was told: whoever has the turn next finds it, and makes it durable.
+    // The commit is in the log, perhaps not on the device, and nobody was told: whoever has the writer lock next finds it, and makes it durable.
     result<void> commit_and_die(const std::function<result<std::uint64_t>()>& make) {
         auto version = make();
         if (!version)
@@ -171,7 +171,7 @@ private:
         end_reading();
         engines_[writing_].reset();
         writing_ ^= 1;
-        REM_TRY(take_turn());
+        REM_TRY(take_writer_lock());
         if (writer().version() != *version)
             throw violation("who takes over does not find the commit of who died");
         if (steps() != left)
@@ -196,7 +196,7 @@ private:
         const bool lets_pass = at >= k_lets_pass;
         for (bool is_left = true; is_left;) { // in the place of threads
             if (reading_ && lets_pass)
-                REM_TRY(other().shared()->let_fold_pass());
+                REM_TRY(other().shared()->let_apply_pass());
             auto stepped = writer().step_checkpoint();
             if (!stepped)
                 return stepped.error();

@@ -22,7 +22,7 @@ open_function small_machine(checkpointing how) {
 
 void rewrite_block(session& program, std::size_t index) { program.poke(index, 64, k_rewritten_block - 64); }
 
-/// Chunk after chunk leaves a home that keeps its memory.
+/// Chunk after chunk leaves a copy that keeps its memory.
 void rewrite_all_blocks(session& program) {
     for (std::size_t i = 0; i < k_rewritten_blocks; i += 2) {
         rewrite_block(program, i);

@@ -14,7 +14,7 @@ constexpr std::uint64_t k_spill_block = 90 * KiB;
 constexpr std::uint64_t k_spill_blocks = 12; // together beyond it
 
 open_function spilling_engine(std::uint64_t log_limit_bytes, checkpointing how = checkpointing::at_one_go,
-                              sections kind = sections::announced) {
+                              sections kind = sections::declared) {
     auto options = small_heap_options();
     options.log_limit_bytes = log_limit_bytes;
     options.dirty_limit_bytes = k_spill_budget;
@@ -89,7 +89,7 @@ void spilled_rollbacks(session& program) {
     program.close();
 }
 
-// Freed before any commit: their homes are holes again before anything else is there.
+// Freed before any commit: their copies are holes again before anything else is there.
 void spilled_and_freed(session& program) {
     begin_to_spill(program);
     for (int i = 0; i < 2; i++) {

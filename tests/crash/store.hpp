@@ -72,7 +72,7 @@ public:
     virtual void* allocate(std::uint64_t bytes) = 0;
     virtual void deallocate(void* block, std::uint64_t bytes) = 0;
     /// These bytes will be written.
-    virtual void announce(const std::byte* /*first*/, std::uint64_t /*bytes*/) {}
+    virtual void declare(const std::byte* /*first*/, std::uint64_t /*bytes*/) {}
     virtual std::byte* base() = 0;
     virtual std::uint64_t version() = 0;
     /// Whether something has failed that nobody was told of.

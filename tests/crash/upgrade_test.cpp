@@ -53,7 +53,7 @@ protected:
     void SetUp() override {
         const std::string golden = GetParam();
         ASSERT_NO_FATAL_FAILURE(put(disk_, sample::k_path, golden + ".rem"));
-        if (golden == "unfolded") {
+        if (golden == "unapplied") {
             ASSERT_NO_FATAL_FAILURE(put(disk_, sample::k_log_path, golden + ".rem-log"));
         }
         (void)disk_.take_trace();
@@ -111,7 +111,7 @@ TEST_P(upgrade_cut_short, by_a_failing_operation_leaves_a_whole_heap_of_one_form
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(of, upgrade_cut_short, testing::Values("closed", "unfolded"),
+INSTANTIATE_TEST_SUITE_P(of, upgrade_cut_short, testing::Values("closed", "unapplied"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 // A root with a fingerprint of an earlier build is used: the commit that renews the fingerprint is on the medium with it, or not at all.

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t k_chunk_bytes = 64 * KiB;
 constexpr std::uint64_t k_windowed_bytes = 8 * k_chunk_bytes;
 constexpr std::uint64_t k_window_bytes = 6 * KiB; // from which on a checkpoint begins
-constexpr int k_pages_folded = 2;                 // with each commit
+constexpr int k_pages_applied = 2;                // with each commit
 void* const k_windowed_base = reinterpret_cast<void*>(0x1280'0000'0000);
 
 class windowed_store final : public store {
@@ -194,7 +194,7 @@ private:
         if (begun_ && begun_->pages.empty())
             return end_checkpoint();
         if (begun_)
-            return fold(k_pages_folded);
+            return apply(k_pages_applied);
         if (log_->used_bytes() < k_window_bytes)
             return {};
         auto mark = log_->mark();
@@ -206,18 +206,18 @@ private:
         return {};
     }
 
-    result<void> fold(std::uint64_t pages) {
+    result<void> apply(std::uint64_t pages) {
         for (; pages > 0 && !begun_->pages.empty(); --pages) {
             const std::uint64_t page = begun_->pages.extract(begun_->pages.begin()).value();
             const std::byte* const bytes = begun_->memory.data() + page * k_page_bytes;
-            const remanence::store::folded_page folded{page, bytes, page_checksum({bytes, k_page_bytes})};
-            REM_TRY(store_->writer().fold({&folded, 1}));
+            const remanence::store::applied_page applied{page, bytes, page_checksum({bytes, k_page_bytes})};
+            REM_TRY(store_->writer().apply({&applied, 1}));
         }
         return {};
     }
 
     result<void> end_checkpoint() {
-        REM_TRY(fold(begun_->pages.size()));
+        REM_TRY(apply(begun_->pages.size()));
         const std::uint64_t log_begin = mistakes_.names_logs_beginning ? format::k_log_header_bytes : begun_->mark;
         REM_TRY(store_->writer().publish({begun_->version, begun_->chain, store_->session(), false, log_begin}));
         log_->release(begun_->mark);
@@ -230,7 +230,7 @@ private:
         if (begun_)
             changed_.merge(begun_->pages);
         begun_ = begun_checkpoint{version_, chain_, 0, committed_, std::exchange(changed_, {})};
-        REM_TRY(fold(begun_->pages.size()));
+        REM_TRY(apply(begun_->pages.size()));
         REM_TRY(store_->writer().publish({version_, chain_, store_->session(), clean, format::k_log_header_bytes}));
         log_->restart();
         begun_.reset();

@@ -66,7 +66,7 @@ std::vector<workload> commit_workloads();
 std::vector<workload> durability_workloads();
 /// Memory that is freed, used again, given back, or never used.
 std::vector<workload> space_workloads();
-/// Chunks that are rewritten, and move to their other home.
+/// Chunks that are rewritten, and move to their other copy.
 std::vector<workload> move_workloads();
 /// Checkpoints beside commits.
 std::vector<workload> background_workloads();

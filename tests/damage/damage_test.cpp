@@ -157,7 +157,7 @@ std::vector<std::byte> bytes_at(const subject& tested, const std::string& path, 
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
-std::string name_of(sample::ending how) { return how == sample::ending::unfolded ? "unfolded" : "closed"; }
+std::string name_of(sample::ending how) { return how == sample::ending::unapplied ? "unapplied" : "closed"; }
 
 /// A heap, and one of its areas.
 class damaged_area : public testing::TestWithParam<std::pair<sample::ending, std::string>> {};
@@ -194,11 +194,11 @@ TEST_P(damaged_area, with_a_bit_flipped_is_never_a_silent_wrong_answer) {
 std::vector<std::pair<sample::ending, std::string>> areas_of_all() {
     std::vector<std::pair<sample::ending, std::string>> all;
     for (const char* name : k_heap_areas) {
-        all.emplace_back(sample::ending::unfolded, name);
+        all.emplace_back(sample::ending::unapplied, name);
         all.emplace_back(sample::ending::closed, name);
     }
     for (const char* name : k_log_areas)
-        all.emplace_back(sample::ending::unfolded, name);
+        all.emplace_back(sample::ending::unapplied, name);
     return all;
 }
 
@@ -243,7 +243,7 @@ TEST_P(damaged_file, with_an_older_page_is_never_a_silent_wrong_answer) {
     try_all("older pages", subject_.older_versions(k_page_bytes));
 }
 
-INSTANTIATE_TEST_SUITE_P(samples, damaged_file, testing::Values(sample::ending::unfolded, sample::ending::closed),
+INSTANTIATE_TEST_SUITE_P(samples, damaged_file, testing::Values(sample::ending::unapplied, sample::ending::closed),
                          [](const auto& instance) { return name_of(instance.param); });
 
 } // namespace

@@ -17,7 +17,7 @@ namespace remanence::damage {
 
 namespace {
 
-constexpr os::site k_site = "damage";
+constexpr os::call_site k_call_site = "damage";
 constexpr std::uint64_t k_field_bytes = 256 * KiB; // less to read at each try; a chunk of it is still skipped
 
 } // namespace
@@ -89,7 +89,7 @@ std::vector<std::byte> subject::read_file(const char* path) {
 
 void subject::write_file(const damage& done) {
     auto file = std::move(*disk_.open(done.path, os::access::read_write));
-    if (!file->write(k_site, done.offset, done.bytes))
+    if (!file->write(k_call_site, done.offset, done.bytes))
         throw std::logic_error("cannot write the simulated file");
 }
 

@@ -130,8 +130,8 @@ TEST(lru_table, behaves_as_its_model_over_sections_rollbacks_and_reopening) {
             ASSERT_NE(table, nullptr);
             break;
         default:
-            in->write(declared, change); // builds without NDEBUG throw if a change was not announced
-            in->rollback();              // takes back what was not announced, and so not committed
+            in->write(declared, change); // builds without NDEBUG throw if a change was not declared
+            in->rollback();              // takes back what was not declared, and so not committed
         }
         expect_equal(*table, model);
     }

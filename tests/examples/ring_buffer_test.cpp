@@ -106,8 +106,8 @@ TEST(ring_buffer, behaves_as_a_deque_over_commits_rollbacks_and_reopening) {
             ASSERT_NE(all, nullptr);
             break;
         default:
-            in->write(declared, change); // builds without NDEBUG throw if a change was not announced
-            in->rollback();              // takes back what was not announced, and so not committed
+            in->write(declared, change); // builds without NDEBUG throw if a change was not declared
+            in->rollback();              // takes back what was not declared, and so not committed
         }
         expect_equal(*all, model);
         largest = std::max(largest, model.size());

@@ -1,5 +1,5 @@
 // Every allocation fails of a section that follows what another process has committed: whoever lacks memory hears of it, and keeps
-// neither the lock of the sections nor the turn to write.
+// neither the lock of the sections nor the writer lock.
 //
 // A run: 232 allocations failed, each heard of, and nobody waited.
 #include "api/heap_impl.hpp"
@@ -125,7 +125,7 @@ TEST_P(failing_allocations_of_sharing, are_heard_of_and_keep_nobody_waiting) {
                 EXPECT_TRUE(is_heard);
                 other.reset();
             } else {
-                ASSERT_TRUE(other->commits()) << "the turn to write is kept";
+                ASSERT_TRUE(other->commits()) << "the writer lock is kept";
             }
             try {
                 h.close(); // which the lock of the sections would keep

@@ -16,7 +16,8 @@ constexpr std::size_t k_count_max = format::k_first_map_slot_bytes / sizeof(chun
 constexpr std::uint64_t k_map_seed = 0x6d6170; // docs/format.md
 
 heap_files& files(std::size_t which) {
-    static std::array<heap_files, 2> both{heap_files(heap_files::kind::closed), heap_files(heap_files::kind::unfolded)};
+    static std::array<heap_files, 2> both{heap_files(heap_files::kind::closed),
+                                          heap_files(heap_files::kind::unapplied)};
     return both[which];
 }
 

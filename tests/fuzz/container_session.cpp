@@ -115,9 +115,9 @@ void container_session::change(const test::operation& o) {
     require(seen == of_->apply_to_model(o), "an operation has another result");
 }
 
-/// Declared where the container announces all that it writes: what it has not is refused in builds with assertions.
+/// Declared where the container declares all that it writes: what it has not is refused in builds with assertions.
 void container_session::change_in_section(const test::operation& o) {
-    if (of_->is_announced(o)) {
+    if (of_->is_declared(o)) {
         commit(); // of what was changed outside of sections
         book_->write(declared, [&] { change(o); });
     } else {

@@ -60,7 +60,7 @@ void require(bool holds, const std::string& otherwise) {
 }
 
 heap_files::heap_files(kind which) {
-    const std::string name = which == kind::closed ? "closed" : "unfolded";
+    const std::string name = which == kind::closed ? "closed" : "unapplied";
     const std::string from = std::string(GOLDEN_FILES) + "/format-" + std::to_string(format::k_format_version) + '/';
     heap_ = compat::read_compressed(from + name + ".rem.gz");
     const auto put = [&](const char* path, const std::vector<std::byte>& bytes) {
@@ -68,7 +68,7 @@ heap_files::heap_files(kind which) {
         require(static_cast<bool>(file->write("fuzz", 0, bytes)), "cannot write the simulated file");
     };
     put(sample::k_path, heap_);
-    if (which == kind::unfolded) {
+    if (which == kind::unapplied) {
         log_ = compat::read_compressed(from + name + ".rem-log.gz");
         put(sample::k_log_path, log_);
     }

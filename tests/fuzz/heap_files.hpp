@@ -55,12 +55,12 @@ constexpr std::uint64_t k_compared_bytes_max = 64 * MiB;
 
 class heap_files {
 public:
-    enum class kind { closed, unfolded };
+    enum class kind { closed, unapplied };
     explicit heap_files(kind which);
 
     [[nodiscard]] const std::vector<std::byte>& heap() const { return heap_; }
     [[nodiscard]] const std::vector<std::byte>& log() const { return log_; } // empty when closed
-    /// The superblock that rules.
+    /// the current superblock.
     [[nodiscard]] const format::superblock& super() const { return super_; }
 
     /// Takes the files back to what they were.

@@ -25,7 +25,8 @@ constexpr std::uint64_t k_map_seed = 0x6d6170; // docs/format.md
 constexpr std::uint64_t k_copy_bytes_max = 64 * MiB;
 
 heap_files& files(std::size_t which) {
-    static std::array<heap_files, 2> both{heap_files(heap_files::kind::closed), heap_files(heap_files::kind::unfolded)};
+    static std::array<heap_files, 2> both{heap_files(heap_files::kind::closed),
+                                          heap_files(heap_files::kind::unapplied)};
     return both[which];
 }
 
@@ -83,11 +84,11 @@ public:
             return patch_file(region.table_offset + region.root.slot * format::k_node_bytes, format::k_node_bytes,
                               where, how, with);
         case part::pages: {
-            const std::uint64_t count = (heap_.heap().size() - region.home_offset) / k_page_bytes;
+            const std::uint64_t count = (heap_.heap().size() - region.copy_a_offset) / k_page_bytes;
             const std::uint64_t page =
                 where % 8 < 4 ? where / 8 % 4 : where / 8 % count; // the first ones lead to all others
             pages_.insert(page);
-            return patch_file(region.home_offset + page * k_page_bytes, k_page_bytes, where / 8 / count, how, with);
+            return patch_file(region.copy_a_offset + page * k_page_bytes, k_page_bytes, where / 8 / count, how, with);
         }
         case part::log:
             return patch(log_, where, how, with);
@@ -146,7 +147,7 @@ private:
         store::checksum_table table(*heap, where);
         std::vector<std::byte> bytes(k_page_bytes);
         for (const std::uint64_t page : pages_) {
-            const bool is_there = static_cast<bool>(heap->read(where.home_offset + page * k_page_bytes, bytes));
+            const bool is_there = static_cast<bool>(heap->read(where.copy_a_offset + page * k_page_bytes, bytes));
             if (is_there && !table.set(page, page_checksum(bytes)))
                 return; // the table is damaged, too
         }

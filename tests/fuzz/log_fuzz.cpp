@@ -16,8 +16,8 @@ namespace {
 using format::record_header;
 
 heap_files& files() {
-    static heap_files unfolded(heap_files::kind::unfolded);
-    return unfolded;
+    static heap_files unapplied(heap_files::kind::unapplied);
+    return unapplied;
 }
 
 /// A number in a header, or in the first entries of the payload, becomes another one that is not far-fetched.

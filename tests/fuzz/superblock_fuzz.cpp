@@ -14,7 +14,8 @@ constexpr std::size_t k_super = sizeof(format::superblock);
 constexpr std::size_t k_whole = 1 + 2 * k_super;
 
 heap_files& files(std::size_t which) {
-    static std::array<heap_files, 2> both{heap_files(heap_files::kind::closed), heap_files(heap_files::kind::unfolded)};
+    static std::array<heap_files, 2> both{heap_files(heap_files::kind::closed),
+                                          heap_files(heap_files::kind::unapplied)};
     return both[which];
 }
 

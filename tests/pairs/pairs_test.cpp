@@ -451,7 +451,7 @@ public:
     void check(const std::string& after) {
         SCOPED_TRACE(after);
         expect_content(*heap_, now(), release_);
-        EXPECT_EQ(heap_->undo_depth(), known_depth(*heap_)) << way_back();
+        EXPECT_EQ(heap_->undo_depth(), known_depth(*heap_)) << path_back();
         std::vector<std::string> names;
         for (const kept_version& each : heap_->versions())
             names.push_back(each.name);
@@ -469,7 +469,7 @@ public:
 
 private:
     /// What leads to the present state: of the heap, and of the model.
-    std::string way_back() {
+    std::string path_back() {
         std::ostringstream text;
         for (const history_step& each : heap_->history())
             text << (each.is_present ? "* " : "  ") << each.version << " from " << each.parent.value_or(0) << ' '

@@ -22,15 +22,15 @@ enum class phase : std::uint32_t {
     log_setup, ///< a new log, and the superblock of its epoch
     fresh_write,
     fresh_sync,
-    record,  ///< written and made durable
-    folding, ///< pages, checksums, chunk map
+    record,   ///< written and made durable
+    applying, ///< pages, checksums, chunk map
     checkpoint_sync,
     superblock, ///< of a checkpoint
     closing,
 };
 inline constexpr std::array<std::string_view, 13> k_phase_names = {
     "opening",     "recovery",   "working", "computing", "reserving space", "setting up the log",
-    "fresh write", "fresh sync", "record",  "folding",   "checkpoint sync", "superblock",
+    "fresh write", "fresh sync", "record",  "applying",  "checkpoint sync", "superblock",
     "closing"};
 
 struct progress_page {
@@ -56,7 +56,7 @@ public:
         record_is_durable_ = false;
         come_to(page_.now, p);
     }
-    void begins(os::site where) noexcept override {
+    void begins(os::call_site where) noexcept override {
         if (std::this_thread::get_id() != program_)
             come_to(page_.beside, phase_of_checkpoint(where));
         else if (between_ == phase::recovery)
@@ -64,7 +64,7 @@ public:
         else if (between_ == phase::computing)
             come_to(page_.now, phase_of(where));
     }
-    void ends(os::site where) noexcept override {
+    void ends(os::call_site where) noexcept override {
         if (std::this_thread::get_id() != program_) {
             page_.beside.store(phase::working);
             return;
@@ -102,7 +102,7 @@ private:
             return phase::checkpoint_sync;
         if (where == "store: superblock" || where == "store: sync superblock")
             return phase::superblock;
-        return phase::folding;
+        return phase::applying;
     }
     progress_page& page_;
     const std::thread::id program_ = std::this_thread::get_id();

@@ -122,7 +122,7 @@ TEST_F(guests, see_one_version_to_the_end_of_their_section_over_commits_and_chec
     EXPECT_TRUE(h_->verify().clean());
 }
 
-TEST_F(guests, in_a_section_keep_folds_back_until_they_end_or_die) {
+TEST_F(guests, in_a_section_keep_applies_back_until_they_end_or_die) {
     other_process other(*h_, guest([&](heap& mine, const numbers&) {
         mine.read([&] {
             told_.set(0);
@@ -177,7 +177,7 @@ TEST_F(guests, are_told_when_those_that_share_the_heap_are_gone) {
     EXPECT_EQ(other.wait(), 0);
 }
 
-TEST_F(guests, in_a_section_keep_the_last_one_from_folding_and_others_from_opening) {
+TEST_F(guests, in_a_section_keep_the_last_one_from_applying_and_others_from_opening) {
     other_process other(*h_, guest([&](heap& mine, const numbers& list) {
         mine.read([&] {
             told_.set(0);

@@ -46,7 +46,7 @@ constexpr int k_kills_min = 200;
 constexpr auto k_patience = 500ms; // for a phase to be seen; then the process is killed in another one
 /// Kills in these count, and there must be some in each; recovery too, though a recovery is before the first commit.
 constexpr std::array k_counted = {phase::working,         phase::computing,  phase::reserving, phase::log_setup,
-                                  phase::fresh_write,     phase::fresh_sync, phase::record,    phase::folding,
+                                  phase::fresh_write,     phase::fresh_sync, phase::record,    phase::applying,
                                   phase::checkpoint_sync, phase::superblock};
 
 class shared_page {

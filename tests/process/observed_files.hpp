@@ -18,8 +18,8 @@ public:
     operation_observer(const operation_observer&) = delete;
     operation_observer& operator=(const operation_observer&) = delete;
     virtual ~operation_observer() = default;
-    virtual void begins(os::site where) noexcept = 0;
-    virtual void ends(os::site where) noexcept = 0;
+    virtual void begins(os::call_site where) noexcept = 0;
+    virtual void ends(os::call_site where) noexcept = 0;
 };
 
 class observed_file final : public os::file {
@@ -28,28 +28,29 @@ public:
         : below_(std::move(below)), observer_(observer) {}
 
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
-    result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return observed(where, [&] { return below_->write(where, offset, bytes); });
     }
-    result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    result<void> write_direct(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
         return observed(where, [&] { return below_->write_direct(where, offset, bytes); });
     }
-    result<void> write_durable(os::site where, os::site durable, std::uint64_t offset,
+    result<void> write_durable(os::call_site where, os::call_site durable, std::uint64_t offset,
                                std::span<const std::byte> bytes) override {
         return observed(where, [&] { return below_->write_durable(where, durable, offset, bytes); });
     }
-    result<void> sync(os::site where) override {
+    result<void> sync(os::call_site where) override {
         return observed(where, [&] { return below_->sync(where); });
     }
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<std::uint64_t> size() override { return below_->size(); }
-    result<void> resize(os::site where, std::uint64_t bytes) override {
+    result<void> resize(os::call_site where, std::uint64_t bytes) override {
         return observed(where, [&] { return below_->resize(where, bytes); });
     }
-    result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+    result<void> reserve(os::call_site where, std::uint64_t offset, std::uint64_t bytes) override {
         return observed(where, [&] { return below_->reserve(where, offset, bytes); });
     }
-    result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes, os::unpunchable otherwise) override {
+    result<void> punch(os::call_site where, std::uint64_t offset, std::uint64_t bytes,
+                       os::unpunchable otherwise) override {
         return observed(where, [&] { return below_->punch(where, offset, bytes, otherwise); });
     }
     result<bool> try_lock(os::lock_kind kind) override { return below_->try_lock(kind); }
@@ -69,7 +70,7 @@ public:
 
 private:
     template <class F>
-    result<void> observed(os::site where, F&& f) {
+    result<void> observed(os::call_site where, F&& f) {
         observer_.begins(where);
         auto done = f();
         observer_.ends(where);
@@ -92,25 +93,25 @@ public:
     }
     result<bool> exists(const std::string& path) override { return below_.exists(path); }
     result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }
-    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_to_new(os::call_site where, const std::string& from, const std::string& to) override {
         observer_.begins(where);
         auto done = below_.rename_to_new(where, from, to);
         observer_.ends(where);
         return done;
     }
-    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_over(os::call_site where, const std::string& from, const std::string& to) override {
         observer_.begins(where);
         auto done = below_.rename_over(where, from, to);
         observer_.ends(where);
         return done;
     }
-    result<void> remove(os::site where, const std::string& path, os::file& which) override {
+    result<void> remove(os::call_site where, const std::string& path, os::file& which) override {
         observer_.begins(where);
         auto done = below_.remove(where, path, which);
         observer_.ends(where);
         return done;
     }
-    result<void> sync_directory(os::site where, const std::string& path) override {
+    result<void> sync_directory(os::call_site where, const std::string& path) override {
         observer_.begins(where);
         auto done = below_.sync_directory(where, path);
         observer_.ends(where);

@@ -406,7 +406,7 @@ TEST_F(shared_histories, are_compared_and_branched_off_beside_who_commits) {
 // The random test. Processes are told one after the other what to do, and some die in the midst of it; the test itself has whole copies
 // of all states.
 
-enum class operation { look, take_turn, commit, undo, redo, go_to, keep, drop, restore, squash };
+enum class operation { look, take_writer_lock, commit, undo, redo, go_to, keep, drop, restore, squash };
 
 struct request {
     operation what;
@@ -488,7 +488,7 @@ void carry_out(heap& h, const request& what) {
     switch (what.what) {
     case operation::look:
         return;
-    case operation::take_turn:
+    case operation::take_writer_lock:
         return h.write([] {});
     case operation::commit:
         return h.write(name, [&] {
@@ -603,7 +603,7 @@ public:
     void apply(const request& what, std::uint64_t version) {
         switch (what.what) {
         case operation::look:
-        case operation::take_turn:
+        case operation::take_writer_lock:
             return;
         case operation::commit: {
             state made{.parent = present_, .name = what.name};
@@ -666,11 +666,11 @@ private:
         return here;
     }
     void go(std::uint64_t to) {
-        std::set<std::uint64_t> on_way;
+        std::set<std::uint64_t> on_path;
         for (std::uint64_t here = present_; here != 0; here = states_[here].parent)
-            on_way.insert(here);
+            on_path.insert(here);
         std::uint64_t meeting = to;
-        while (!on_way.contains(meeting))
+        while (!on_path.contains(meeting))
             meeting = states_[meeting].parent;
         for (std::uint64_t from : {present_, to}) {
             for (std::uint64_t here = from; here != meeting; here = states_[here].parent)
@@ -751,7 +751,7 @@ private:
             throw std::runtime_error("a process does not answer");
         return channels_[i].done;
     }
-    // Whether it was done says who has the turn next: what is in the log, and was not announced, he finds.
+    // Whether it was done says who has the writer lock next: what is in the log, and was not declared, he finds.
     void die_at(std::size_t who, const request& what) {
         send(who, what);
         std::this_thread::sleep_for(std::chrono::microseconds(below(1500)));
@@ -763,7 +763,7 @@ private:
             for (std::size_t i = 0; i != k_processes; ++i)
                 start(i);
         }
-        const answer& seen = ask((who + 1) % k_processes, {operation::take_turn, 0, {}});
+        const answer& seen = ask((who + 1) % k_processes, {operation::take_writer_lock, 0, {}});
         const model before = *model_;
         if (const std::string other = model_->compare(seen); !other.empty()) {
             model_ = before;

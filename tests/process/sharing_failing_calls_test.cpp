@@ -153,7 +153,7 @@ bool fails_at(doing what, std::uint64_t n) {
                 files.work_again();
                 h.read([&] {
                     const std::vector<std::uint64_t> before(list.begin(), list.end());
-                    files.fail_at(n, errc::io); // of those that make private what the fold is going to change
+                    files.fail_at(n, errc::io); // of those that make private what the checkpoint is going to change
                     EXPECT_TRUE(partner.commits());
                     files.work_again();
                     EXPECT_TRUE(std::equal(list.begin(), list.end(), before.begin(), before.end()));
@@ -168,7 +168,7 @@ bool fails_at(doing what, std::uint64_t n) {
         was_made = !files.failed().empty();
         EXPECT_TRUE(was_made || !heard) << *heard;
         EXPECT_TRUE(what != doing::reading_on || !heard) << *heard;
-        const bool commits = partner.commits(); // which the turn to write would keep, or the lock of a checkpoint
+        const bool commits = partner.commits(); // which the writer lock would keep, or the lock of a checkpoint
         EXPECT_TRUE(commits || (heard && what != doing::reading)) << files.failed();
         acknowledged += commits ? 1 : 0;
         try {
@@ -207,7 +207,7 @@ TEST(failing_calls_beside_others, of_a_section_that_writes) { fail_each_call(doi
 TEST(failing_calls_beside_others, of_a_checkpoint) { fail_each_call(doing::making_a_checkpoint, 8); }
 TEST(failing_calls_beside_others, of_who_takes_over_from_a_dead_writer) { fail_each_call(doing::taking_over, 4); }
 // The thread that makes them and the test's own are told apart by another process, which a sanitizer does not see.
-TEST(failing_calls_beside_others_no_sanitizer, of_a_long_section_that_lets_a_fold_pass) {
+TEST(failing_calls_beside_others_no_sanitizer, of_a_long_section_that_lets_a_apply_pass) {
     fail_each_call(doing::reading_on, 40, 6); // most of them read a page
 }
 

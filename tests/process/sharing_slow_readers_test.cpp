@@ -177,7 +177,7 @@ TEST_F(slow_readers, hear_of_changes_outside_of_sections_in_what_was_made_privat
         h.read([&] {
             version = h.version();
             if (round == 0)
-                list[3] = 99; // before folds pass, or after it
+                list[3] = 99; // before checkpoints pass, or after it
             told_.set(2 * round);
             told_.wait(2 * round + 1);
             if (round == 1)

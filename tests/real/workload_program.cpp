@@ -36,7 +36,7 @@ using namespace remanence::crash; // NOLINT(google-build-using-namespace): this 
 namespace os = remanence::os;
 using kind = remanence::simulation::disk_operation::kind;
 
-std::string text_of(const promise& made, os::site what) {
+std::string text_of(const promise& made, os::call_site what) {
     return std::to_string(made.created ? 1 : 0) + ' ' + std::to_string(made.acknowledged) + ' ' +
            std::to_string(made.in_flight) + ' ' + what.name();
 }
@@ -44,7 +44,7 @@ std::string text_of(const promise& made, os::site what) {
 /// Tells the process at the other ends of standard input and output.
 class pipe_witness final : public witness {
 public:
-    void promised(const promise& made, os::site what) override {
+    void promised(const promise& made, os::call_site what) override {
         tell(text_of(made, what));
         (void)hear();
     }
@@ -71,7 +71,7 @@ private:
 
 class silent_witness final : public witness {
 public:
-    void promised(const promise&, os::site) override {}
+    void promised(const promise&, os::call_site) override {}
     bool makes_room() override { return false; }
 };
 

@@ -1,8 +1,8 @@
 // The runtime's blocks and its places that allocate, without the marks, which sanitizers leave no room for: built with them by softpm_test.py, and run alone.
 // Threads allocate, fill, check and free blocks of all sizes of one arena, and look for those of each other; another one learns and forgets places.
 #include "runtime/arena.hpp"
+#include "runtime/call_sites.hpp"
 #include "runtime/shadow.hpp"
-#include "runtime/sites.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -68,9 +68,9 @@ void work(arena& of, unsigned seed) {
         check(address_of(got) % alignment == 0, "a block is not aligned");
         const auto pattern = static_cast<std::byte>(random());
         std::memset(got, static_cast<int>(pattern), bytes);
-        note_site(got, 1 + random() % 1000);
+        note_call_site(got, 1 + random() % 1000);
         mine.push_back({got, bytes, pattern});
-        arena* const known = arena_of_site(1 + random() % 1000);
+        arena* const known = arena_of_call_site(1 + random() % 1000);
         check(known == nullptr || known == &of, "a place has an arena that is none");
     }
     for (const held& each : mine)
@@ -94,10 +94,10 @@ int run(unsigned seed) {
         std::mt19937 random(seed);
         while (!is_over) {
             auto* const block = blocks.allocate(48);
-            note_site(block, 1 + random() % 1000);
-            learn_site_of(block, blocks);
+            note_call_site(block, 1 + random() % 1000);
+            learn_call_site_of(block, blocks);
             if (random() % 64 == 0)
-                forget_sites_of(blocks);
+                forget_call_sites_of(blocks);
             check(blocks.free(block), "the block of a place is not there");
         }
     });
@@ -111,7 +111,7 @@ int run(unsigned seed) {
     blocks.for_each([](const block&) { check(false, "a block is left"); });
     check(blocks.is_sound() && cleared > 0, "the page table is not sound");
 
-    forget_sites_of(blocks);
+    forget_call_sites_of(blocks);
 
     // A restore: what is reachable is found again by the page table, and what is not is free.
     std::vector<std::byte*> kept;

@@ -44,16 +44,16 @@ public:
     result<bool> has_directory(const std::string& path) override {
         return call<bool>("has_directory", path, [&] { return below_.has_directory(path); });
     }
-    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_to_new(os::call_site where, const std::string& from, const std::string& to) override {
         return call<void>("rename_to_new", from, [&] { return below_.rename_to_new(where, from, to); });
     }
-    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_over(os::call_site where, const std::string& from, const std::string& to) override {
         return call<void>("rename_over", from, [&] { return below_.rename_over(where, from, to); });
     }
-    result<void> remove(os::site where, const std::string& path, os::file& which) override {
+    result<void> remove(os::call_site where, const std::string& path, os::file& which) override {
         return call<void>("remove", path, [&] { return below_.remove(where, path, which); });
     }
-    result<void> sync_directory(os::site where, const std::string& path) override {
+    result<void> sync_directory(os::call_site where, const std::string& path) override {
         return call<void>("sync_directory", path, [&] { return below_.sync_directory(where, path); });
     }
 
@@ -64,30 +64,31 @@ private:
         result<void> read(std::uint64_t offset, std::span<std::byte> into) override {
             return call<void>("read", [&] { return below_->read(offset, into); });
         }
-        result<void> write(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        result<void> write(os::call_site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
             return call<void>("write", [&] { return below_->write(where, offset, bytes); });
         }
-        result<void> write_direct(os::site where, std::uint64_t offset, std::span<const std::byte> bytes) override {
+        result<void> write_direct(os::call_site where, std::uint64_t offset,
+                                  std::span<const std::byte> bytes) override {
             return call<void>("write_direct", [&] { return below_->write_direct(where, offset, bytes); });
         }
-        result<void> write_durable(os::site where, os::site durable, std::uint64_t offset,
+        result<void> write_durable(os::call_site where, os::call_site durable, std::uint64_t offset,
                                    std::span<const std::byte> bytes) override {
             return call<void>("write_durable", [&] { return below_->write_durable(where, durable, offset, bytes); });
         }
-        result<void> sync(os::site where) override {
+        result<void> sync(os::call_site where) override {
             return call<void>("sync", [&] { return below_->sync(where); });
         }
         void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
         result<std::uint64_t> size() override {
             return call<std::uint64_t>("size", [&] { return below_->size(); });
         }
-        result<void> resize(os::site where, std::uint64_t bytes) override {
+        result<void> resize(os::call_site where, std::uint64_t bytes) override {
             return call<void>("resize", [&] { return below_->resize(where, bytes); });
         }
-        result<void> reserve(os::site where, std::uint64_t offset, std::uint64_t bytes) override {
+        result<void> reserve(os::call_site where, std::uint64_t offset, std::uint64_t bytes) override {
             return call<void>("reserve", [&] { return below_->reserve(where, offset, bytes); });
         }
-        result<void> punch(os::site where, std::uint64_t offset, std::uint64_t bytes,
+        result<void> punch(os::call_site where, std::uint64_t offset, std::uint64_t bytes,
                            os::unpunchable otherwise) override {
             return call<void>("punch", [&] { return below_->punch(where, offset, bytes, otherwise); });
         }

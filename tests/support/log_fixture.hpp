@@ -93,8 +93,8 @@ protected:
     }
     void end_checkpoint(const begun_checkpoint& begun) {
         for (const auto& [index, bytes] : begun.memory) {
-            const store::folded_page page{index, bytes.data(), page_checksum(bytes)};
-            ASSERT_TRUE(store_->writer().fold({&page, 1}));
+            const store::applied_page page{index, bytes.data(), page_checksum(bytes)};
+            ASSERT_TRUE(store_->writer().apply({&page, 1}));
         }
         ASSERT_TRUE(store_->writer().publish({begun.version, begun.chain, store_->session(), false, begun.mark}));
         log_->release(begun.mark);
@@ -157,7 +157,7 @@ protected:
         log_->restart();
         commit({}, {0}, 2);
         commit(1, {}, 3);
-        cut_off(store_->image().home_of(k_chunk) + bytes_of_the_chunk);
+        cut_off(store_->image().copy_of(k_chunk) + bytes_of_the_chunk);
     }
     void cut_off(std::uint64_t end) {
         edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });

@@ -26,9 +26,9 @@ struct field { // a large block of which little was ever touched, so that chunks
 };
 
 enum class ending {
-    unfolded, // as if its process had been killed: the log has the last commits
+    unapplied, // as if its process had been killed: the log has the last commits
     closed,
-    giving_back, // as unfolded, and the last commit gives chunks back: killed in the checkpoint that follows it
+    giving_back, // as unapplied, and the last commit gives chunks back: killed in the checkpoint that follows it
 };
 
 inline constexpr std::uint64_t k_field_bytes = 320 * KiB;

@@ -146,7 +146,7 @@ class shared_heap(SharedTest):
         self.assertIn("is open elsewhere", self.text("upgrade", "book.rem", code=ERROR)[1])
 
     def test_that_is_written_to_all_the_time_is_read_and_copied_and_none_of_it_is_called_damaged(self):
-        """Checkpoints fold beside it, and whoever joins while rem looks is not kept out."""
+        """Checkpoints apply beside it, and whoever joins while rem looks is not kept out."""
         busy = self.start_busy()
         for round in range(6):
             # Busy for all of a number of attempts is an error, damage never is told.

@@ -19,7 +19,7 @@ class stat(RemTest):
         self.assertGreater(log["changed_pages"], 3)
         self.assertLess(log["changed_bytes"], log["record_bytes"])
 
-    def test_finds_nothing_in_a_log_that_is_folded(self):
+    def test_finds_nothing_in_a_log_that_is_applied(self):
         self.make()
         found = self.stat()
         self.assertEqual((found["version"], found["checkpoint_version"]), (10, 10))

@@ -37,7 +37,7 @@ class upgrade(RemTest):
         self.assertEqual(self.files(), before)
 
     def test_converts_the_heap_of_a_killed_program_with_its_last_commits(self):
-        self.unpack("unfolded")
+        self.unpack("unapplied")
         before = self.json("info", "--json", "book.rem")
         self.assertEqual((before["format_version"], before["log"]["commits"]), (2, 3))
         self.text("verify", "book.rem")
@@ -48,7 +48,7 @@ class upgrade(RemTest):
         self.assertEqual(after["version"], before["version"])
 
     def test_looking_and_copying_leave_an_older_heap_as_it_is(self):
-        self.unpack("unfolded")
+        self.unpack("unapplied")
         before = self.files()
         for words in (("info",), ("ls",), ("stat",), ("verify",)):
             self.rem(*words, "book.rem")
@@ -60,7 +60,7 @@ class upgrade(RemTest):
         self.text("verify", "book.rem")
 
     def test_without_its_log_it_is_refused_and_stays(self):
-        self.unpack("unfolded")
+        self.unpack("unapplied")
         os.remove(self.log)
         before = self.files()
         self.assertIn("is not there", self.text("upgrade", "book.rem", code=DAMAGE)[1])
@@ -81,7 +81,7 @@ class upgrade(RemTest):
         self.assertEqual(self.files(), before)
 
     def test_records_it_with_the_conversion(self):
-        self.unpack("unfolded")
+        self.unpack("unapplied")
         self.text("upgrade", "--application", "x", "book.rem")
         got = self.json("info", "--json", "book.rem")
         self.assertEqual((got["format_version"], got["application"]), (3, "x"))

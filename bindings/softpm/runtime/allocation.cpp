@@ -3,9 +3,9 @@
 //
 // The volatile arena adds a byte to each block, so that a pointer to the end of one leads into it.
 #include "audit.hpp"
+#include "call_sites.hpp"
 #include "memory.hpp"
 #include "shadow.hpp"
-#include "sites.hpp"
 #include "world.hpp"
 
 #include <algorithm>
@@ -51,19 +51,19 @@ constexpr std::size_t k_alignment = 16;
 [[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment,
                                              arena* in = nullptr) {
     const critical_section here;
-    const void* const site = __builtin_return_address(0);
-    if (in == nullptr && has_sites()) [[unlikely]]
-        in = arena_of_site(address_of(site));
+    const void* const call_site = __builtin_return_address(0);
+    if (in == nullptr && has_call_sites()) [[unlikely]]
+        in = arena_of_call_site(address_of(call_site));
     if (in == nullptr)
         in = &current_arena();
     const std::size_t room = in == &volatile_arena() ? bytes + 1 : bytes;
     void* const got = room < bytes ? nullptr : in->allocate(room, alignment);
     if (got == nullptr) [[unlikely]]
         errno = ENOMEM;
-    else if (has_sites()) [[unlikely]]
-        note_site(got, address_of(site));
+    else if (has_call_sites()) [[unlikely]]
+        note_call_site(got, address_of(call_site));
     if (got != nullptr && is_audit_on()) [[unlikely]]
-        note_allocation(got, bytes, site);
+        note_allocation(got, bytes, call_site);
     return got;
 }
 

@@ -1,7 +1,7 @@
 #include "discovery.hpp"
 
+#include "call_sites.hpp"
 #include "memory.hpp"
-#include "sites.hpp"
 #include "symbols.hpp"
 
 #include <algorithm>
@@ -194,7 +194,7 @@ void discovery::follow(std::uintptr_t word) {
         known.bytes = found.bytes;
         copies_[known.copy] = known.bytes;
         is_table_changed_ = true;
-        learn_site_of(found.begin, of_.blocks);
+        learn_call_site_of(found.begin, of_.blocks);
     }
     known.round = round_;
     found_.push_back(address_of(found.begin));

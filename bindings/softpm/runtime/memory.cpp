@@ -1,8 +1,8 @@
 #include "memory.hpp"
 
 #include "base/undying.hpp"
+#include "call_sites.hpp"
 #include "shadow.hpp"
-#include "sites.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -165,7 +165,7 @@ void add_arena(arena& of) {
     if (place == all.count)
         ++all.count;
     all.current = &of;
-    set_has_sites(has_several(all));
+    set_has_call_sites(has_several(all));
 }
 
 void remove_arena(arena& of) noexcept {
@@ -180,8 +180,8 @@ void remove_arena(arena& of) noexcept {
     }
     if (all.current == &of)
         all.current = last;
-    forget_sites_of(of);
-    set_has_sites(has_several(all));
+    forget_call_sites_of(of);
+    set_has_call_sites(has_several(all));
 }
 
 } // namespace remanence::softpm

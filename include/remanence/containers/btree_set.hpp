@@ -28,12 +28,12 @@
 // aggregates of such, without a destructor of their own) and it is of at most 256 bytes; else in a block of its own.
 //
 // Allocators. Of any kind with plain pointers. Between different ones swapping, merge() and node handles make elements anew:
-// copied or, if that is not possible, moved. With remanence::allocator the containers lie in a heap and announce what they
+// copied or, if that is not possible, moved. With remanence::allocator the containers lie in a heap and declare what they
 // write, so that they work in declared sections (heap::write(declared, f)). What a program changes through references and
-// iterators it must touch() there; operator[] and insert_or_assign() announce the value that they hand out or assign to, but
+// iterators it must touch() there; operator[] and insert_or_assign() declare the value that they hand out or assign to, but
 // not what that owns. A rem::string of 16 characters and more has them in a block, which an assignment writes to if they fit: after
 // `m[key] = "short"` a crash before the next ordinary commit may leave the new length with the old characters. string_pi
-// announces its own; or erase the element and insert another.
+// declares its own; or erase the element and insert another.
 //
 // Layout. Nodes are linked by distances, so a container works at any address as long as it is moved as a whole with its
 // nodes and its allocator does. It is part of the file format: the number of the layout, the size of nodes and how elements

@@ -28,7 +28,7 @@
 // Exceptions. An insertion and assign() have no effect if there is no memory (std::bad_alloc), or if a key with its value is
 // too long (std::length_error). Erasures never throw.
 //
-// Sections. They announce what they write. They hold no address. Threads: as a container of the standard library.
+// Sections. They declare what they write. They hold no address. Threads: as a container of the standard library.
 #pragma once
 
 #include <remanence/allocator.hpp>

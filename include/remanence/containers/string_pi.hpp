@@ -6,7 +6,7 @@
 #include <remanence/containers/detail/fetch_ahead.hpp>
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/ranges.hpp>
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/self_contained.hpp>
@@ -98,12 +98,12 @@ template <text_like Text>
 ///
 /// Invalidation. As std::string's; a move or swap of a string of at most 23 characters invalidates, too.
 ///
-/// Sections. It announces what it writes itself, so it may be changed in declared sections; what a program writes
+/// Sections. It declares what it writes itself, so it may be changed in declared sections; what a program writes
 /// through references, iterators and data() it must touch() there. Threads: as std::string.
 template <class Allocator>
 class basic_string_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
-    using announce_to = detail::announcer<Allocator>;
+    using declare_to = detail::declarer<Allocator>;
     static_assert(std::is_same_v<typename alloc_traits::pointer, char*>,
                   "Remanence's containers take allocators with plain pointers");
     static constexpr bool k_swaps_blocks =
@@ -304,8 +304,8 @@ public:
             return;
         if (size() > k_short_max)
             return move_to_block(rounded(size()));
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         const long_form was = get_long();
         char* const block = data();
         set_empty();
@@ -329,13 +329,13 @@ public:
             throw std::length_error("string_pi::resize_and_overwrite");
         if (count > capacity())
             move_to_block(grown(count));
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         char* const all = data();
         const bool was_long = is_long(); // the operation may write to all[count], the mark of a short one
         const size_type room = capacity();
         if (was_long)
-            announce(all, count + 1);
+            declare(all, count + 1);
         const auto after = static_cast<size_type>(std::move(operation)(all, count));
         all[after] = '\0';
         if (was_long)
@@ -616,7 +616,7 @@ private:
         raw_ = {};
         last() = static_cast<char>(k_short_max);
     }
-    /// With the terminating zero; announced before.
+    /// With the terminating zero; declared before.
     void set_size(size_type size) noexcept {
         data()[size] = '\0';
         if (is_long())
@@ -655,8 +655,8 @@ private:
 
     /// In a constructor: nothing is there. A block is not larger than it must be.
     void begin_with(std::string_view text) {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         char* to = raw_.data();
         if (text.size() <= k_short_max) {
             last() = static_cast<char>(k_short_max - text.size());
@@ -680,12 +680,12 @@ private:
             throw std::length_error("string_pi: too long");
         const size_type after = before - count + added;
         const size_type behind = before - at - count;
-        const announce_to announce(get_allocator());
+        const declare_to declare(get_allocator());
         if (after <= capacity()) {
-            announce(this, sizeof *this);
+            declare(this, sizeof *this);
             char* const all = data();
             if (is_long())
-                announce(all + at, (added == count ? added : added + behind) + 1);
+                declare(all + at, (added == count ? added : added + behind) + 1);
             if (added != count)
                 std::memmove(all + at + added, all + at + count, behind);
             fill(all + at);
@@ -699,7 +699,7 @@ private:
         fill(block + at);
         std::memcpy(block + at + added, old + at + count, behind);
         block[after] = '\0';
-        announce(this, sizeof *this);
+        declare(this, sizeof *this);
         free_block();
         set_long(block, after, larger);
     }
@@ -721,10 +721,10 @@ private:
     }
     void erase_some(size_type at, size_type count) noexcept {
         const size_type before = size();
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         if (is_long())
-            announce(data() + at, before - at - count + 1);
+            declare(data() + at, before - at - count + 1);
         if (count != 0)
             std::memmove(data() + at, data() + at + count, before - at - count);
         set_size(before - count);
@@ -734,8 +734,8 @@ private:
         char* const block = new_block(larger);
         const size_type count = size();
         std::memcpy(block, data(), count + 1);
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         free_block();
         set_long(block, count, larger);
     }
@@ -746,15 +746,15 @@ private:
         const std::uint64_t moved = other.is_long() ? other.place() - place() : 0;
         // As a whole: a processor waits if it is to read what it has just written in parts.
         raw_ = std::bit_cast<decltype(raw_)>(long_form{form.distance + moved, form.size, form.capacity});
-        const announce_to announce(other.get_allocator());
-        announce(&other, sizeof other);
+        const declare_to declare(other.get_allocator());
+        declare(&other, sizeof other);
         other.set_empty();
     }
     /// The same in place of what this one had. Unless it takes the other's allocator, too, theirs are equal.
     template <bool TakesAllocator>
     void adopt(basic_string_pi& other) noexcept {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         free_block();
         if constexpr (TakesAllocator)
             alloc_.set(other.get_allocator());

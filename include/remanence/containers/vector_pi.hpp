@@ -8,7 +8,7 @@
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/link.hpp>
 #include <remanence/containers/detail/ranges.hpp>
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/self_contained.hpp>
@@ -49,13 +49,13 @@ namespace remanence {
 /// What it is given may be its own: its elements, a range of them, and what they own. These are read before anything moves or is
 /// destroyed. (A vector that is moved into, or swapped with, one in its own elements owns itself then: nothing leads to it.)
 ///
-/// Sections. It announces what it writes itself, elements and all, so it may be changed in declared sections; what a
+/// Sections. It declares what it writes itself, elements and all, so it may be changed in declared sections; what a
 /// program writes through references and iterators it must touch() there, and so must it what elements write elsewhere
 /// when they move (those of a std::list, for instance, write to its nodes). Threads: as std::vector.
 template <class T, class Allocator = allocator<T>>
 class vector_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
-    using announce_to = detail::announcer<Allocator>;
+    using declare_to = detail::declarer<Allocator>;
     static_assert(std::is_same_v<typename alloc_traits::pointer, T*> && std::is_same_v<std::remove_cv_t<T>, T>,
                   "Remanence's containers take allocators with plain pointers, and elements that are not const");
     static constexpr bool k_swaps_blocks =
@@ -232,9 +232,9 @@ public:
             larger.made(size()).construct(std::forward<Args>(args)...); // first: they may be of this vector
             larger.become_with_all(size());
         } else {
-            const announce_to announce(get_allocator());
-            announce(this, sizeof *this);
-            announce(end(), k_element_bytes);
+            const declare_to declare(get_allocator());
+            declare(this, sizeof *this);
+            declare(end(), k_element_bytes);
             Allocator alloc = get_allocator();
             alloc_traits::construct(alloc, end(), std::forward<Args>(args)...);
             ++size_;
@@ -286,9 +286,9 @@ public:
         const size_type behind = index_of(last);
         if (first == last)
             return begin() + at;
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
-        announce(data() + at, (size() - at) * k_element_bytes);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
+        declare(data() + at, (size() - at) * k_element_bytes);
         if constexpr (k_moves_freely) {
             destroy(at, behind);
             move_within(behind, at, size() - behind);
@@ -304,9 +304,9 @@ public:
     void swap(vector_pi& other) noexcept(k_swaps_blocks) {
         if (!detail::may_exchange_blocks(get_allocator(), other.get_allocator()))
             return detail::swap_by_value(*this, other);
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         T* const kept = data();
         first_.set(other.data());
         other.first_.set(kept);
@@ -417,12 +417,12 @@ private:
         for (T* each = data() + from; each != data() + to; ++each)
             alloc_traits::destroy(alloc, each);
     }
-    /// Announced, unless it is empty behind that.
+    /// Declared, unless it is empty behind that.
     void cut(size_type count) noexcept {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         if (!std::is_trivially_destructible_v<T> && count != size_)
-            announce(data() + count, (size() - count) * k_element_bytes);
+            declare(data() + count, (size() - count) * k_element_bytes);
         destroy(count, size());
         size_ = count;
     }
@@ -497,10 +497,10 @@ private:
             const size_type before = of_.size();
             const size_type behind = at + new_.count();
             if constexpr (k_moves_freely) {
-                const announce_to announce(memory_.alloc);
-                announce(&of_, sizeof of_);
+                const declare_to declare(memory_.alloc);
+                declare(&of_, sizeof of_);
                 if (!k_is_bytes)
-                    announce(of_.data(), before * k_element_bytes);
+                    declare(of_.data(), before * k_element_bytes);
                 move_all(memory_.alloc, of_.data(), memory_.first, at);
                 move_all(memory_.alloc, of_.data() + at, memory_.first + behind, before - at);
                 of_.size_ = 0; // its places are raw
@@ -515,8 +515,8 @@ private:
         }
         /// Becomes the vector's, whose elements go.
         void become(size_type size) noexcept {
-            const announce_to announce(memory_.alloc);
-            announce(&of_, sizeof of_);
+            const declare_to declare(memory_.alloc);
+            declare(&of_, sizeof of_);
             of_.free_all();
             of_.first_.set(std::exchange(memory_.first, nullptr));
             of_.size_ = size;
@@ -583,8 +583,8 @@ private:
             return;
         Allocator alloc = get_allocator();
         T* const block = alloc_traits::allocate(alloc, checked(count, max_size()));
-        const announce_to announce(alloc);
-        announce(this, sizeof *this);
+        const declare_to declare(alloc);
+        declare(this, sizeof *this);
         first_.set(block);
         capacity_ = count;
         elements_made made(alloc, block);
@@ -613,9 +613,9 @@ private:
             return;
         }
         Allocator alloc = get_allocator();
-        const announce_to announce(alloc);
-        announce(this, sizeof *this);
-        announce(data() + at, (before - at + count) * k_element_bytes);
+        const declare_to declare(alloc);
+        declare(this, sizeof *this);
+        declare(data() + at, (before - at + count) * k_element_bytes);
         elements_made made(alloc, end());
         make(made);
         size_ += count;
@@ -628,9 +628,9 @@ private:
     /// The same with numbers for which there is room. `write` must not read the vector.
     template <class Write>
     void write_between(size_type at, size_type count, const Write& write) noexcept {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
-        announce(data() + at, (size() - at + count) * k_element_bytes);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
+        declare(data() + at, (size() - at + count) * k_element_bytes);
         move_within(at, at + count, size() - at);
         write(data() + at);
         size_ += count;
@@ -681,9 +681,9 @@ private:
         }
         if constexpr (k_moves_freely) {
             Allocator alloc = get_allocator();
-            const announce_to announce(alloc);
-            announce(this, sizeof *this);
-            announce(data(), (before + count) * k_element_bytes);
+            const declare_to declare(alloc);
+            declare(this, sizeof *this);
+            declare(data(), (before + count) * k_element_bytes);
             elements_made made(alloc, end());
             make(made);
             made.keep();
@@ -695,9 +695,9 @@ private:
     /// The same with numbers for which there is room.
     template <class Write>
     void write_over(size_type count, const Write& write) noexcept {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
-        announce(data(), count * k_element_bytes);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
+        declare(data(), count * k_element_bytes);
         write(data());
         size_ = count;
     }
@@ -733,10 +733,10 @@ private:
     template <class Predicate>
     void erase_where(Predicate& predicate) {
         if constexpr (k_moves_freely) {
-            const announce_to announce(get_allocator());
-            announce(this, sizeof *this);
+            const declare_to declare(get_allocator());
+            declare(this, sizeof *this);
             if (!empty())
-                announce(data(), size() * k_element_bytes);
+                declare(data(), size() * k_element_bytes);
             gap closed{*this};
             while (closed.end != size_) {
                 T* const each = data() + closed.end;
@@ -749,9 +749,9 @@ private:
                 closed.begin += is_erased ? 0 : 1;
             }
         } else {
-            const announce_to announce(get_allocator());
+            const declare_to declare(get_allocator());
             if (!empty())
-                announce(data(), size() * k_element_bytes);
+                declare(data(), size() * k_element_bytes);
             erase(std::remove_if(begin(), end(), std::ref(predicate)), end());
         }
     }
@@ -767,8 +767,8 @@ private:
     }
     /// Has what the other has, which becomes empty. This one has no block.
     void take(vector_pi& other) noexcept {
-        const announce_to announce(other.get_allocator());
-        announce(&other, sizeof other);
+        const declare_to declare(other.get_allocator());
+        declare(&other, sizeof other);
         first_.set(other.data());
         size_ = std::exchange(other.size_, 0);
         capacity_ = std::exchange(other.capacity_, 0);
@@ -777,8 +777,8 @@ private:
     /// The same in place of what this one had, which may own the other.
     template <bool TakesAllocator>
     void adopt(vector_pi& other) noexcept {
-        const announce_to announce(get_allocator());
-        announce(this, sizeof *this);
+        const declare_to declare(get_allocator());
+        declare(this, sizeof *this);
         vector_pi had(get_allocator());
         had.take(*this);
         if constexpr (TakesAllocator)

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <remanence/containers/string_pi.hpp>
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 #include <remanence/types/detail/fingerprint.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/self_contained.hpp>
@@ -209,9 +209,9 @@ private:
 ///
 /// So the algorithms of the standard library work on containers of them. One that was moved from may only be assigned to or
 /// destroyed; reading it is errc::corrupt, as are bytes that do not parse. Reading costs O(bytes), and what the trait costs.
-/// 32 bytes and a block beyond 23 bytes; it announces its changes in declared sections.
+/// 32 bytes and a block beyond 23 bytes; it declares its changes in declared sections.
 ///
-/// If Trait has a function in_place(std::span<char>), `*` of one that is not const announces the stored bytes and gives what
+/// If Trait has a function in_place(std::span<char>), `*` of one that is not const declares the stored bytes and gives what
 /// that returns for them, instead of a fragile_reference; it must not change what deserialize() cannot read.
 template <class T, class Trait>
 class fragile {
@@ -265,8 +265,8 @@ public:
     [[nodiscard]] decltype(auto) operator*() {
         if constexpr (k_is_in_place) {
             char* const first = bytes_.data();
-            const detail::announcer<allocator_type> announce(get_allocator());
-            announce(first, bytes_.size());
+            const detail::declarer<allocator_type> declare(get_allocator());
+            declare(first, bytes_.size());
             return Trait::in_place(std::span<char>(first, bytes_.size()));
         } else {
             return fragile_reference<T, Trait>(*this);

@@ -77,10 +77,10 @@ TEST_F(heap_with_arenas, have_all_of_a_container_in_them_also_after_reopening) {
     EXPECT_GT(allocated_in(h, "words"), in_arena + 500 * 50U);
     EXPECT_EQ(h.stats().allocated_bytes - allocated_in(h, "words"), beside);
     const txn::heap_memory& memory = detail::impl_of(h).memory();
-    const std::byte* const home = memory.home_of(words);
+    const std::byte* const home = memory.owner_of(words);
     EXPECT_NE(home, h.base());
     for (const auto& [text, number] : *words)
-        EXPECT_EQ(memory.home_of(text.data()), home);
+        EXPECT_EQ(memory.owner_of(text.data()), home);
     EXPECT_TRUE(is_clean(h));
     h.close();
     const inspect::report looked = inspect::verify(path_.string());
@@ -268,7 +268,7 @@ TEST_F(heap_with_arenas, keep_blocks_apart_and_intact) {
             break;
         case 3:
             std::erase_if(now, [&](const auto& each) { // what lies in an arena is gone, all else is committed with that
-                return detail::impl_of(h).memory().home_of(each.first) != h.base();
+                return detail::impl_of(h).memory().owner_of(each.first) != h.base();
             });
             if (arena::all(h).empty())
                 break;

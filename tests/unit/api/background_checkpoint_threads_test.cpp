@@ -194,7 +194,7 @@ TEST_F(background_checkpoint_threads, close_destructor_and_checkpoint_wait_for_t
         other.join();
         if (how == "checkpoint") {
             EXPECT_EQ(heap_->stats().log_used_bytes, 0U);
-            EXPECT_EQ(heap_->stats().twin_bytes, 0U);
+            EXPECT_EQ(heap_->stats().before_image_bytes, 0U);
         } else {
             EXPECT_FALSE(disk_.files().contains("/disk/h-log"));
         }
@@ -236,7 +236,7 @@ TEST_F(background_checkpoint_threads, progress_is_reported_by_the_thread_up_to_t
     expect_acknowledged();
 }
 
-// Threads that commit, ask, look and fold, all at once.
+// Threads that commit, ask, look and apply, all at once.
 TEST_F(background_checkpoint_threads, nothing_is_lost_whatever_is_done_beside_them) {
     constexpr int k_threads = 3;
     const auto seed = test::random_seed();

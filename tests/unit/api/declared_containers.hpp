@@ -17,7 +17,7 @@ template <class Subject>
 class declared_containers : public testing::Test {};
 TYPED_TEST_SUITE_P(declared_containers);
 
-TYPED_TEST_P(declared_containers, announce_all_that_they_change) {
+TYPED_TEST_P(declared_containers, declare_all_that_they_change) {
     const temp_dir dir;
     typename TypeParam::model expected;
     heap h = heap::create(dir / "h", small_heap());
@@ -25,7 +25,7 @@ TYPED_TEST_P(declared_containers, announce_all_that_they_change) {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const std::uint64_t version = h.version();
         h.write(declared,
-                [&] { change_all(all, expected, seed); }); // builds with assertions refuse what was not announced
+                [&] { change_all(all, expected, seed); }); // builds with assertions refuse what was not declared
         ASSERT_EQ(h.version(), version + 1);
         h.rollback(); // takes back what was not in the commit
         ASSERT_TRUE(has_all(all, expected)) << "section " << seed;
@@ -53,7 +53,7 @@ TYPED_TEST_P(declared_containers, that_throw_are_as_before) {
     }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(declared_containers, announce_all_that_they_change, that_throw_are_as_before);
+REGISTER_TYPED_TEST_SUITE_P(declared_containers, declare_all_that_they_change, that_throw_are_as_before);
 
 /// `Map`: of std::uint64_t to std::uint64_t.
 template <class Map>
@@ -65,12 +65,12 @@ TYPED_TEST_P(declared_maps, leave_what_is_written_through_references_to_the_prog
     heap h = heap::create(dir / "h", small_heap());
     auto& all = h.root<TypeParam>("all");
     h.write([&] { all[1] = 1; });
-    const auto unannounced = [&] { h.write(declared, [&] { all.find(1)->second = 2; }); };
+    const auto undeclared = [&] { h.write(declared, [&] { all.find(1)->second = 2; }); };
     if (types::checks_pointers()) {
-        EXPECT_TRUE(is_error(error_of(unannounced), errc::undeclared_change, dir / "h",
-                             "Announce each such change before it is made, by touch()"));
+        EXPECT_TRUE(is_error(error_of(undeclared), errc::undeclared_change, dir / "h",
+                             "Declare each such change before it is made, by touch()"));
     } else {
-        unannounced();
+        undeclared();
         h.rollback();
     }
     EXPECT_EQ(all.at(1), 1U);

@@ -1,4 +1,4 @@
-// Declared sections, with each tracker: what is announced is committed, and nothing else is lost.
+// Declared sections, with each tracker: what is declared is committed, and nothing else is lost.
 
 #include "support/seed.hpp"
 #include "types/pointer_check.hpp"
@@ -136,7 +136,7 @@ TEST_P(declared_sections, leave_an_undeclared_change_to_the_next_ordinary_commit
     };
     if (is_checked()) {
         EXPECT_TRUE(is_error(error_of([&] { h.write(declared, change); }), errc::undeclared_change, dir_ / "h",
-                             "Announce each such change before it is made, by touch()"));
+                             "Declare each such change before it is made, by touch()"));
         EXPECT_EQ(list_of(h)[0] + list_of(h)[50'000], 0U);
         return;
     }
@@ -229,7 +229,7 @@ TEST_P(declared_sections, join_and_are_joined) {
     };
     if (is_checked()) {
         list_of(h)[60'000] = ++next;
-        EXPECT_TRUE(is_error(error_of(nested), errc::undeclared_change, dir_ / "h", "was not announced"));
+        EXPECT_TRUE(is_error(error_of(nested), errc::undeclared_change, dir_ / "h", "was not declared"));
     } else {
         EXPECT_FALSE(is_ordinary(nested));
         EXPECT_EQ(list_of(h)[1], next);
@@ -287,7 +287,7 @@ TEST_P(declared_sections, lose_nothing_in_checkpoints) {
     small.log.log_limit_bytes = 2000; // a checkpoint after every few commits
     h = heap::open_existing(dir_ / "h", small);
     if (!is_checked())
-        list_of(h)[60'001] = 9; // never announced
+        list_of(h)[60'001] = 9; // never declared
     h.write(declared, [&] { h.root<numbers>("fresh", k_number_count); });
     auto& fresh = *h.find_root<numbers>("fresh");
     for (std::uint64_t i = 1; i <= 30; ++i) {
@@ -422,7 +422,7 @@ TEST_F(declared_sections_with_traps, catch_stray_writes_all_the_same) {
 }
 
 // What is left of it in memory, of builds that do not look for it, is taken back by the library.
-TEST_F(declared_sections_with_traps, are_closed_after_a_change_that_nobody_announced) {
+TEST_F(declared_sections_with_traps, are_closed_after_a_change_that_nobody_declared) {
     for (const bool by_destructor : {false, true}) {
         const fs::path file = dir_ / (by_destructor ? "destroyed" : "closed");
         {
@@ -434,7 +434,7 @@ TEST_F(declared_sections_with_traps, are_closed_after_a_change_that_nobody_annou
                 h.write(declared, [&] {
                     h.touch(&list[0], 8);
                     list[0] = 1;
-                    list[20'000] = 2; // not announced
+                    list[20'000] = 2; // not declared
                 });
             });
             if (!by_destructor)

@@ -282,7 +282,7 @@ TEST(corrupt, a_page_damaged_is_found_when_it_is_changed_and_by_verify) {
         auto* list = h.find_root<numbers>("numbers");
         auto offset =
             static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(list->data()) - static_cast<std::byte*>(h.base()));
-        home = newest_superblock(dir / "h").regions[0].home_offset + align_up(offset, k_page_bytes);
+        home = newest_superblock(dir / "h").regions[0].copy_a_offset + align_up(offset, k_page_bytes);
     }
     flip_byte(dir / "h", home + 8);
     {

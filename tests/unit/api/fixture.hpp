@@ -121,14 +121,14 @@ inline void flip_byte(const fs::path& path, std::uint64_t offset) {
     file.put(byte);
 }
 
-/// The superblock that rules, and its place.
+/// the current superblock, and its place.
 inline format::superblock newest_superblock(const fs::path& path) {
     std::array<format::superblock, 2> both{};
     std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(both.data()), sizeof both);
     return both[0].sequence > both[1].sequence ? both[0] : both[1];
 }
 
-/// Changes the ruling superblock and gives it a fitting checksum.
+/// Changes the current superblock and gives it a fitting checksum.
 inline void edit_superblock(const fs::path& path, const std::function<void(format::superblock&)>& change) {
     format::superblock s = newest_superblock(path);
     const std::uint64_t place = s.sequence % 2;

@@ -1,4 +1,4 @@
-// check_options::guarded_blocks: who writes behind a block is found out by the commit, by verify(), and by the one who frees it.
+// check_options::red_zones: who writes behind a block is found out by the commit, by verify(), and by the one who frees it.
 #include "fixture.hpp"
 
 #include <remanence/remanence.h>
@@ -18,11 +18,10 @@ struct buffer {
 
 namespace {
 
-class guarded_blocks : public ::testing::Test {
+class red_zones : public ::testing::Test {
 protected:
-    guarded_blocks()
-        : heap_(heap::create(dir_ / "heap", {.checks = {.guarded_blocks = true}})),
-          kept_(&heap_.root<buffer>("buffer")) {}
+    red_zones()
+        : heap_(heap::create(dir_ / "heap", {.checks = {.red_zones = true}})), kept_(&heap_.root<buffer>("buffer")) {}
 
     static constexpr std::size_t k_bytes = 100;
     char* make_buffer() {
@@ -39,7 +38,7 @@ protected:
     buffer* kept_;
 };
 
-TEST_F(guarded_blocks, a_commit_refuses_what_was_written_behind_a_block_and_can_be_repeated) {
+TEST_F(red_zones, a_commit_refuses_what_was_written_behind_a_block_and_can_be_repeated) {
     char* const bytes = make_buffer();
     const std::uint64_t before = heap_.version();
     bytes[k_bytes] = 5;
@@ -61,7 +60,7 @@ TEST_F(guarded_blocks, a_commit_refuses_what_was_written_behind_a_block_and_can_
     heap_.commit();
 }
 
-TEST_F(guarded_blocks, a_section_that_writes_behind_a_block_is_undone) {
+TEST_F(red_zones, a_section_that_writes_behind_a_block_is_undone) {
     char* const bytes = make_buffer();
     EXPECT_THROW(heap_.write([&] { std::memset(bytes, 7, k_bytes + 1); }), error);
     EXPECT_EQ(kept_->bytes[0], 1);
@@ -75,7 +74,7 @@ TEST_F(guarded_blocks, a_section_that_writes_behind_a_block_is_undone) {
     EXPECT_TRUE(heap_.verify().clean());
 }
 
-TEST_F(guarded_blocks, also_in_blocks_and_chunks_that_no_commit_has_seen) {
+TEST_F(red_zones, also_in_blocks_and_chunks_that_no_commit_has_seen) {
     EXPECT_THROW(heap_.write([&] { std::memset(heap_.get_allocator<char>().allocate(3'000'000), 7, 3'000'001); }),
                  error);
     EXPECT_THROW(heap_.write([&] { std::memset(heap_.get_allocator<char>().allocate(5), 7, 6); }), error);
@@ -83,9 +82,9 @@ TEST_F(guarded_blocks, also_in_blocks_and_chunks_that_no_commit_has_seen) {
     EXPECT_TRUE(heap_.verify().clean());
 }
 
-TEST_F(guarded_blocks, who_frees_such_a_block_or_one_twice_ends_at_once) {
+TEST_F(red_zones, who_frees_such_a_block_or_one_twice_ends_at_once) {
     const auto free_with = [&](const char* name, std::size_t written, int times) {
-        heap child = heap::create(dir_ / name, {.checks = {.guarded_blocks = true}});
+        heap child = heap::create(dir_ / name, {.checks = {.red_zones = true}});
         char* const bytes = child.get_allocator<char>().allocate(k_bytes);
         std::memset(bytes, 5, written);
         for (int i = 0; i != times; ++i)
@@ -97,7 +96,7 @@ TEST_F(guarded_blocks, who_frees_such_a_block_or_one_twice_ends_at_once) {
     EXPECT_DEATH(free_with("twice", k_bytes, 2), "not an allocated block of this size");
 }
 
-TEST_F(guarded_blocks, containers_work_over_reopening_without_the_option) {
+TEST_F(red_zones, containers_work_over_reopening_without_the_option) {
     using book = map<int, string>;
     heap_.write([&] {
         auto& all = heap_.root<book>("book");
@@ -120,12 +119,12 @@ TEST_F(guarded_blocks, containers_work_over_reopening_without_the_option) {
     heap_.rollback();
 }
 
-TEST_F(guarded_blocks, blocks_of_c_say_what_was_asked_for_and_are_resized_with_their_guards) {
+TEST_F(red_zones, blocks_of_c_say_what_was_asked_for_and_are_resized_with_their_guards) {
     heap_.close();
     rem_options options{};
     options.size = sizeof options;
     options.kind = REM_SNAPSHOT;
-    options.guarded_blocks = true;
+    options.red_zones = true;
     rem_heap* of_c = nullptr;
     ASSERT_EQ(rem_create((dir_ / "c").c_str(), &options, &of_c), REM_OK);
     auto* block = static_cast<char*>(rem_alloc(of_c, 21));

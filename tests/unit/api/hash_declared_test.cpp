@@ -200,7 +200,7 @@ TEST(declared_hash, commit_the_bytes_of_what_they_change_only) {
     EXPECT_FALSE(all.contains(20'000));
 }
 
-TEST(declared_hash, announce_that_a_group_on_another_page_had_no_room) {
+TEST(declared_hash, declare_that_a_group_on_another_page_had_no_room) {
     using detail::hash_inspector;
     using numbers = hash_set<std::uint64_t>;
     const temp_dir dir;
@@ -223,13 +223,13 @@ TEST(declared_hash, announce_that_a_group_on_another_page_had_no_room) {
     h.write([&] { all.insert(its.begin(), its.end() - 1); });
     EXPECT_EQ(hash_inspector::overflow_of(all), nullptr);
     h.write(declared, [&] { all.insert(its.back()); });
-    h.rollback(); // of what was not announced
+    h.rollback(); // of what was not declared
     EXPECT_NE(hash_inspector::overflow_of(all), nullptr);
     EXPECT_TRUE(all.contains(its.back()));
     EXPECT_EQ(hash_inspector::fault(all), "");
 }
 
-TEST(declared_hash, announce_both_when_they_merge) {
+TEST(declared_hash, declare_both_when_they_merge) {
     const temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());
     auto& one = h.root<hash_map<string, string>>("one");

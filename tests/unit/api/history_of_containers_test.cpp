@@ -132,8 +132,8 @@ class containers {
 public:
     /// Finds them, or makes them.
     static void change(heap& h, const edit& e, std::uint64_t which) { all()[which % all().size()](h, e); }
-    /// Those that announce all that is changed here.
-    static void change_announced(heap& h, const edit& e, std::uint64_t which) { all()[which % k_own](h, e); }
+    /// Those that declare all that is changed here.
+    static void change_declared(heap& h, const edit& e, std::uint64_t which) { all()[which % k_own](h, e); }
     static void make_all(heap& h) {
         for (const auto& each : all())
             each(h, {1, 1, 1});
@@ -251,11 +251,11 @@ public:
 
 private:
     std::uint64_t below(std::uint64_t end) { return dice_() % end; }
-    void edits(bool announced = false) {
+    void edits(bool declared = false) {
         for (std::uint64_t count = 1 + below(60); count != 0; --count, ++operations_) {
             const edit one{dice_(), below(k_keys), dice_()};
-            if (announced)
-                containers::change_announced(h_, one, below(1000));
+            if (declared)
+                containers::change_declared(h_, one, below(1000));
             else
                 containers::change(h_, one, below(1000));
         }

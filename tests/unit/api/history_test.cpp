@@ -436,7 +436,7 @@ private:
         h_.write([&] { change(); });
         remember();
     }
-    /// Of containers that announce what they change.
+    /// Of containers that declare what they change.
     void commit_declared() {
         h_.write(declared, [&] {
             for (std::uint64_t count = 1 + below(4); count != 0; --count, ++changes_)

@@ -623,9 +623,9 @@ TYPED_TEST(own_descendants_of, few_are_taken_before_anything_is_destroyed) {
 TYPED_TEST(own_descendants_of, many_are_taken_before_anything_is_destroyed) {
     expect_all_in_sections<TypeParam>(60, [](heap& h, const auto& change) { h.write(change); });
 }
-TYPED_TEST(own_descendants_of, are_announced_when_they_are_taken) {
+TYPED_TEST(own_descendants_of, are_declared_when_they_are_taken) {
     expect_all_in_sections<TypeParam>(20, [](heap& h, const auto& change) {
-        h.write(declared, change); // builds with assertions refuse what was not announced
+        h.write(declared, change); // builds with assertions refuse what was not declared
         h.rollback();              // takes back what was not in the commit
     });
 }

@@ -23,7 +23,7 @@ struct item {
 };
 struct all {
     vector_pi<item> items;
-    vector_pi<std::uint64_t> plain; // over several pages; its elements announce nothing themselves
+    vector_pi<std::uint64_t> plain; // over several pages; its elements declare nothing themselves
     string_pi text;
 };
 
@@ -44,7 +44,7 @@ inline void change_all(all& here, model& expected, std::uint64_t seed) {
     if (seed == 1) {
         here.plain.resize(5'000, 1);
         expected.plain.resize(5'000, 1);
-    } else { // one change in a section, so that no other announces for it
+    } else { // one change in a section, so that no other declares for it
         const auto offset = static_cast<std::ptrdiff_t>(random() % expected.plain.size());
         const std::vector<std::uint64_t> some(seed % 300, seed);
         switch (seed % 9) {

@@ -231,7 +231,7 @@ TEST_P(savepoints, make_a_declared_section_an_ordinary_one) {
         savepoint here = h.savepoint();
         list.push_back(2);
         here.rollback();
-        word = 3; // unannounced
+        word = 3; // undeclared
     });
     h.rollback();
     EXPECT_EQ(list.size(), 1U);

@@ -441,7 +441,7 @@ TEST(tiny_log, every_commit_begins_a_checkpoint_and_rollback_is_still_exact) {
         EXPECT_TRUE(h.verify().clean());
         h.checkpoint();
         EXPECT_EQ(h.stats().log_used_bytes, 0U);
-        EXPECT_EQ(h.stats().twin_bytes, 0U);
+        EXPECT_EQ(h.stats().before_image_bytes, 0U);
         EXPECT_EQ(h.stats().checkpoint_total_bytes, 0U);
         EXPECT_TRUE(h.verify().clean());
     }

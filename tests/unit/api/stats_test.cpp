@@ -83,12 +83,12 @@ TEST(stats, count_what_commits_change_write_and_wait_for) {
     EXPECT_LE(after.commit_times.quantile(0.5), after.commit_times.max());
 
     h.checkpoint();
-    const heap_stats folded = h.stats();
-    EXPECT_EQ(folded.log_used_bytes, 0U);
-    EXPECT_EQ(folded.image_bytes, after.image_bytes + 4096);
-    EXPECT_GT(folded.written_bytes, after.written_bytes + 4096 + 4096); // a page, a superblock and tables
-    EXPECT_EQ(folded.syncs, after.syncs + 2);                           // before the superblock, and of it
-    EXPECT_EQ(folded.commit_times.count(), after.commit_times.count());
+    const heap_stats applied = h.stats();
+    EXPECT_EQ(applied.log_used_bytes, 0U);
+    EXPECT_EQ(applied.image_bytes, after.image_bytes + 4096);
+    EXPECT_GT(applied.written_bytes, after.written_bytes + 4096 + 4096); // a page, a superblock and tables
+    EXPECT_EQ(applied.syncs, after.syncs + 2);                           // before the superblock, and of it
+    EXPECT_EQ(applied.commit_times.count(), after.commit_times.count());
 }
 
 TEST(stats, begin_anew_with_each_open) {

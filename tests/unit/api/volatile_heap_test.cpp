@@ -81,8 +81,8 @@ TEST(volatile_heap, says_no_when_there_is_no_memory) {
 }
 
 TEST(volatile_heap, no_bytes_are_a_block_and_too_many_are_none_with_guards_and_without) {
-    for (const std::size_t guard_bytes : {std::size_t{0}, std::size_t{4096}}) {
-        volatile_heap scratch({.reserve_bytes = 1, .guard_bytes = guard_bytes});
+    for (const std::size_t red_zone_bytes : {std::size_t{0}, std::size_t{4096}}) {
+        volatile_heap scratch({.reserve_bytes = 1, .red_zone_bytes = red_zone_bytes});
         void* const first = scratch.try_allocate(0);
         void* const second = scratch.try_allocate(0);
         ASSERT_NE(first, nullptr);
@@ -114,7 +114,7 @@ TEST(volatile_heap, options_out_of_range_are_refused) {
         return errc{};
     };
     EXPECT_EQ(reason_of({.reserve_bytes = std::uint64_t{17} << 40U}), errc::invalid_argument);
-    EXPECT_EQ(reason_of({.guard_bytes = 5000}), errc::invalid_argument);
+    EXPECT_EQ(reason_of({.red_zone_bytes = 5000}), errc::invalid_argument);
     EXPECT_EQ(reason_of({.leak_frames = 33}), errc::invalid_argument);
     const errc far_node = reason_of({.numa_node = 777});
     EXPECT_TRUE(far_node == errc::invalid_argument || far_node == errc::not_supported);
@@ -143,7 +143,7 @@ TEST(volatile_heap, blocks_grow_shrink_and_keep_their_contents) {
 }
 
 TEST(volatile_heap, guard_bytes_say_what_was_asked_for_and_find_who_wrote_behind_it) {
-    volatile_heap scratch({.guard_bytes = 8});
+    volatile_heap scratch({.red_zone_bytes = 8});
     auto* const block = static_cast<char*>(scratch.allocate(21));
     EXPECT_EQ(scratch.usable_size(block), 21U);
     auto* const large = static_cast<char*>(scratch.allocate_dynamic(10, 200'000));
@@ -234,7 +234,7 @@ TEST(volatile_heap, wrong_frees_end_the_process_at_once) {
 TEST(volatile_heap, address_sanitizer_knows_its_blocks) {
     if constexpr (!os::k_marks_memory)
         GTEST_SKIP() << "not a build with AddressSanitizer";
-    volatile_heap scratch({.guard_bytes = 16});
+    volatile_heap scratch({.red_zone_bytes = 16});
     auto* volatile const block = static_cast<char*>(scratch.allocate(40));
     block[39] = 1;
     EXPECT_DEATH(block[40] = 1, "use-after-poison");

@@ -205,7 +205,7 @@ TEST_F(c_sections, end_only_where_they_began) {
     ASSERT_OK(rem_write_end(heap));
 }
 
-TEST_F(c_sections, that_are_declared_commit_what_they_announce) {
+TEST_F(c_sections, that_are_declared_commit_what_they_declare) {
     open(REM_TRANSACTIONAL);
     account* const a = add_account("a", 1);
     auto* const far = static_cast<account*>(rem_alloc_aligned(heap, k_page_bytes, sizeof(account)));
@@ -218,7 +218,7 @@ TEST_F(c_sections, that_are_declared_commit_what_they_announce) {
         ASSERT_OK(rem_touch(heap, a, sizeof *a));
         a->balance = 2;
         if (!types::checks_pointers())
-            far->balance = 2; // not announced
+            far->balance = 2; // not declared
         ASSERT_OK(rem_write_end(heap));
     });
     open();

@@ -197,7 +197,7 @@ TEST_F(c_volatile, options_out_of_range_open_nothing) {
     EXPECT_EQ(second, nullptr);
     options.size = sizeof options;
     EXPECT_STATUS(rem_open_volatile(&options, nullptr), REM_INVALID_ARGUMENT);
-    options.guard_bytes = 5000;
+    options.red_zone_bytes = 5000;
     EXPECT_STATUS(rem_open_volatile(&options, &second), REM_INVALID_ARGUMENT);
     options = {};
     options.size = sizeof options;

@@ -60,13 +60,13 @@ std::vector<layout> all_layouts() {
                FIELD(superblock, base), FIELD(superblock, epoch), FIELD(superblock, checkpoint_version),
                FIELD(superblock, chain), FIELD(superblock, image_bytes), FIELD(superblock, map),
                FIELD(superblock, versions), FIELD(superblock, region_count), FIELD(superblock, abi),
-               FIELD(superblock, regions), FIELD(superblock, log_begin), FIELD(superblock, second_homes),
+               FIELD(superblock, regions), FIELD(superblock, log_begin), FIELD(superblock, copy_b_offsets),
                FIELD(superblock, session), FIELD(superblock, application), FIELD(superblock, history),
                FIELD(superblock, log_directory), FIELD(superblock, zero), FIELD(superblock, checksum)),
         LAYOUT(area_reference, FIELD(area_reference, offset), FIELD(area_reference, bytes),
                FIELD(area_reference, checksum), FIELD(area_reference, version), FIELD(area_reference, zero)),
         LAYOUT(region, FIELD(region, heap_offset), FIELD(region, bytes), FIELD(region, table_offset),
-               FIELD(region, home_offset), FIELD(region, root)),
+               FIELD(region, copy_a_offset), FIELD(region, root)),
         LAYOUT(node_reference, FIELD(node_reference, checksum), FIELD(node_reference, slot),
                FIELD(node_reference, zero)),
         LAYOUT(map_reference, FIELD(map_reference, area_offset), FIELD(map_reference, slot_bytes),
@@ -101,7 +101,7 @@ std::vector<layout> all_layouts() {
         LAYOUT(history_limits, FIELD(history_limits, bytes_max), FIELD(history_limits, steps_max),
                FIELD(history_limits, when_full)),
         LAYOUT(step_event, FIELD(step_event, time), FIELD(step_event, name_bytes), FIELD(step_event, flags)),
-        LAYOUT(arrival_event, FIELD(arrival_event, state), FIELD(arrival_event, delta_count)),
+        LAYOUT(checkout_event, FIELD(checkout_event, state), FIELD(checkout_event, delta_count)),
         LAYOUT(state_event, FIELD(state_event, version), FIELD(state_event, parent), FIELD(state_event, next),
                FIELD(state_event, left), FIELD(state_event, last_version), FIELD(state_event, bytes),
                FIELD(state_event, time), FIELD(state_event, delta_count), FIELD(state_event, name_bytes),
@@ -110,7 +110,7 @@ std::vector<layout> all_layouts() {
                FIELD(present_event, limits)),
         LAYOUT(number_event, FIELD(number_event, number)),
         LAYOUT(history_delta, FIELD(history_delta, piece_count), FIELD(history_delta, content_bytes)),
-        LAYOUT(whole_chunk, FIELD(whole_chunk, chunk_and_home)),
+        LAYOUT(whole_chunk, FIELD(whole_chunk, chunk_and_copy)),
         LAYOUT(page_change, FIELD(page_change, page_low), FIELD(page_change, page_high),
                FIELD(page_change, range_count), FIELD(page_change, checksum)),
         LAYOUT(change_range, FIELD(change_range, offset), FIELD(change_range, bytes)),
@@ -185,7 +185,7 @@ std::string shown(std::string_view name, std::uint64_t value) {
 #define CONSTANT(name) {#name, shown(#name, name)}
 
 std::map<std::string, std::string> all_constants() {
-    constexpr std::uint64_t k_at_second_home = whole_chunk::k_at_second_home;
+    constexpr std::uint64_t k_in_copy_b = whole_chunk::k_in_copy_b;
     return {
         CONSTANT(k_page_bytes),
         CONSTANT(k_sector_bytes),
@@ -201,7 +201,7 @@ std::map<std::string, std::string> all_constants() {
         CONSTANT(k_first_map_offset),
         CONSTANT(k_first_map_slot_bytes),
         CONSTANT(k_first_table_offset),
-        CONSTANT(k_home_alignment),
+        CONSTANT(k_copy_alignment),
         CONSTANT(k_chunk_bytes_min),
         CONSTANT(k_chunk_bytes_max),
         CONSTANT(k_region_count_max),
@@ -213,14 +213,14 @@ std::map<std::string, std::string> all_constants() {
         CONSTANT(k_leaf_span),
         CONSTANT(k_region_alignment),
         CONSTANT(k_inner_children),
-        CONSTANT(k_feature_second_homes),
+        CONSTANT(k_feature_copy_b),
         CONSTANT(k_feature_encodings),
         CONSTANT(k_feature_log_directory),
         CONSTANT(k_feature_schema),
         CONSTANT(k_feature_history),
         CONSTANT(k_feature_versions),
         CONSTANT(k_feature_aligned_blocks),
-        CONSTANT(k_feature_guarded_blocks),
+        CONSTANT(k_feature_red_zones),
         CONSTANT(k_flag_clean),
         CONSTANT(k_log_magic),
         CONSTANT(k_log_version),
@@ -263,7 +263,7 @@ std::map<std::string, std::string> all_constants() {
         CONSTANT(k_schemas_magic),
         CONSTANT(k_schemas_version),
         CONSTANT(k_schemas_bytes_max),
-        CONSTANT(k_at_second_home),
+        CONSTANT(k_in_copy_b),
     };
 }
 

@@ -54,14 +54,14 @@ public:
         remember();
     }
     void go(std::uint64_t to) {
-        const auto way = steps_.way_to(to);
+        const auto way = steps_.path_to(to);
         std::vector<delta> back;
         for (const auto& each : way) {
             back.push_back(each.bytes().other_side(memory_.data()));
             each.bytes().apply(memory_.data());
         }
         steps_.go_over(way, back);
-        steps_.arrive(to, ++version_);
+        steps_.check_out(to, ++version_);
     }
     void go_anywhere() {
         const auto all = steps_.list();
@@ -96,7 +96,7 @@ public:
     /// Empty: all is as it was.
     std::string check() {
         const auto all = steps_.list();
-        std::uint64_t on_way = 0;
+        std::uint64_t on_path = 0;
         std::map<std::uint64_t, std::uint64_t> parents;
         for (const step_info& each : all)
             parents[each.version] = each.parent.value_or(0);
@@ -104,12 +104,12 @@ public:
         const std::uint64_t shown = std::ranges::find_if(all, &step_info::is_present)->version;
         for (std::uint64_t here = shown; parents.at(here) != 0 && era_of_.at(parents.at(here)) == era;
              here = parents.at(here))
-            ++on_way;
+            ++on_path;
         for (const step_info& each : all) {
             if (steps_.is_across_migration(each.version) != (era_of_.at(each.version) != era))
                 return "a migration is not where it was";
         }
-        if (!has_hidden_ && on_way != steps_.undo_depth())
+        if (!has_hidden_ && on_path != steps_.undo_depth())
             return "the depth is not that of the way";
         for (const auto& [version, name] : names_) {
             if (steps_.find_kept(name) != version || !parents.contains(version))

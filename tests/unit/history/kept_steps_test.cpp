@@ -189,7 +189,7 @@ private:
             to = live_.before_present(1 + below(back));
         else if (const std::uint64_t forth = live_.redo_depth(); forth != 0 && below(2) == 0)
             to = live_.after_present(1 + below(forth));
-        const auto way = live_.way_to(to);
+        const auto way = live_.path_to(to);
         std::vector<delta> back;
         if (below(4) == 0) // as an undo that fails, of which nobody else hears
             return;
@@ -199,9 +199,9 @@ private:
             if (each.call() != nullptr)
                 make(*each.call());
         }
-        step_tree::append_arrival(next_events(), to, back);
+        step_tree::append_checkout(next_events(), to, back);
         live_.go_over(way, back);
-        live_.arrive(to, version_);
+        live_.check_out(to, version_);
         EXPECT_EQ(memory_, states_.at(to)) << "state " << to;
     }
     void remember() {
@@ -230,7 +230,7 @@ private:
         while (live_.is_in_group())
             live_.end_group();
     }
-    void stay() { live_.arrive(live_.present(), version_); }
+    void stay() { live_.check_out(live_.present(), version_); }
     void keep() {
         if (live_.is_in_group() || !live_.name_of_kept(live_.present()).empty())
             return;
@@ -408,7 +408,7 @@ TEST(kept_steps_of_a_history, are_refused_or_sound_whatever_bytes_they_are) {
         step_tree made = loader.take({.steps_max = 3});
         std::vector<std::byte> memory(k_memory_bytes);
         for (const step_info& each : made.list()) {
-            for (const auto& one : made.way_to(each.version))
+            for (const auto& one : made.path_to(each.version))
                 one.bytes().apply(memory.data());
         }
         (void)made.left_branch();

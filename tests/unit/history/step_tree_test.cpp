@@ -28,14 +28,14 @@ protected:
         steps.accept(++version_);
     }
     void go(step_tree& steps, std::uint64_t to) {
-        const auto way = steps.way_to(to);
+        const auto way = steps.path_to(to);
         std::vector<delta> back;
         for (const auto& each : way) {
             back.push_back(each.bytes().other_side(memory_.data()));
             each.bytes().apply(memory_.data());
         }
         steps.go_over(way, back);
-        steps.arrive(to, ++version_);
+        steps.check_out(to, ++version_);
     }
     [[nodiscard]] std::vector<int> bytes() const {
         std::vector<int> found;

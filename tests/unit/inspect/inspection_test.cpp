@@ -82,7 +82,7 @@ protected:
         ASSERT_TRUE(file->write("test", offset, {&b, 1}));
     }
     std::uint64_t home(inspection& heap, std::uint64_t i) {
-        return heap.store().image().home_of(static_cast<std::uint64_t>(block_) + i * k_page_bytes);
+        return heap.store().image().copy_of(static_cast<std::uint64_t>(block_) + i * k_page_bytes);
     }
 
     simulation::simulated_disk disk_;
@@ -260,7 +260,7 @@ TEST_F(inspecting, damage_of_the_allocator_is_told_with_its_place_in_the_file) {
     ASSERT_TRUE(parts);
     EXPECT_FALSE(heap->knows_blocks());
     ASSERT_FALSE(heap->problems().empty());
-    EXPECT_EQ(heap->problems()[0].offset, heap->store().image().home_of(0) + offsetof(format::heap_header, allocator) +
+    EXPECT_EQ(heap->problems()[0].offset, heap->store().image().copy_of(0) + offsetof(format::heap_header, allocator) +
                                               offsetof(format::alloc_state, allocated_bytes));
 }
 
@@ -276,7 +276,7 @@ TEST_F(inspecting, a_damaged_heap_header_is_told) {
     ASSERT_TRUE(parts);
     EXPECT_FALSE(parts->allocator);
     ASSERT_EQ(heap->problems().size(), 1U);
-    EXPECT_EQ(heap->problems()[0].offset, heap->store().image().home_of(0));
+    EXPECT_EQ(heap->problems()[0].offset, heap->store().image().copy_of(0));
 }
 
 TEST_F(inspecting, a_heap_header_that_names_a_schema_without_its_feature_is_told) {

@@ -23,7 +23,7 @@ TEST(last_commit, that_is_damaged_is_told_of_a_live_heap_too_and_no_copy_is_made
     {
         auto heap = inspection::open_live(disk, k_path, {});
         ASSERT_TRUE(heap) << heap.why().message;
-        at = (*heap)->store().image().home_of(program.block());
+        at = (*heap)->store().image().copy_of(program.block());
     }
     auto file = std::move(*disk.open(k_path, os::access::read_write));
     const std::byte other{0x77};
@@ -66,7 +66,7 @@ public:
         EXPECT_TRUE(program_.checkpoint());
         auto heap = inspection::open_live(disk_, k_path, {});
         EXPECT_TRUE(heap);
-        at_ = (*heap)->store().image().home_of(page() * k_page_bytes);
+        at_ = (*heap)->store().image().copy_of(page() * k_page_bytes);
     }
     void rot() { put(std::byte{0x77}); }
     void mend() { put(std::byte{0}); }

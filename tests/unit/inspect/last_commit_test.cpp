@@ -58,7 +58,7 @@ std::vector<deed> deeds() {
                  EXPECT_TRUE(program.checkpoint());
              }
          }},
-        {"growth, folded",
+        {"growth, applied",
          [](writer& program) {
              for (unsigned i = 80; i < 90; ++i)
                  program.grow(i);

@@ -404,17 +404,17 @@ TEST_F(dump_load, pointers_lead_where_they_led) {
     load_into<>(saved());
     const auto& loaded = into_.root<node>("ring");
     const auto& loaded_places = into_.root<list<address>>("places");
-    const auto& loaded_ways = into_.root<vector<const address*>>("ways");
+    const auto& loaded_paths = into_.root<vector<const address*>>("ways");
     EXPECT_EQ(loaded.next->next->value, 3);
     EXPECT_EQ(loaded.next->next->next, &loaded);
     EXPECT_EQ(loaded.next->next->home, &*std::next(loaded_places.begin(), 13)) << "a root of another schema";
-    ASSERT_EQ(loaded_ways.size(), 23U);
+    ASSERT_EQ(loaded_paths.size(), 23U);
     std::size_t index = 0;
     for (const address& each : loaded_places)
-        EXPECT_EQ(loaded_ways[index++], &each);
-    EXPECT_EQ(loaded_ways[20], nullptr);
-    EXPECT_EQ(loaded_ways[21], (&into_.root<map<string, address>>("by name").at("ada")));
-    EXPECT_EQ(loaded_ways[22], loaded.next->home);
+        EXPECT_EQ(loaded_paths[index++], &each);
+    EXPECT_EQ(loaded_paths[20], nullptr);
+    EXPECT_EQ(loaded_paths[21], (&into_.root<map<string, address>>("by name").at("ada")));
+    EXPECT_EQ(loaded_paths[22], loaded.next->home);
     EXPECT_TRUE(into_.check_pointers().clean());
 }
 

@@ -164,7 +164,7 @@ TEST_P(dumped_pointers, that_lead_to_small_objects_take_along_what_lies_behind_t
                                             several<char>(5), heap_.make<long>(7)};
         static_cast<small_holder*>(heap_.find_root<small_holder>("root"))->pair[0] = {3, 4};
     });
-    if (GetParam().checks.guarded_blocks) { // which know how many bytes were asked for
+    if (GetParam().checks.red_zones) { // which know how many bytes were asked for
         EXPECT_TRUE(tells(refused(), "root.number leads to a int"));
         return;
     }
@@ -223,9 +223,9 @@ TEST_P(dumped_pointers, lead_into_objects_that_own_what_is_larger) {
     EXPECT_EQ(made.on->first, made.first);
 }
 
-heap_options with_guards() {
+heap_options with_red_zones() {
     heap_options how;
-    how.checks.guarded_blocks = true;
+    how.checks.red_zones = true;
     return how;
 }
 heap_options on_lines() {
@@ -233,9 +233,9 @@ heap_options on_lines() {
     how.memory.aligned_blocks = true;
     return how;
 }
-INSTANTIATE_TEST_SUITE_P(heaps, dumped_pointers, testing::Values(heap_options(), with_guards(), on_lines()),
+INSTANTIATE_TEST_SUITE_P(heaps, dumped_pointers, testing::Values(heap_options(), with_red_zones(), on_lines()),
                          [](const auto& which) {
-                             return which.param.checks.guarded_blocks   ? "guarded"
+                             return which.param.checks.red_zones        ? "guarded"
                                     : which.param.memory.aligned_blocks ? "aligned"
                                                                         : "plain";
                          });

@@ -20,12 +20,12 @@ protected:
     void reach(chunk_state what) {
         if (what == spilled)
             places_.spill(k_chunk);
-        if (what == unmapped || what == home || what == moved || what == moving)
+        if (what == unmapped || what == mapped || what == moved || what == moving)
             places_.commit_fresh(k_chunk);
-        if (what == home || what == moved || what == moving)
+        if (what == mapped || what == moved || what == moving)
             (void)places_.map(k_chunk);
         if (what == moved)
-            places_.commit_moved(k_chunk);
+            places_.commit_relocated(k_chunk);
         if (what == moving)
             places_.spill(k_chunk);
         ASSERT_EQ(places_.of(k_chunk), what);
@@ -43,18 +43,18 @@ TEST_F(chunk_places_test, each_allowed_step_leads_where_it_should) {
     const std::vector<allowed_step> steps{
         {"spill",
          [](auto& p, auto c) { p.spill(c); },
-         {{fresh, spilled}, {spilled, spilled}, {home, moving}, {moving, moving}}},
+         {{fresh, spilled}, {spilled, spilled}, {mapped, moving}, {moving, moving}}},
         {"give_up", [](auto& p, auto c) { p.give_up(c); }, {{spilled, fresh}}},
-        {"commit_fresh", [](auto& p, auto c) { p.commit_fresh(c); }, {{fresh, unmapped}, {spilled, home}}},
-        {"commit_moved",
-         [](auto& p, auto c) { p.commit_moved(c); },
-         {{home, moved}, {moving, home}, {moved, home}, {unmapped, unmapped}, {fresh, unmapped}}},
+        {"commit_fresh", [](auto& p, auto c) { p.commit_fresh(c); }, {{fresh, unmapped}, {spilled, mapped}}},
+        {"commit_relocated",
+         [](auto& p, auto c) { p.commit_relocated(c); },
+         {{mapped, moved}, {moving, mapped}, {moved, mapped}, {unmapped, unmapped}, {fresh, unmapped}}},
         {"map",
          [](auto& p, auto c) { (void)p.map(c); },
-         {{unmapped, home}, {moved, home}, {moving, home}, {fresh, home}, {home, home}}},
+         {{unmapped, mapped}, {moved, mapped}, {moving, mapped}, {fresh, mapped}, {mapped, mapped}}},
         {"forget",
          [](auto& p, auto c) { p.forget(c); },
-         {{unmapped, fresh}, {moved, fresh}, {home, fresh}, {fresh, fresh}}},
+         {{unmapped, fresh}, {moved, fresh}, {mapped, fresh}, {fresh, fresh}}},
     };
     for (const allowed_step& step : steps) {
         for (const auto& [from, to] : step.from_to) {
@@ -71,24 +71,24 @@ TEST_F(chunk_places_test, each_allowed_step_leads_where_it_should) {
     }
 }
 
-TEST_F(chunk_places_test, mapping_tells_whether_a_former_home_is_left) {
+TEST_F(chunk_places_test, mapping_tells_whether_a_former_copy_is_left) {
     reach(moved);
     EXPECT_EQ(places_.map(k_chunk), moved);
-    EXPECT_EQ(places_.map(k_chunk), home);
+    EXPECT_EQ(places_.map(k_chunk), mapped);
 }
 
-TEST_F(chunk_places_test, chunks_of_a_heap_just_opened_are_at_home_by_ranges) {
+TEST_F(chunk_places_test, chunks_of_a_heap_just_opened_are_mapped_by_ranges) {
     places_.begin_with({{2, 3}, {1500, 1000}});
     for (const std::uint64_t chunk : {2U, 4U, 1500U, 2499U})
-        EXPECT_EQ(places_.of(chunk), home) << chunk;
+        EXPECT_EQ(places_.of(chunk), mapped) << chunk;
     for (const std::uint64_t chunk : {0U, 1U, 5U, 1499U, 2500U})
         EXPECT_EQ(places_.of(chunk), fresh) << chunk;
     places_.spill(4);
     places_.reserve(2499);
     EXPECT_EQ(places_.of(4), moving);
-    EXPECT_EQ(places_.of(3), home);
+    EXPECT_EQ(places_.of(3), mapped);
     EXPECT_EQ(places_.of(5), fresh);
-    EXPECT_EQ(places_.of(2499), home);
+    EXPECT_EQ(places_.of(2499), mapped);
     EXPECT_EQ(places_.of(2500), fresh);
 }
 

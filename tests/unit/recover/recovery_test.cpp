@@ -54,10 +54,10 @@ TEST_F(recovery, stale_records_after_a_restart_are_ignored) {
     commit(0, {}, 1);
     for (std::uint64_t i = 0; i < 5; ++i)
         commit({}, {i}, i + 2);
-    // A checkpoint: everything folded, the log starts again from its beginning.
+    // A checkpoint: everything applied, the log starts again from its beginning.
     for (const auto& [index, bytes] : memory_) {
-        store::folded_page page{index, bytes.data(), page_checksum(bytes)};
-        ASSERT_TRUE(store_->writer().fold({&page, 1}));
+        store::applied_page page{index, bytes.data(), page_checksum(bytes)};
+        ASSERT_TRUE(store_->writer().apply({&page, 1}));
     }
     ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
     log_->restart();
@@ -198,9 +198,9 @@ TEST_F(failing_recovery, makes_a_torn_superblock_whole_also_beside_a_log_that_ca
 
 TEST_F(recovery, of_a_file_that_ends_before_what_a_record_placed_is_refused_before_a_page_is_written) {
     ASSERT_NO_FATAL_FAILURE(cut_off_behind(store::k_chunk - 1));
-    const std::uint64_t home = store_->image().home_of(store::k_chunk);
+    const std::uint64_t copy = store_->image().copy_of(store::k_chunk);
     for (const std::uint64_t left : {store::k_chunk - 1, k_page_bytes, std::uint64_t{0}}) {
-        ASSERT_NO_FATAL_FAILURE(cut_off(home + left));
+        ASSERT_NO_FATAL_FAILURE(cut_off(copy + left));
         const auto heap = contents(store::k_path);
         const auto log = contents(store::log_path(store::k_path));
         const auto outcome = recover();

@@ -8,7 +8,7 @@ namespace {
 class log_replay : public log::log_on_disk {};
 
 TEST_F(log_replay, ranges_of_a_record_not_younger_than_the_chunk_are_never_applied) {
-    // R3. The page's bytes at home are the chunk's, of the same record; a range beside it in that record is older.
+    // R3. The page's bytes in its copy are the chunk's, of the same record; a range beside it in that record is older.
     commit(0, {}, 1);
     log::record_builder builder;
     store::page_bytes page(9);
@@ -151,17 +151,17 @@ TEST_F(log_replay_of_contents, applies_what_a_record_changes_in_a_chunk_that_it_
     EXPECT_TRUE(std::ranges::equal(page_at(2 * store::k_chunk_pages + 1), page.span()));
     EXPECT_TRUE(is_all_zeros(page_at(2 * store::k_chunk_pages)));
     EXPECT_FALSE(store_->image().is_stored(1));
-    EXPECT_GE(*store_->file().size(), store_->image().home_of(3 * store::k_chunk - 1)) << "the chunk is to be mapped";
+    EXPECT_GE(*store_->file().size(), store_->image().copy_of(3 * store::k_chunk - 1)) << "the chunk is to be mapped";
 }
 
 TEST_F(log_replay_of_contents, leaves_what_lies_behind_the_last_chunk) {
     commit(0, {}, 1);
     commit(2, {}, 2);
-    ASSERT_TRUE(store_->room().reserve_map(1000)); // behind all homes then
+    ASSERT_TRUE(store_->room().reserve_map(1000)); // behind all copies then
     ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
     log_->restart();
     const std::uint64_t map = store_->super().map.area_offset;
-    ASSERT_GT(map, store_->image().home_of(3 * store::k_chunk));
+    ASSERT_GT(map, store_->image().copy_of(3 * store::k_chunk));
     commit_in_log(3, 0, store::page_bytes(9)); // the map stays as it is
     crash();
     ASSERT_TRUE(recover());
@@ -175,17 +175,17 @@ TEST_F(log_replay_of_contents, leaves_what_lies_behind_the_last_chunk) {
 TEST_F(log_replay, a_page_that_does_not_become_what_the_record_says_is_corrupt) {
     commit(0, {}, 1);
     commit({}, {0}, 2);
-    const std::uint64_t home = store_->image().home_of(0);
+    const std::uint64_t copy = store_->image().copy_of(0);
     crash();
     store_.reset();
-    flip(home + 2000);
+    flip(copy + 2000);
     ASSERT_TRUE(reopen());
     auto outcome = recover();
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.why().code, errc::corrupt);
-    EXPECT_EQ(outcome.why().offset, home);
+    EXPECT_EQ(outcome.why().offset, copy);
     store_.reset();
-    flip(home + 2000);
+    flip(copy + 2000);
     ASSERT_TRUE(reopen());
     ASSERT_TRUE(recover());
     expect_state(2);
@@ -255,21 +255,21 @@ TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_the
     constexpr std::uint64_t k_last = k_first + 2 * (k_exceptions - 1);
     const std::vector<std::uint32_t> zeros(store::k_chunk_pages);
     ASSERT_TRUE(store_->room().add_regions((k_last + 1) * store::k_chunk));
-    ASSERT_TRUE(store_->room().add_second_homes({{k_last}}));
+    ASSERT_TRUE(store_->room().add_copies_b({{k_last}}));
     ASSERT_TRUE(store_->whole_chunks().write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->whole_chunks().write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->whole_chunks().write_relocated(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
         store_->whole_chunks().accept_fresh(chunk, zeros, version_);
     for (std::uint64_t chunk = k_first; chunk <= k_last; chunk += 2)
-        store_->whole_chunks().accept_moved(chunk, zeros, version_, false);
+        store_->whole_chunks().accept_relocated(chunk, zeros, version_, false);
     ASSERT_TRUE(store_->room().reserve_map(0));
     ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));
 
     for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
-        ASSERT_TRUE(store_->homes().hold_early(back));
+        ASSERT_TRUE(store_->copies().hold_early(back));
     log::record_builder builder;
     for (const std::uint64_t away : {1U, 3U, 5U, 7U}) {
-        ASSERT_TRUE(store_->homes().hold_early(away));
+        ASSERT_TRUE(store_->copies().hold_early(away));
         builder.add_chunk(away, true, zeros);
     }
     for (const std::uint64_t back : {k_last - 4, k_last - 2, k_last})
@@ -279,8 +279,8 @@ TEST_F(log_replay, chunks_that_move_fit_if_the_chunk_map_has_room_for_all_of_the
     auto outcome = recover();
     ASSERT_TRUE(outcome) << outcome.why().message;
     EXPECT_EQ(outcome->commits, 1U);
-    EXPECT_EQ(store_->homes().other_place_of(1), store::chunk_place::first_home);
-    EXPECT_EQ(store_->homes().other_place_of(k_last), store::chunk_place::second_home);
+    EXPECT_EQ(store_->copies().other_place_of(1), store::chunk_place::copy_a);
+    EXPECT_EQ(store_->copies().other_place_of(k_last), store::chunk_place::copy_b);
 }
 
 /// Records whose checksums fit, but that no program of ours has written.
@@ -300,9 +300,9 @@ TEST_F(forged_record, that_moves_more_chunks_than_the_chunk_map_has_room_for_is_
     constexpr std::uint64_t k_last = 2 * store::chunk_map::k_exceptions_max;
     const std::vector<std::uint32_t> zeros(store::k_chunk_pages);
     ASSERT_TRUE(store_->room().add_regions((k_last + 1) * store::k_chunk));
-    ASSERT_TRUE(store_->room().add_second_homes({{k_last}}));
+    ASSERT_TRUE(store_->room().add_copies_b({{k_last}}));
     ASSERT_TRUE(store_->whole_chunks().write_fresh(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->whole_chunks().write_moved(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->whole_chunks().write_relocated(k_last * store::k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= k_last; ++chunk)
         store_->whole_chunks().accept_fresh(chunk, zeros, version_);
     ASSERT_TRUE(store_->writer().publish({version_, chain_, store_->session(), false, format::k_log_header_bytes}));

@@ -73,8 +73,8 @@ TEST_F(log_salvage, puts_in_a_page_that_does_not_become_what_its_record_says_so_
     commit(0, {}, 1);
     commit({}, {0, 1}, 2);
     crash();
-    const auto home = store_->image().home_of(0);
-    flip(home + 900);
+    const auto copy = store_->image().copy_of(0);
+    flip(copy + 900);
     ASSERT_TRUE(reopen());
     EXPECT_EQ(recover().why().code, errc::corrupt);
     ASSERT_TRUE(reopen());
@@ -84,7 +84,7 @@ TEST_F(log_salvage, puts_in_a_page_that_does_not_become_what_its_record_says_so_
     std::vector<std::byte> page(k_page_bytes);
     auto damaged = store_->image().read_pages(0, page);
     ASSERT_FALSE(damaged);
-    EXPECT_EQ(damaged.why().offset, home);
+    EXPECT_EQ(damaged.why().offset, copy);
     ASSERT_TRUE(store_->image().read_pages(1, page));
     EXPECT_EQ(page, states_[1][1]);
 }
@@ -108,7 +108,7 @@ TEST_F(log_salvage, of_a_file_that_ends_before_what_the_log_tells_of_says_so_and
     commit(0, {}, 1);
     commit(3, {0}, 2);
     crash();
-    const std::uint64_t end = store_->image().home_of(3 * store::k_chunk) + k_page_bytes;
+    const std::uint64_t end = store_->image().copy_of(3 * store::k_chunk) + k_page_bytes;
     {
         auto file = std::move(*disk_.open(store::k_path, os::access::read_write));
         ASSERT_TRUE(file->resize("test", end));
@@ -201,7 +201,7 @@ TEST_F(log_salvage, of_a_clean_heap_makes_a_torn_superblock_whole_and_nothing_el
     flip((1 - sequence % 2) * format::k_superblock_bytes + 100);
     ASSERT_TRUE(reopen());
     ASSERT_TRUE(salvage());
-    EXPECT_TRUE(damage_.empty()); // the one that rules says all
+    EXPECT_TRUE(damage_.empty()); // the current one says all
     EXPECT_EQ(store_->super().sequence, sequence + 1);
     ASSERT_TRUE(reopen());
     EXPECT_FALSE(store_->supers().other_damage());

@@ -346,7 +346,7 @@ TEST_F(log_window, that_is_cut_off_lacks_nothing_durable_without_a_word) {
 
 class recovery_of_window : public log::log_on_disk {};
 
-// What a checkpoint folds is as of its mark, and more was committed before it ended.
+// What a checkpoint applies is as of its mark, and more was committed before it ended.
 TEST_F(recovery_of_window, brings_every_commit_back_wherever_it_lies) {
     const auto start = [&] {
         log_.reset();

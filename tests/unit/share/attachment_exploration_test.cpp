@@ -76,7 +76,7 @@ public:
         becoming_ready,
         in,
         detaching,
-        folding,
+        applying,
         removing_last_log,
         leaving,
         exclusive_trying,
@@ -111,7 +111,7 @@ public:
         coordination_file_state file{};
         u8 files_made = 0;
         u8 has_log = 0;
-        u8 is_unfolded = 0;
+        u8 is_unapplied = 0;
         u8 session = 0;
         u8 boot = 0;
         u8 deaths = 0;
@@ -208,7 +208,7 @@ public:
         unsigned alone = 0;
         unsigned inside = 0;
         for (const process& each : s.all) {
-            alone += each.phase == recovering || each.phase == removing_log || each.phase == folding ||
+            alone += each.phase == recovering || each.phase == removing_log || each.phase == applying ||
                              each.phase == removing_last_log || each.phase == exclusive_open
                          ? 1U
                          : 0U;
@@ -233,7 +233,7 @@ public:
             throw violation{"a guest is in a section of another session"};
         if (alone > 1 || (alone == 1 && inside > 0))
             throw violation{"somebody recovers or removes beside others"};
-        if (s.is_unfolded != 0 && s.has_log == 0)
+        if (s.is_unapplied != 0 && s.has_log == 0)
             throw violation{"the log is gone, and commits were in it"};
         bool all_out = true;
         for (const process& each : s.all)
@@ -510,7 +510,7 @@ private:
         case recovering:
             step("recovers", [&]() -> u8 {
                 if (s_->has_log != 0) {
-                    s_->is_unfolded = 0;
+                    s_->is_unapplied = 0;
                     s_->session++;
                 }
                 return 0;
@@ -527,9 +527,9 @@ private:
             me.phase = in;
             return;
         case in:
-            if (run_->together([&] { return s_->is_unfolded; }) == 0 && run_->choose(2) == 1) {
+            if (run_->together([&] { return s_->is_unapplied; }) == 0 && run_->choose(2) == 1) {
                 (void)run_->together([&]() -> u8 {
-                    s_->has_log = s_->is_unfolded = 1;
+                    s_->has_log = s_->is_unapplied = 1;
                     return 0;
                 });
                 return;
@@ -542,15 +542,15 @@ private:
             auto last = steps.detach({});
             REM_CHECK(last);
             if (*last)
-                me.phase = folding;
+                me.phase = applying;
             else
                 me = {.phase = out, .opens = me.opens};
             return;
         }
-        case folding:
-            step("folds", [&]() -> u8 {
+        case applying:
+            step("applies", [&]() -> u8 {
                 s_->session = static_cast<u8>(s_->session + s_->has_log);
-                s_->is_unfolded = 0;
+                s_->is_unapplied = 0;
                 return 0;
             });
             me.phase = removing_last_log;
@@ -572,7 +572,7 @@ private:
         case exclusive_open: // as one step: it removes what is left of a coordination file, recovers, and closes in order
             step("recovers, and closes", [&]() -> u8 {
                 s_->session = static_cast<u8>(s_->session + s_->has_log);
-                s_->is_unfolded = s_->has_log = 0;
+                s_->is_unapplied = s_->has_log = 0;
                 if (wrong_ !=
                     attach_fault::guests_do_not_ask_who_is_in) // a program that has sharing not linked in leaves it
                     s_->file = {};

@@ -42,9 +42,9 @@ heap_identity some_heap(unsigned char number = 1) {
 }
 constexpr visible_commit k_commit{
     .version = 10, .chain = 77, .log_end = 4096, .image_bytes = 65536, .durable_through = 9};
-constexpr ruling_checkpoint k_checkpoint{.sequence = 4, .version = 7, .log_begin = 512};
+constexpr current_checkpoint k_checkpoint{.sequence = 4, .version = 7, .log_begin = 512};
 visible_commit commit_of(std::uint64_t version) { return {version, version + 100, version * 512, 65536, version}; }
-ruling_checkpoint checkpoint_of(std::uint64_t sequence, std::uint64_t version) {
+current_checkpoint checkpoint_of(std::uint64_t sequence, std::uint64_t version) {
     return {sequence, version, version * 8};
 }
 deadline now() { return std::chrono::steady_clock::now(); }
@@ -402,27 +402,27 @@ TEST_F(coordination_of_processes, after_a_failed_write_nobody_writes_until_all_h
 
 // Reading.
 
-TEST_F(coordination_of_processes, a_pin_holds_off_folds_past_it_and_later_ones_do_not) {
+TEST_F(coordination_of_processes, a_pin_holds_off_applies_past_it_and_later_ones_do_not) {
     opened reader = open(path_);
     opened writer = open(path_);
     ASSERT_TRUE(reader->pin(10));
     writer->publish(commit_of(12));
     ASSERT_TRUE(*writer->try_take_checkpoint());
-    writer->announce_fold(10);
-    EXPECT_TRUE(writer->may_fold()) << "up to what it shows";
-    writer->announce_fold(12);
-    EXPECT_FALSE(writer->may_fold());
+    writer->announce_apply(10);
+    EXPECT_TRUE(writer->may_apply()) << "up to what it shows";
+    writer->announce_apply(12);
+    EXPECT_FALSE(writer->may_apply());
     ASSERT_EQ(writer->readers().size(), 1U);
     EXPECT_EQ(writer->readers()[0].version, 10U);
     EXPECT_EQ(writer->readers()[0].who.process, ::getpid());
     EXPECT_EQ(writer->readers()[0].who.thread, os::thread_number());
-    EXPECT_EQ(reader->fold_target(), 12U);
+    EXPECT_EQ(reader->apply_target(), 12U);
     reader->unpin();
-    EXPECT_TRUE(writer->may_fold());
-    EXPECT_FALSE(reader->pin(10)) << "a fold has passed it";
-    EXPECT_TRUE(writer->may_fold()) << "nothing is pinned then";
+    EXPECT_TRUE(writer->may_apply());
+    EXPECT_FALSE(reader->pin(10)) << "a checkpoint has passed it";
+    EXPECT_TRUE(writer->may_apply()) << "nothing is pinned then";
     EXPECT_TRUE(reader->pin(12));
-    EXPECT_TRUE(writer->may_fold());
+    EXPECT_TRUE(writer->may_apply());
 }
 
 TEST_F(coordination_of_processes, a_reader_that_made_its_own_copies_raises_its_pin) {
@@ -430,12 +430,12 @@ TEST_F(coordination_of_processes, a_reader_that_made_its_own_copies_raises_its_p
     opened writer = open(path_);
     ASSERT_TRUE(reader->pin(10));
     writer->publish(commit_of(12));
-    writer->announce_fold(12);
-    EXPECT_FALSE(writer->may_fold());
+    writer->announce_apply(12);
+    EXPECT_FALSE(writer->may_apply());
     EXPECT_TRUE(writer->readers()[0].is_in_the_way);
     EXPECT_EQ(reader->pinned(), 10U);
-    reader->raise_pin(reader->fold_target());
-    EXPECT_TRUE(writer->may_fold());
+    reader->raise_pin(reader->apply_target());
+    EXPECT_TRUE(writer->may_apply());
     EXPECT_EQ(reader->pinned(), 12U);
     EXPECT_EQ(writer->readers()[0].version, 10U) << "which it goes on to see";
     EXPECT_FALSE(writer->readers()[0].is_in_the_way);
@@ -443,7 +443,7 @@ TEST_F(coordination_of_processes, a_reader_that_made_its_own_copies_raises_its_p
     EXPECT_EQ(reader->pinned(), std::nullopt);
 }
 
-TEST_F(coordination_of_processes, a_fold_calls_those_that_are_in_its_way_and_nobody_else) {
+TEST_F(coordination_of_processes, a_apply_calls_those_that_are_in_its_way_and_nobody_else) {
     opened idle = open(path_);
     opened reader = open(path_);
     opened newer = open(path_);
@@ -451,17 +451,17 @@ TEST_F(coordination_of_processes, a_fold_calls_those_that_are_in_its_way_and_nob
     ASSERT_TRUE(reader->pin(10));
     ASSERT_TRUE(newer->pin(12));
     writer->publish(commit_of(12));
-    writer->announce_fold(12);
+    writer->announce_apply(12);
     const std::uint32_t before = reader->calls();
     const std::uint32_t others = idle->calls() + newer->calls();
     std::thread called([&] { reader->wait_for_call(before); });
-    EXPECT_FALSE(writer->may_fold());
+    EXPECT_FALSE(writer->may_apply());
     called.join();
     EXPECT_EQ(reader->calls(), before + 1);
-    EXPECT_FALSE(writer->may_fold());
+    EXPECT_FALSE(writer->may_apply());
     EXPECT_EQ(reader->calls(), before + 2) << "whoever lost a call gets another";
     reader->raise_pin(12);
-    EXPECT_TRUE(writer->may_fold());
+    EXPECT_TRUE(writer->may_apply());
     EXPECT_EQ(reader->calls(), before + 2);
     EXPECT_EQ(idle->calls() + newer->calls(), others);
     std::thread ends([&] { reader->wait_for_call(before + 2); });
@@ -485,10 +485,10 @@ TEST_F(coordination_of_processes, a_process_is_held_off_by_its_own_pin_too) {
     opened one = open(path_);
     ASSERT_TRUE(one->pin(10));
     one->publish(commit_of(11));
-    one->announce_fold(11);
-    EXPECT_FALSE(one->may_fold());
+    one->announce_apply(11);
+    EXPECT_FALSE(one->may_apply());
     one->unpin();
-    EXPECT_TRUE(one->may_fold());
+    EXPECT_TRUE(one->may_apply());
 }
 
 TEST_F(coordination_of_processes, a_dead_reader_holds_nobody_up_and_a_stopped_one_does) {
@@ -499,17 +499,17 @@ TEST_F(coordination_of_processes, a_dead_reader_holds_nobody_up_and_a_stopped_on
     }));
     ASSERT_EQ(reader.hear(), 1U);
     mine->publish(commit_of(11));
-    mine->announce_fold(11);
+    mine->announce_apply(11);
     mine->publish_checkpoint(checkpoint_of(5, 10));
     reader.stop();
-    EXPECT_FALSE(mine->may_fold());
+    EXPECT_FALSE(mine->may_apply());
     EXPECT_FALSE(mine->may_release());
     EXPECT_EQ(mine->readers().size(), 1U);
     EXPECT_EQ(mine->readers()[0].who.process, reader.number());
     reader.kill();
     EXPECT_TRUE(mine->readers().empty());
     EXPECT_TRUE(mine->may_release());
-    EXPECT_TRUE(mine->may_fold());
+    EXPECT_TRUE(mine->may_apply());
 }
 
 TEST_F(coordination_of_processes, a_number_that_is_used_again_makes_nobody_alive) {
@@ -520,8 +520,8 @@ TEST_F(coordination_of_processes, a_number_that_is_used_again_makes_nobody_alive
     change_shm([](coordination_memory& memory) {
         memory.slots[1].process.store(static_cast<std::uint64_t>(::getpid()), std::memory_order_relaxed);
     });
-    mine->announce_fold(11);
-    EXPECT_TRUE(mine->may_fold());
+    mine->announce_apply(11);
+    EXPECT_TRUE(mine->may_apply());
 }
 
 TEST_F(coordination_of_processes, who_takes_a_dead_ones_slot_inherits_nothing_of_it) {
@@ -534,8 +534,8 @@ TEST_F(coordination_of_processes, who_takes_a_dead_ones_slot_inherits_nothing_of
     reader.kill();
     opened heir = open(path_);
     EXPECT_TRUE(mine->readers().empty());
-    mine->announce_fold(11);
-    EXPECT_TRUE(mine->may_fold());
+    mine->announce_apply(11);
+    EXPECT_TRUE(mine->may_apply());
 }
 
 TEST_F(coordination_of_processes, what_is_held_is_not_released) {
@@ -554,7 +554,7 @@ TEST_F(coordination_of_processes, what_is_held_is_not_released) {
     EXPECT_EQ(reader->released().log_begin, 80U);
 }
 
-TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_released_before_the_next_fold) {
+TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_released_before_the_next_apply) {
     opened reader = open(path_);
     (void)reader->hold();
     child_process maker(opener([](opened& one) {
@@ -565,10 +565,10 @@ TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_re
     EXPECT_FALSE(*reader->try_take_checkpoint());
     maker.kill();
     EXPECT_TRUE(*reader->try_take_checkpoint());
-    reader->announce_fold(10);
-    EXPECT_FALSE(reader->may_fold()) << "the superblock before is held, and would be overwritten";
+    reader->announce_apply(10);
+    EXPECT_FALSE(reader->may_apply()) << "the superblock before is held, and would be overwritten";
     reader->let_go();
-    EXPECT_TRUE(reader->may_fold());
+    EXPECT_TRUE(reader->may_apply());
     EXPECT_EQ(reader->released().sequence, 5U);
 }
 
@@ -589,15 +589,15 @@ TEST_F(coordination_of_processes, a_thousand_readers_one_of_which_is_stopped) {
     EXPECT_EQ(writer->readers().size(), 1001U);
     EXPECT_EQ(writer->attached_processes(), 1002U);
     writer->publish(commit_of(11));
-    writer->announce_fold(11);
-    EXPECT_FALSE(writer->may_fold());
+    writer->announce_apply(11);
+    EXPECT_FALSE(writer->may_apply());
     for (const opened& each : readers) {
         each->unpin();
         ASSERT_TRUE(each->pin(11));
     }
-    EXPECT_FALSE(writer->may_fold());
+    EXPECT_FALSE(writer->may_apply());
     stopped.kill();
-    EXPECT_TRUE(writer->may_fold());
+    EXPECT_TRUE(writer->may_apply());
 }
 
 // Odd uses.
@@ -727,8 +727,8 @@ TEST_F(coordination_of_processes, a_forked_child_takes_nothing_from_its_parent) 
     EXPECT_TRUE(child.ends_well());
     opened other = open(path_);
     EXPECT_EQ(take(other, now()), turn::timeout);
-    other->announce_fold(11);
-    EXPECT_FALSE(other->may_fold());
+    other->announce_apply(11);
+    EXPECT_FALSE(other->may_apply());
 }
 
 TEST_F(coordination_of_processes, a_process_that_leaves_a_child_is_dead_all_the_same) {
@@ -765,8 +765,8 @@ TEST(coordination_on_a_simulated_disk, is_as_on_a_real_one) {
     ASSERT_TRUE(b->pin(10));
     a->publish(commit_of(11));
     EXPECT_EQ(b->visible(), 11U);
-    a->announce_fold(11);
-    EXPECT_FALSE(a->may_fold());
+    a->announce_apply(11);
+    EXPECT_FALSE(a->may_apply());
     EXPECT_EQ(take(a), turn::clean);
     EXPECT_EQ(take(b, now()), turn::timeout);
     a->release_writer();
@@ -792,7 +792,7 @@ TEST(coordination_on_a_simulated_disk, is_refused_where_other_machines_have_a_ha
     EXPECT_TRUE(coordination::attach(disk, *heap, "heap", 0600, soon(), coordination::on::any));
 }
 
-TEST_F(coordination_of_processes, guests_hold_off_folds_and_releases_as_others_do) {
+TEST_F(coordination_of_processes, guests_hold_off_applies_and_releases_as_others_do) {
     auto a = open(path_);
     const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
     auto guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_, soon()));
@@ -803,20 +803,20 @@ TEST_F(coordination_of_processes, guests_hold_off_folds_and_releases_as_others_d
     (void)guest->hold();
     ASSERT_TRUE(*a->try_take_checkpoint());
     a->publish(commit_of(11));
-    a->announce_fold(10);
-    EXPECT_TRUE(a->may_fold());
+    a->announce_apply(10);
+    EXPECT_TRUE(a->may_apply());
     a->publish_checkpoint(checkpoint_of(5, 10));
     EXPECT_FALSE(a->may_release());
     guest->let_go();
     EXPECT_TRUE(a->may_release());
     a->release();
-    a->announce_fold(11);
-    EXPECT_FALSE(a->may_fold());
+    a->announce_apply(11);
+    EXPECT_FALSE(a->may_apply());
     guest->raise_pin(11);
-    EXPECT_TRUE(a->may_fold());
+    EXPECT_TRUE(a->may_apply());
     guest->unpin();
-    EXPECT_FALSE(guest->pin(10)) << "a fold has passed it";
-    EXPECT_TRUE(a->may_fold()) << "a pin was left behind";
+    EXPECT_FALSE(guest->pin(10)) << "a checkpoint has passed it";
+    EXPECT_TRUE(a->may_apply()) << "a pin was left behind";
     EXPECT_TRUE(guest->pin(11));
     EXPECT_FALSE(*a->detach(soon())) << "a guest is in its section";
     EXPECT_FALSE(shm_exists());

@@ -25,7 +25,7 @@ enum class doubled_fault {
     none,
     copy_by_parity, // of the number
     no_second_look,
-    announced_first // the word before what it points to
+    declared_first // the word before what it points to
 };
 
 /// What is published under a number.
@@ -118,7 +118,7 @@ public:
     }
     void store_field(u8& field, u8 value) override {
         (void)run_->step([&]() -> u8 {
-            if (wrong_ == doubled_fault::announced_first) {
+            if (wrong_ == doubled_fault::declared_first) {
                 auto* const word = reinterpret_cast<u8*>(&s_->published);
                 const auto copy = (&field - word - 1) / 2;
                 *word = static_cast<u8>(next_ << 1 | copy);
@@ -184,7 +184,7 @@ TEST(doubled_exploration_no_sanitizer, readers_see_what_was_published_whole_whoe
 TEST(doubled_exploration_no_sanitizer, whatever_is_left_out_is_noticed) {
     const std::string torn = "what was read is not what was published";
     EXPECT_EQ(explore_doubled(doubled_fault::no_second_look, {1, 2, 3, 4}).violation, torn);
-    EXPECT_EQ(explore_doubled(doubled_fault::announced_first, {1, 2, 3, 4}).violation, torn);
+    EXPECT_EQ(explore_doubled(doubled_fault::declared_first, {1, 2, 3, 4}).violation, torn);
     EXPECT_EQ(explore_doubled(doubled_fault::copy_by_parity, {1, 2, 3, 4}).violation, "") << "it does, without batches";
     EXPECT_EQ(explore_doubled(doubled_fault::copy_by_parity, {2, 4, 5, 8}).violation, torn);
 }

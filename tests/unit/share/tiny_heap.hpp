@@ -1,7 +1,7 @@
 // A heap and a log so small that all of it can be looked at in each state, for the exploration of sections.hpp; and what its
 // participants remember.
 //
-// The heap: one page of two cells (a fold that is torn leaves one of them), and one chunk of one cell that has two homes. A record
+// The heap: one page of two cells (a checkpoint that is torn leaves one of them), and one chunk of one cell that has two copies. A record
 // changes a cell (kinds 0 and 1), moves the chunk (2) or changes it where it is (3). A cell holds who changed it last: version and writer.
 #pragma once
 
@@ -24,7 +24,7 @@ constexpr std::size_t k_writers_max = 2;
 constexpr std::size_t k_versions_max = 5;
 constexpr std::size_t k_log_slots_max = 4;
 constexpr u8 k_absent = 255;  // no private copy
-constexpr u8 k_garbage = 254; // in a home that was written in part
+constexpr u8 k_garbage = 254; // in a copy that was written in part
 constexpr u8 k_damaged = 255; // a superblock or a map
 
 /// What is left undone, or done wrongly.
@@ -33,17 +33,17 @@ enum class fault {
     // of the protocol's steps: what they ask for is not done
     no_recheck_after_pin,
     pin_without_fence,
-    fold_past_pins,
+    apply_past_pins,
     release_below_holds,
     no_hold,
     no_reread_after_hold,
     next_checkpoint_below_holds,
     pins_of_dead_count,
     // of an engine that uses them
-    room_by_ruling_checkpoint,
+    room_by_current_checkpoint,
     published_before_written,
-    home_reused_early,
-    fold_before_durable,
+    copy_reused_early,
+    apply_before_durable,
     superblock_before_pages,
     release_before_superblock,
     checkpointer_trusts_memory,
@@ -64,8 +64,8 @@ struct bounds {
     bool has_checkpointer = true;
     bool lazy = false;                          // commits are visible before they are durable
     bool batches = false;                       // two commits may become visible in one step
-    bool copies_for_folds = false;              // readers make their own copies of what a fold is going to change
-    bool superblocks_of_regions = false;        // that fold nothing
+    bool copies_for_applies = false;            // readers make their own copies of what a checkpoint is going to change
+    bool superblocks_of_regions = false;        // that checkpoint nothing
     bool guests = false;                        // readers have locks instead of slots
     std::vector<unsigned> kinds = {0, 1, 2, 3}; // of the records, by version
 };
@@ -93,7 +93,7 @@ inline unsigned writer_before(u8 record) { return record >> 7; }
 inline u8 change_of(u8 record) { return record & 15; }
 inline u8 whole(u8 record) { return static_cast<u8>(record & ~(1U << 6)); }
 
-inline u8 map_of(unsigned sequence, unsigned home) { return static_cast<u8>(sequence << 1 | home); }
+inline u8 map_of(unsigned sequence, unsigned copy) { return static_cast<u8>(sequence << 1 | copy); }
 inline u8 superblock_of(unsigned sequence, unsigned version) { return static_cast<u8>(sequence << 4 | version); }
 
 /// By version; 0: none.
@@ -103,7 +103,7 @@ struct content {
     u8 first = 0;
     u8 second = 0;
     u8 chunk = 0;
-    u8 home = 0;
+    u8 copy = 0;
 };
 inline content content_as_of(const history& records, unsigned version) {
     content made;
@@ -116,7 +116,7 @@ inline content content_as_of(const history& records, unsigned version) {
             made.second = change_of(records[v]);
             break;
         case 2:
-            made.home ^= 1;
+            made.copy ^= 1;
             [[fallthrough]];
         default:
             made.chunk = change_of(records[v]);
@@ -133,7 +133,7 @@ inline unsigned last_of(const history& records, unsigned version, std::initializ
 
 struct medium {
     std::array<u8, 2> cells{};
-    std::array<u8, 2> homes{0, k_garbage};
+    std::array<u8, 2> copies{0, k_garbage};
     std::array<u8, 2> maps{map_of(0, 0), k_damaged};
     std::array<u8, 2> superblocks{superblock_of(0, 0), k_damaged};
     std::array<u8, k_log_slots_max> log{};
@@ -151,7 +151,7 @@ struct reader_state {
     u8 first = k_absent; // private copies
     u8 second = k_absent;
     u8 chunk = k_absent;
-    u8 home = 0;
+    u8 copy = 0;
     u8 acknowledged = 0; // when its section began
     u8 delayed_pin = 0;  // + 1: not visible yet (pin_without_fence)
     exploration::answers given{};
@@ -160,14 +160,14 @@ struct writer_state {
     u8 phase = 0;
     u8 restarts = 0;
     u8 last = 0;  // version of the last record in the log
-    u8 moves = 0; // whether the chunk's other home is written
+    u8 moves = 0; // whether the chunk's other copy is written
     exploration::answers given{};
 };
 struct checkpointer_state {
     u8 phase = 1;
     u8 restarts = 0;
-    u8 mark = 0;     // folds up to this version
-    u8 sequence = 0; // of the superblock that rules
+    u8 mark = 0;     // applies up to this version
+    u8 sequence = 0; // of the current superblock
     exploration::answers given{};
 };
 

@@ -239,7 +239,7 @@ public:
     std::optional<std::uint64_t> locked_by_others(std::uint64_t first, std::uint64_t count) {
         const auto perform = [&]() -> u8 {
             const bool is_hold = first >= lock_byte::k_first_hold;
-            if (is(is_hold ? fault::release_below_holds : fault::fold_past_pins))
+            if (is(is_hold ? fault::release_below_holds : fault::apply_past_pins))
                 return 0;
             const auto& locks = is_hold ? s_->guest_holds : s_->guest_pins;
             const bool is_found = std::ranges::any_of(locks, [&](u8 each) { return each != 0 && each - 1U < count; });
@@ -275,8 +275,8 @@ private:
         w_clearing,
         w_taking_over,
         w_beginning,
-        w_half_home,
-        w_home,
+        w_half_copy,
+        w_copy,
         w_syncing,
         w_waiting_for_room,
         w_record,
@@ -291,7 +291,7 @@ private:
         c_confirming,
         c_publishing_found,
         c_marking,
-        c_announcing,
+        c_declaring,
         c_waiting,
         c_first_half,
         c_second_half,
@@ -331,12 +331,12 @@ private:
 
     u8 loaded(const u8& word) {
         const auto& shared = s_->shared;
-        const bool is_target = &word == &shared.fold_target.value_;
-        const bool is_ruling = &word == current_of(shared.ruling);
+        const bool is_target = &word == &shared.apply_target.value_;
+        const bool is_current = &word == current_of(shared.current);
         if (is_reader_) {
             if (is_target && is(fault::no_recheck_after_pin))
                 return 0;
-            if (is_ruling && is(fault::no_reread_after_hold) && run_->has_stepped()) {
+            if (is_current && is(fault::no_reread_after_hold) && run_->has_stepped()) {
                 // The second look: as if nothing had changed since the first.
                 const u8 held =
                     bounds_.guests ? static_cast<u8>(s_->guest_holds[reader_] - 1) : s_->slots[reader_].hold.value_;
@@ -346,14 +346,14 @@ private:
             return word;
         }
         for (const auto& each : s_->slots) {
-            if (&word == &each.pin.value_ && is(fault::fold_past_pins))
+            if (&word == &each.pin.value_ && is(fault::apply_past_pins))
                 return narrow(k_none);
             if (&word == &each.hold.value_ && is(fault::release_below_holds))
                 return narrow(k_none);
         }
         if (&word == current_of(shared.released) && is(fault::next_checkpoint_below_holds) &&
             s_->checkpointer.phase == c_waiting)
-            return static_cast<u8>(*current_of(shared.ruling));
+            return static_cast<u8>(*current_of(shared.current));
         return word;
     }
     static u8 narrow(std::uint64_t value) { return exploration::narrow(value); }
@@ -361,7 +361,7 @@ private:
     static const u8* current_of(const D& doubled) {
         return reinterpret_cast<const u8*>(&doubled); // its first member
     }
-    /// What a look at the ruling superblock gave when that one ruled: its copies are taken in turn.
+    /// What a look at the current superblock gave when that one ruled: its copies are taken in turn.
     [[nodiscard]] u8 look_at(u8 sequence) const { return static_cast<u8>(sequence << 1 | (sequence & 1)); }
 
     static bool take(u8& lock) {
@@ -462,17 +462,17 @@ private:
             return;
         case w_beginning: {
             protocol.begin_writing();
-            const u8 ruling = look(ruling_version(s));
-            const bool home_is_free = last_of(s.records, w.last, {2}) <= ruling || is(fault::home_reused_early);
-            w.phase = kind == 2 && home_is_free ? w_half_home : w_waiting_for_room;
+            const u8 current = look(current_version(s));
+            const bool copy_is_free = last_of(s.records, w.last, {2}) <= current || is(fault::copy_reused_early);
+            w.phase = kind == 2 && copy_is_free ? w_half_copy : w_waiting_for_room;
             return;
         }
-        case w_half_home:
-            io("writes half of the other home", [&] { other_home(s, w.last) = k_garbage; });
-            w.phase = w_home;
+        case w_half_copy:
+            io("writes half of the other copy", [&] { other_copy(s, w.last) = k_garbage; });
+            w.phase = w_copy;
             return;
-        case w_home:
-            io("writes the other home", [&] { other_home(s, w.last) = static_cast<u8>(next | writer << 3); });
+        case w_copy:
+            io("writes the other copy", [&] { other_copy(s, w.last) = static_cast<u8>(next | writer << 3); });
             w.phase = w_syncing;
             return;
         case w_syncing:
@@ -482,7 +482,7 @@ private:
             return;
         case w_waiting_for_room: {
             const std::uint64_t before =
-                is(fault::room_by_ruling_checkpoint) ? protocol.checkpoint().version : protocol.released().version;
+                is(fault::room_by_current_checkpoint) ? protocol.checkpoint().version : protocol.released().version;
             if (next <= bounds_.log_slots + before)
                 w.phase = w_record;
             return;
@@ -559,8 +559,8 @@ private:
         return version_of(found) == last + 1 && !is_torn(found) &&
                (last == 0 || writer_before(found) == writer_of(records[last]));
     }
-    static u8& other_home(state& s, unsigned version) {
-        return s.cached.homes[1U - content_as_of(s.records, version).home];
+    static u8& other_copy(state& s, unsigned version) {
+        return s.cached.copies[1U - content_as_of(s.records, version).copy];
     }
     static void sync_heap(state& s) {
         const auto log = s.durable.log;
@@ -568,8 +568,8 @@ private:
         s.durable.log = log;
     }
     static u8 visible_of(const state& s) { return static_cast<u8>(*current_of(s.shared.visible) >> 1); }
-    static u8 ruling_sequence(const state& s) { return static_cast<u8>(*current_of(s.shared.ruling) >> 1); }
-    static u8 ruling_version(const state& s) { return fields_of(s.shared.ruling)[0]; }
+    static u8 current_sequence(const state& s) { return static_cast<u8>(*current_of(s.shared.current) >> 1); }
+    static u8 current_version(const state& s) { return fields_of(s.shared.current)[0]; }
     static u8 released_version(const state& s) { return fields_of(s.shared.released)[0]; }
     static const u8* fields_of(const control<policy>::checkpoint& published) {
         const u8* const word = current_of(published);
@@ -588,8 +588,8 @@ private:
             c.phase = c_idle;
             return;
         case c_idle: {
-            const bool has_work = look(visible_of(s) > ruling_version(s) || released_version(s) < ruling_version(s) ||
-                                               (bounds_.superblocks_of_regions && ruling_sequence(s) < 3)
+            const bool has_work = look(visible_of(s) > current_version(s) || released_version(s) < current_version(s) ||
+                                               (bounds_.superblocks_of_regions && current_sequence(s) < 3)
                                            ? 1
                                            : 0) != 0;
             if (!has_work)
@@ -600,7 +600,7 @@ private:
         }
         case c_confirming: // a dead one may have written it
             io("reads which superblock rules, and makes it durable", [&] {
-                found_ = ruling_sequence(s);
+                found_ = current_sequence(s);
                 if (!is(fault::checkpointer_trusts_memory))
                     for (const u8 each : s.cached.superblocks)
                         if (each != k_damaged && each >> 4 > found_)
@@ -609,7 +609,7 @@ private:
                     sync_heap(s);
             });
             c.sequence = look(found_);
-            c.phase = c.sequence > look(ruling_sequence(s)) ? c_publishing_found : c_marking;
+            c.phase = c.sequence > look(current_sequence(s)) ? c_publishing_found : c_marking;
             return;
         case c_publishing_found:
             protocol.publish_checkpoint(
@@ -619,48 +619,48 @@ private:
         case c_marking:
             io("marks, and makes the log durable", [&] {
                 c_mark_ = visible_of(s);
-                if (c_mark_ > ruling_version(s) && !is(fault::fold_before_durable))
+                if (c_mark_ > current_version(s) && !is(fault::apply_before_durable))
                     s.durable.log = s.cached.log;
             });
             c.mark = look(c_mark_);
-            if (c.mark > look(ruling_version(s)))
-                c.phase = c_announcing;
-            else if (look(released_version(s) < ruling_version(s) ? 1 : 0) != 0)
+            if (c.mark > look(current_version(s)))
+                c.phase = c_declaring;
+            else if (look(released_version(s) < current_version(s) ? 1 : 0) != 0)
                 c.phase = c_waiting_for_holds;
             else if (bounds_.superblocks_of_regions && c.sequence < 3)
-                c.phase = c_waiting; // folds nothing
+                c.phase = c_waiting; // applies nothing
             else
                 c.phase = c_leaving;
             return;
-        case c_announcing:
-            protocol.announce_fold(c.mark);
+        case c_declaring:
+            protocol.announce_apply(c.mark);
             c.phase = c_waiting;
             return;
         case c_waiting:
-            if (protocol.may_fold())
+            if (protocol.may_apply())
                 c.phase = c_first_half;
             return;
         case c_first_half:
-            io("folds half of the page", [&] {
-                if (last_of(s.records, c.mark, {0, 1}) > ruling_version(s))
+            io("applies half of the page", [&] {
+                if (last_of(s.records, c.mark, {0, 1}) > current_version(s))
                     s.cached.cells[0] = content_as_of(s.records, c.mark).first;
             });
             c.phase = c_second_half;
             return;
         case c_second_half:
-            io("folds the other half", [&] {
-                if (last_of(s.records, c.mark, {0, 1}) > ruling_version(s))
+            io("applies the other half", [&] {
+                if (last_of(s.records, c.mark, {0, 1}) > current_version(s))
                     s.cached.cells[1] = content_as_of(s.records, c.mark).second;
             });
             c.phase = c_map;
             return;
         case c_map:
-            io("folds the chunk, writes the map", [&] {
+            io("applies the chunk, writes the map", [&] {
                 const content marked = content_as_of(s.records, c.mark);
                 const unsigned last = last_of(s.records, c.mark, {2, 3});
-                if (last > ruling_version(s) && kind_of(s.records[last]) == 3)
-                    s.cached.homes[marked.home] = marked.chunk;
-                s.cached.maps[(c.sequence + 1U) % 2] = map_of(c.sequence + 1U, marked.home);
+                if (last > current_version(s) && kind_of(s.records[last]) == 3)
+                    s.cached.copies[marked.copy] = marked.chunk;
+                s.cached.maps[(c.sequence + 1U) % 2] = map_of(c.sequence + 1U, marked.copy);
             });
             c.phase = is(fault::superblock_before_pages) ? c_superblock : c_syncing;
             return;
@@ -738,7 +738,7 @@ private:
             return;
         }
         case r_holding: {
-            const ruling_checkpoint held = protocol.hold();
+            const current_checkpoint held = protocol.hold();
             r.sequence = narrow(held.sequence);
             r.checkpoint = narrow(held.version);
             r.phase = r_at_image;
@@ -746,7 +746,7 @@ private:
         }
         case r_at_image: {
             const bool returns = r.view == k_absent || (r.checkpoint > r.view && !is(fault::no_return_to_the_image));
-            io("takes the image, if folds have passed what it has", [&] {
+            io("takes the image, if applies have passed what it has", [&] {
                 if (!returns)
                     return;
                 found_ = s.cached.maps[r.sequence % 2];
@@ -756,7 +756,7 @@ private:
                     throw violation{"the image has passed the version that a reader pinned"};
             });
             if (returns) {
-                r.home = look(found_) & 1;
+                r.copy = look(found_) & 1;
                 r.first = r.second = r.chunk = k_absent;
                 r.view = r.checkpoint;
             }
@@ -786,7 +786,7 @@ private:
             return;
         case r_applying: {
             // Its own copies may go, of what no record after the held superblock changed.
-            const u8 limit = is(fault::copies_dropped_by_target) ? look(s.shared.fold_target.value_) : r.checkpoint;
+            const u8 limit = is(fault::copies_dropped_by_target) ? look(s.shared.apply_target.value_) : r.checkpoint;
             const u8 drops = run_->choose(3);
             const u8 second = look(s.cached.cells[1]);
             if (has_kind(r, {0, 1}) && r.second == k_absent)
@@ -803,9 +803,9 @@ private:
             return;
         }
         case r_section:
-            if (bounds_.copies_for_folds && look(s.shared.fold_target.value_) > look(pin_of(index)) &&
+            if (bounds_.copies_for_applies && look(s.shared.apply_target.value_) > look(pin_of(index)) &&
                 run_->choose(2) == 1) {
-                const u8 target = look(s.shared.fold_target.value_);
+                const u8 target = look(s.shared.apply_target.value_);
                 const content seen = seen_by(s, r);
                 if (!is(fault::pin_raised_without_copies)) {
                     if (look(changes(s, r.version, target, {0, 1}) ? 1 : 0) != 0) {
@@ -849,7 +849,7 @@ private:
             r.second = change_of(made);
             break;
         case 2:
-            r.home ^= 1;
+            r.copy ^= 1;
             r.chunk = k_absent;
             break;
         default:
@@ -859,8 +859,8 @@ private:
     static content seen_by(const state& s, const reader_state& r) {
         return {.first = r.first == k_absent ? s.cached.cells[0] : r.first,
                 .second = r.second == k_absent ? s.cached.cells[1] : r.second,
-                .chunk = r.chunk == k_absent ? s.cached.homes[r.home] : r.chunk,
-                .home = r.home};
+                .chunk = r.chunk == k_absent ? s.cached.copies[r.copy] : r.chunk,
+                .copy = r.copy};
     }
 
     // Deaths.
@@ -956,17 +956,17 @@ private:
         }
         if (best < 0)
             throw violation{"recovery: no superblock is valid"};
-        const u8 ruling = files.superblocks[static_cast<std::size_t>(best)];
-        const unsigned sequence = ruling >> 4;
+        const u8 current = files.superblocks[static_cast<std::size_t>(best)];
+        const unsigned sequence = current >> 4;
         const u8 map = files.maps[sequence % 2];
         if (map == k_damaged || map >> 1 != sequence)
             throw violation{"recovery: the map is not the superblock's"};
         reader_state view; // applies records as a reader does
-        view.home = map & 1;
+        view.copy = map & 1;
         view.first = files.cells[0];
         view.second = files.cells[1];
         history records = s.records;
-        unsigned last = ruling & 15U;
+        unsigned last = current & 15U;
         while (last < bounds_.versions && continues(files.log, records, last)) {
             ++last;
             records[last] = files.log[log_index(last)];
@@ -978,8 +978,8 @@ private:
                 throw violation{v <= s.acknowledged ? "recovery: an acknowledged commit is lost"
                                                     : "recovery: a version that a reader saw vanishes"};
         const content wanted = content_as_of(records, last);
-        const u8 chunk = view.chunk == k_absent ? files.homes[view.home] : view.chunk;
-        if (view.first != wanted.first || view.second != wanted.second || view.home != wanted.home ||
+        const u8 chunk = view.chunk == k_absent ? files.copies[view.copy] : view.chunk;
+        if (view.first != wanted.first || view.second != wanted.second || view.copy != wanted.copy ||
             chunk != wanted.chunk)
             throw violation{"recovery: yields no committed version"};
     }

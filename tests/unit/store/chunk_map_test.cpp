@@ -25,7 +25,7 @@ constexpr std::uint64_t k_checkpoint_version = 3;
 
 /// Of a heap of so many chunks, with one region.
 result<chunk_map> read_map(os::file& file, const format::map_reference& where, std::uint64_t chunks,
-                           std::uint64_t second_home = 0) {
+                           std::uint64_t copy_b = 0) {
     format::superblock super{};
     super.chunk_bytes = 64 * KiB;
     super.image_bytes = chunks * super.chunk_bytes;
@@ -33,7 +33,7 @@ result<chunk_map> read_map(os::file& file, const format::map_reference& where, s
     super.map = where;
     super.region_count = 1;
     super.regions[0].bytes = super.image_bytes;
-    super.second_homes[0] = second_home;
+    super.copy_b_offsets[0] = copy_b;
     return chunk_map::read(file, super);
 }
 
@@ -112,7 +112,7 @@ TEST(chunk_map, nonsense_under_a_fitting_checksum_is_corrupt_with_the_place) {
         {5, 12, 0, 1, chunk_encoding::zero, 0, 0},                       // longer than the heap
         {~std::uint64_t{0}, 2, 0, 1, chunk_encoding::zero, 0, 0},        // its end wraps around
         {10, 2, 0, 1, chunk_encoding::zero, 0, 0},                       // ends beyond the heap
-        {5, 1, 0, 1, chunk_encoding::raw, 0, 0},                         // at a second home that the region has not
+        {5, 1, 0, 1, chunk_encoding::raw, 0, 0},                         // at a copy B that the region has not
         {5, 1, 0, 1, chunk_encoding::zero, 1, 0},                        // something where zeros belong
         {5, 1, 0, k_checkpoint_version + 1, chunk_encoding::zero, 0, 0}, // of a commit that the image does not hold
         {5, 1, 64 * KiB, 1, chunk_encoding::zero, 0, 0},                 // nothing, and yet a place
@@ -218,11 +218,11 @@ TEST(chunk_map, a_run_split_at_the_bound_keeps_its_longer_part) {
 
 TEST(chunk_map, moving_agrees_with_a_model) {
     constexpr std::uint64_t k_chunk_bytes = 64 * KiB;
-    constexpr std::uint64_t k_second_home = 400 * MiB;
+    constexpr std::uint64_t k_copy_b = 400 * MiB;
     simulation::simulated_disk disk;
     auto file = std::move(*disk.open_or_create("f", 0600));
     std::mt19937_64 random(test::random_seed());
-    const auto location_of = [](std::uint64_t chunk) { return k_second_home + chunk * k_chunk_bytes; };
+    const auto location_of = [](std::uint64_t chunk) { return k_copy_b + chunk * k_chunk_bytes; };
     for (int repeat = 0; repeat < 20; ++repeat) {
         chunk_map map;
         std::vector<chunk_place> model;
@@ -232,36 +232,36 @@ TEST(chunk_map, moving_agrees_with_a_model) {
                 const std::uint64_t skipped = random() % 6;
                 map.append_zero_run(model.size(), skipped, 1);
                 model.insert(model.end(), skipped, chunk_place::nowhere);
-                model.push_back(chunk_place::first_home);
+                model.push_back(chunk_place::copy_a);
             } else if (model[chunk] == chunk_place::nowhere) {
                 map.erase(chunk);
-                model[chunk] = chunk_place::first_home;
+                model[chunk] = chunk_place::copy_a;
             } else if (random() % 6 == 0) {
                 std::uint64_t end = chunk;
                 while (end < model.size() && end < chunk + 4 && model[end] != chunk_place::nowhere)
                     model[end++] = chunk_place::nowhere;
                 ASSERT_TRUE(map.add_zero_run(chunk, end - chunk, 1));
-            } else if (model[chunk] == chunk_place::first_home) {
-                map.move_to_second_home(chunk, location_of(chunk), k_chunk_bytes, 2);
-                model[chunk] = chunk_place::second_home;
+            } else if (model[chunk] == chunk_place::copy_a) {
+                map.move_to_copy_b(chunk, location_of(chunk), k_chunk_bytes, 2);
+                model[chunk] = chunk_place::copy_b;
             } else {
-                map.move_to_first_home(chunk);
-                model[chunk] = chunk_place::first_home;
+                map.move_to_copy_a(chunk);
+                model[chunk] = chunk_place::copy_a;
             }
             std::size_t runs = 0;
             for (std::uint64_t c = 0; c < model.size(); ++c) {
                 ASSERT_EQ(map.place_of(c), model[c]) << c;
-                runs += model[c] != chunk_place::first_home && (c == 0 || model[c - 1] != model[c]) ? 1U : 0U;
+                runs += model[c] != chunk_place::copy_a && (c == 0 || model[c - 1] != model[c]) ? 1U : 0U;
             }
             ASSERT_EQ(map.exceptions().size(), runs) << "neighbours are one exception";
         }
         const auto where = *write(map, *file, {8192, MiB, 0, 0, 0, 0});
-        auto read = read_map(*file, where, model.size(), k_second_home);
+        auto read = read_map(*file, where, model.size(), k_copy_b);
         ASSERT_TRUE(read) << read.why().message;
         for (std::uint64_t c = 0; c < model.size(); ++c)
             ASSERT_EQ(read->place_of(c), model[c]) << c;
-        if (std::ranges::count(model, chunk_place::second_home) != 0) {
-            EXPECT_EQ(read_map(*file, where, model.size(), k_second_home + 64 * KiB).why().code, errc::corrupt);
+        if (std::ranges::count(model, chunk_place::copy_b) != 0) {
+            EXPECT_EQ(read_map(*file, where, model.size(), k_copy_b + 64 * KiB).why().code, errc::corrupt);
             EXPECT_EQ(read_map(*file, where, model.size()).why().code, errc::corrupt);
         }
     }
@@ -269,11 +269,11 @@ TEST(chunk_map, moving_agrees_with_a_model) {
 
 TEST(chunk_map, chunks_move_back_and_forth_in_a_full_one) {
     chunk_map map = full_map();
-    map.move_to_second_home(3, MiB, 64 * KiB, 1);
-    EXPECT_EQ(map.place_of(3), chunk_place::second_home);
+    map.move_to_copy_b(3, MiB, 64 * KiB, 1);
+    EXPECT_EQ(map.place_of(3), chunk_place::copy_b);
     EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max + 1);
-    map.move_to_first_home(3);
-    EXPECT_EQ(map.place_of(3), chunk_place::first_home);
+    map.move_to_copy_a(3);
+    EXPECT_EQ(map.place_of(3), chunk_place::copy_a);
     EXPECT_EQ(map.exceptions().size(), chunk_map::k_exceptions_max);
 }
 

@@ -19,7 +19,7 @@ protected:
         ASSERT_NO_FATAL_FAILURE(commit_fresh(k_far_chunk, 2));
         ASSERT_NO_FATAL_FAILURE(publish());
         const auto& last = store_->super().regions[store_->super().region_count - 1];
-        ASSERT_TRUE(store_->file().resize("test", last.home_offset + last.bytes + k_chunk)); // longer than it may be
+        ASSERT_TRUE(store_->file().resize("test", last.copy_a_offset + last.bytes + k_chunk)); // longer than it may be
         store_.reset();
     }
 
@@ -50,12 +50,12 @@ protected:
         store.whole_chunks().accept_fresh(fresh_chunk, sums, 9);
         REM_TRY(verify(store)); // what was accepted counts before it is published
         const page_bytes changed(4);
-        const std::vector<folded_page> folded{
+        const std::vector<applied_page> applied{
             {1, changed.span().data(), changed.checksum()},
             {k_far_chunk * k_chunk_pages + 3, changed.span().data(), changed.checksum()},
             {fresh_chunk * k_chunk_pages + 1, changed.span().data(), changed.checksum()}};
         REM_TRY(store.room().reserve_pages(1, 1));
-        REM_TRY(store.writer().fold(folded));
+        REM_TRY(store.writer().apply(applied));
         REM_TRY(store.writer().publish({9, 9, {1, {}}, true, format::k_log_header_bytes}));
         REM_TRY(verify(store));
         opened->reset();

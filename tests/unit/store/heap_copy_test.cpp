@@ -16,7 +16,7 @@ protected:
         for (std::uint64_t chunk = 0; chunk < 20; ++chunk) {
             ASSERT_NO_FATAL_FAILURE(commit_fresh(chunk, chunk));
             for (std::uint64_t page = 1; page < k_chunk_pages; ++page)
-                ASSERT_NO_FATAL_FAILURE(fold(chunk * k_chunk_pages + page, page));
+                ASSERT_NO_FATAL_FAILURE(apply(chunk * k_chunk_pages + page, page));
         }
         ASSERT_NO_FATAL_FAILURE(commit_fresh(40, 9, 5));
         ASSERT_NO_FATAL_FAILURE(publish());
@@ -123,10 +123,10 @@ TEST_F(heap_copy, holds_what_the_heap_holds_last_when_it_is_updated) {
     auto copied = copy_in_progress::begin(disk_, "dir/copy", 0600);
     ASSERT_TRUE(copied);
     ASSERT_TRUE((*copied)->update(*store_, {}));
-    ASSERT_NO_FATAL_FAILURE(fold(3, 77));
+    ASSERT_NO_FATAL_FAILURE(apply(3, 77));
     const std::vector<std::byte> zeros(k_page_bytes); // of a page that was not
-    const folded_page cleared{4 * k_chunk_pages + 2, zeros.data(), page_checksum(zeros)};
-    ASSERT_TRUE(store_->writer().fold({&cleared, 1}));
+    const applied_page cleared{4 * k_chunk_pages + 2, zeros.data(), page_checksum(zeros)};
+    ASSERT_TRUE(store_->writer().apply({&cleared, 1}));
     ASSERT_NO_FATAL_FAILURE(commit_fresh(30, 8));
     ASSERT_NO_FATAL_FAILURE(publish());
     ASSERT_TRUE((*copied)->update(*store_, {}));

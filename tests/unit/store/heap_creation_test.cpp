@@ -67,16 +67,16 @@ public:
     }
     result<bool> exists(const std::string& path) override { return below_.exists(path); }
     result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }
-    result<void> rename_to_new(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_to_new(os::call_site where, const std::string& from, const std::string& to) override {
         return below_.rename_to_new(where, from, to);
     }
-    result<void> rename_over(os::site where, const std::string& from, const std::string& to) override {
+    result<void> rename_over(os::call_site where, const std::string& from, const std::string& to) override {
         return below_.rename_over(where, from, to);
     }
-    result<void> remove(os::site where, const std::string& path, os::file& which) override {
+    result<void> remove(os::call_site where, const std::string& path, os::file& which) override {
         return below_.remove(where, path, which);
     }
-    result<void> sync_directory(os::site where, const std::string& path) override {
+    result<void> sync_directory(os::call_site where, const std::string& path) override {
         return below_.sync_directory(where, path);
     }
 

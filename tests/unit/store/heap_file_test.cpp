@@ -9,7 +9,7 @@ namespace {
 
 class heap_file_contents : public store_on_disk {};
 
-TEST_F(heap_file_contents, a_model_of_commits_folds_and_checkpoints) {
+TEST_F(heap_file_contents, a_model_of_commits_applies_and_checkpoints) {
     std::mt19937_64 random(test::random_seed());
     for (int round = 0; round < 150; ++round) {
         const std::uint64_t chunk = random() % 300;
@@ -18,7 +18,7 @@ TEST_F(heap_file_contents, a_model_of_commits_folds_and_checkpoints) {
         } else {
             const std::uint64_t page = chunk * k_chunk_pages + random() % k_chunk_pages;
             ASSERT_TRUE(store_->room().reserve_pages(page, 1));
-            ASSERT_NO_FATAL_FAILURE(fold(page, random() % 1000));
+            ASSERT_NO_FATAL_FAILURE(apply(page, random() % 1000));
         }
         if (random() % 8 == 0) {
             ASSERT_NO_FATAL_FAILURE(publish());
@@ -50,12 +50,12 @@ TEST_F(heap_file_contents, what_was_not_published_is_gone_after_reopening) {
     EXPECT_FALSE(store_->image().is_stored(1));
     // An interrupted commit left its pages there: recovery makes them read as zeros.
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->file().read(store_->image().home_of(k_chunk), page));
+    ASSERT_TRUE(store_->file().read(store_->image().copy_of(k_chunk), page));
     EXPECT_NE(page, std::vector<std::byte>(k_page_bytes));
     ASSERT_TRUE(store_->unused().discard_unstored());
     const auto size = *store_->file().size();
-    if (size > store_->image().home_of(k_chunk)) {
-        ASSERT_TRUE(store_->file().read(store_->image().home_of(k_chunk), page));
+    if (size > store_->image().copy_of(k_chunk)) {
+        ASSERT_TRUE(store_->file().read(store_->image().copy_of(k_chunk), page));
         EXPECT_EQ(page, std::vector<std::byte>(k_page_bytes));
     }
     model_.erase(k_chunk_pages);
@@ -73,17 +73,17 @@ TEST_F(heap_file_contents, discarding_frees_what_lies_between_and_behind_and_kee
     }
     ASSERT_TRUE(store_->unused().discard_unstored());
     std::vector<std::byte> page(k_page_bytes);
-    ASSERT_TRUE(store_->file().read(store_->image().home_of(4 * k_chunk), page));
+    ASSERT_TRUE(store_->file().read(store_->image().copy_of(4 * k_chunk), page));
     EXPECT_EQ(page, std::vector<std::byte>(k_page_bytes));
-    EXPECT_EQ(*store_->file().size(), store_->image().home_of(10 * k_chunk)); // and is extended again when it is needed
+    EXPECT_EQ(*store_->file().size(), store_->image().copy_of(10 * k_chunk)); // and is extended again when it is needed
     expect_model();
     const page_bytes again(78);
     ASSERT_TRUE(store_->whole_chunks().write_fresh(20 * k_chunk_pages, again.span()));
-    EXPECT_EQ(*store_->file().size(), store_->image().home_of(20 * k_chunk) + k_chunk);
+    EXPECT_EQ(*store_->file().size(), store_->image().copy_of(20 * k_chunk) + k_chunk);
 }
 
 TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_file) {
-    std::vector<file_range> homes;
+    std::vector<file_range> copies;
     for (std::uint64_t bytes : {1 * k_chunk, 10 * MiB, 10 * MiB, 100 * MiB, 3 * GiB})
         ASSERT_TRUE(store_->room().add_regions(bytes));
     EXPECT_GE(store_->where().region_bytes(), 3 * GiB);
@@ -93,10 +93,10 @@ TEST_F(heap_file_contents, regions_are_contiguous_in_the_heap_and_apart_in_the_f
         const auto& r = store_->super().regions[i];
         EXPECT_EQ(r.heap_offset, heap_end);
         EXPECT_GE(r.table_offset, file_end);
-        EXPECT_GE(r.home_offset, r.table_offset + checksum_table::file_bytes(r.bytes));
-        EXPECT_TRUE(is_aligned(r.home_offset, format::k_home_alignment));
+        EXPECT_GE(r.copy_a_offset, r.table_offset + checksum_table::file_bytes(r.bytes));
+        EXPECT_TRUE(is_aligned(r.copy_a_offset, format::k_copy_alignment));
         heap_end += r.bytes;
-        file_end = r.home_offset + r.bytes;
+        file_end = r.copy_a_offset + r.bytes;
     }
     ASSERT_TRUE(reopen());
     EXPECT_EQ(store_->where().region_bytes(), heap_end);
@@ -170,7 +170,7 @@ TEST_F(store_on_disk, opened_in_spite_of_damage_tells_of_a_file_that_ends_too_ea
     commit_fresh(0, 1);
     commit_fresh(1, 2);
     publish();
-    const auto end = store_->image().home_of(k_chunk);
+    const auto end = store_->image().copy_of(k_chunk);
     edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });
     EXPECT_EQ(reopen().why().code, errc::truncated);
     std::vector<failure> damage;
@@ -194,8 +194,8 @@ TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_are_read_at_on
     const std::uint64_t border = store_->where().region_bytes() / k_page_bytes;
     commit_fresh(border / k_chunk_pages - 1, 1, k_chunk_pages - 1);
     commit_fresh(border / k_chunk_pages, 2, 0);
-    ASSERT_NE(store_->image().home_of(border * k_page_bytes),
-              store_->image().home_of((border - 1) * k_page_bytes) + k_page_bytes);
+    ASSERT_NE(store_->image().copy_of(border * k_page_bytes),
+              store_->image().copy_of((border - 1) * k_page_bytes) + k_page_bytes);
     std::vector<std::byte> pages(2 * k_page_bytes);
     ASSERT_TRUE(store_->image().read_pages(border - 1, pages));
     EXPECT_TRUE(std::equal(pages.begin(), pages.begin() + k_page_bytes, page_bytes(1).span().begin()));
@@ -208,22 +208,22 @@ TEST_F(heap_file_contents, pages_on_both_sides_of_a_region_border_have_room_for_
     commit_fresh(border - 1, 1);
     commit_fresh(border, 2);
     publish();
-    ASSERT_TRUE(store_->room().add_second_homes({{border - 1, border}}));
+    ASSERT_TRUE(store_->room().add_copies_b({{border - 1, border}}));
     move(border - 1, 3);
     move(border, 4);
     publish();
     ASSERT_TRUE(reopen());
     const std::uint64_t page = border * k_chunk_pages - 1;
-    ASSERT_EQ(store_->image().home_of((page + 1) * k_page_bytes),
-              store_->image().home_of(page * k_page_bytes) + k_page_bytes);
+    ASSERT_EQ(store_->image().copy_of((page + 1) * k_page_bytes),
+              store_->image().copy_of(page * k_page_bytes) + k_page_bytes);
     std::size_t reserved = 0;
     (void)disk_.take_trace();
     ASSERT_TRUE(store_->room().reserve_pages(page, 2));
     for (const auto& each : disk_.trace())
         reserved += std::string_view(each.where) == "store: reserve checksums" ? 1U : 0U;
     EXPECT_EQ(reserved, 2U); // a table of one leaf for each of these regions
-    fold(page, 5);
-    fold(page + 1, 6);
+    apply(page, 5);
+    apply(page + 1, 6);
     publish();
     ASSERT_TRUE(reopen());
     expect_model();
@@ -247,38 +247,38 @@ TEST_F(heap_file_contents, chunks_are_given_back_in_the_middle_of_runs_that_move
     EXPECT_FALSE(store_->image().is_stored(k_chunks - 3));
 }
 
-// R3: the superblock that rules names one of the two, and may rule again after a crash.
-TEST_F(heap_file_contents, both_homes_of_chunks_given_back_keep_their_bytes_until_a_checkpoint_covers_that) {
+// R3: the current superblock names one of the two, and may rule again after a crash.
+TEST_F(heap_file_contents, both_copies_of_chunks_given_back_keep_their_bytes_until_a_checkpoint_covers_that) {
     for (std::uint64_t chunk = 0; chunk < 4; ++chunk)
         commit_fresh(chunk, chunk + 1);
     publish();
-    const std::uint64_t first_home = store_->image().home_of(2 * k_chunk);
+    const std::uint64_t copy_a = store_->image().copy_of(2 * k_chunk);
     move(2, 9);
-    const std::uint64_t second_home = store_->image().home_of(2 * k_chunk);
-    const auto bytes_at = [&](std::uint64_t home) {
+    const std::uint64_t copy_b = store_->image().copy_of(2 * k_chunk);
+    const auto bytes_at = [&](std::uint64_t copy) {
         std::vector<std::byte> bytes(k_page_bytes);
-        EXPECT_TRUE(store_->file().read(home, bytes));
+        EXPECT_TRUE(store_->file().read(copy, bytes));
         return bytes;
     };
-    const auto has = [&](std::uint64_t home, std::uint64_t seed) {
-        return std::ranges::equal(bytes_at(home), page_bytes(seed).span());
+    const auto has = [&](std::uint64_t copy, std::uint64_t seed) {
+        return std::ranges::equal(bytes_at(copy), page_bytes(seed).span());
     };
     EXPECT_EQ(give_back({1, 9}), (std::vector<chunk_range>{{1, 3}}));
     EXPECT_EQ(store_->image().bytes(), k_chunk);
     const std::uint64_t before = *store_->file().size();
     ASSERT_TRUE(store_->unused().discard_unstored());
     EXPECT_EQ(*store_->file().size(), before);
-    EXPECT_TRUE(has(first_home, 3) && has(second_home, 9) && has(store_->image().home_of(k_chunk), 2));
+    EXPECT_TRUE(has(copy_a, 3) && has(copy_b, 9) && has(store_->image().copy_of(k_chunk), 2));
     for (std::uint64_t chunk = 1; chunk < 4; ++chunk) {
         EXPECT_FALSE(store_->image().is_stored(chunk));
-        EXPECT_FALSE(store_->homes().hold_early(chunk));
+        EXPECT_FALSE(store_->copies().hold_early(chunk));
     }
-    EXPECT_TRUE(store_->homes().hold_early(4));
-    store_->homes().release_early(4);
+    EXPECT_TRUE(store_->copies().hold_early(4));
+    store_->copies().release_early(4);
     publish();
-    EXPECT_TRUE(store_->homes().not_yet_free().empty());
+    EXPECT_TRUE(store_->copies().not_yet_free().empty());
     ASSERT_TRUE(store_->unused().discard_unstored());
-    EXPECT_EQ(*store_->file().size(), store_->image().home_of(k_chunk));
+    EXPECT_EQ(*store_->file().size(), store_->image().copy_of(k_chunk));
     commit_fresh(2, 7); // whose other pages rely on zeros
     publish();
     expect_model();
@@ -286,18 +286,18 @@ TEST_F(heap_file_contents, both_homes_of_chunks_given_back_keep_their_bytes_unti
     expect_model();
 }
 
-TEST_F(heap_file_contents, the_file_ends_before_homes_that_chunks_have_left) {
+TEST_F(heap_file_contents, the_file_ends_before_copies_that_chunks_have_left) {
     commit_fresh(0, 1);
     publish();
-    const std::uint64_t first_home = store_->image().home_of(0);
+    const std::uint64_t copy_a = store_->image().copy_of(0);
     move(0, 2);
     publish();
     move(0, 3); // back
-    ASSERT_EQ(store_->image().home_of(0), first_home);
+    ASSERT_EQ(store_->image().copy_of(0), copy_a);
     publish();
-    store_->homes().retired().note_all_unmapped();
+    store_->copies().retired().note_all_unmapped();
     ASSERT_TRUE(store_->unused().discard_unstored());
-    EXPECT_EQ(*store_->file().size(), first_home + k_chunk);
+    EXPECT_EQ(*store_->file().size(), copy_a + k_chunk);
     expect_model();
 }
 
@@ -309,9 +309,9 @@ TEST_F(heap_file_contents, a_heap_with_all_the_regions_of_its_format_is_exhauste
             format::region& next = s.regions[s.region_count];
             next = last;
             next.heap_offset += last.bytes;
-            next.table_offset = last.home_offset + last.bytes;
-            next.home_offset =
-                align_up(next.table_offset + checksum_table::file_bytes(next.bytes), format::k_home_alignment);
+            next.table_offset = last.copy_a_offset + last.bytes;
+            next.copy_a_offset =
+                align_up(next.table_offset + checksum_table::file_bytes(next.bytes), format::k_copy_alignment);
         }
     });
     ASSERT_TRUE(reopen());

@@ -11,17 +11,17 @@ TEST_F(verification, a_flipped_bit_is_found_at_its_place_in_the_file) {
     commit_fresh(0, 1, 3);
     commit_fresh(1, 2);
     publish();
-    const std::uint64_t home = store_->image().home_of(3 * k_page_bytes);
-    flip(home + 1234);
+    const std::uint64_t copy = store_->image().copy_of(3 * k_page_bytes);
+    flip(copy + 1234);
     ASSERT_TRUE(reopen());
     std::vector<std::byte> pages(k_chunk);
     auto read = store_->image().read_pages(0, pages);
     ASSERT_FALSE(read);
     EXPECT_EQ(read.why().code, errc::corrupt);
-    EXPECT_EQ(read.why().offset, home);
+    EXPECT_EQ(read.why().offset, copy);
     std::vector<std::uint64_t> found;
     ASSERT_TRUE(verify(*store_, [&](const damage& d) { found.push_back(d.offset); }, {}));
-    EXPECT_EQ(found, std::vector<std::uint64_t>{home});
+    EXPECT_EQ(found, std::vector<std::uint64_t>{copy});
     EXPECT_TRUE(store_->image().read_pages(k_chunk_pages, pages));
 }
 
@@ -29,8 +29,8 @@ TEST_F(verification, a_bit_in_a_page_that_was_never_written_is_found_at_its_plac
     commit_fresh(0, 1);
     commit_fresh(2, 2); // 1 was skipped: what lies there is not mapped
     publish();
-    const std::uint64_t never_written = store_->image().home_of(5 * k_page_bytes);
-    const std::uint64_t skipped = store_->image().home_of(k_chunk);
+    const std::uint64_t never_written = store_->image().copy_of(5 * k_page_bytes);
+    const std::uint64_t skipped = store_->image().copy_of(k_chunk);
     flip(never_written + 77);
     flip(skipped + 77);
     ASSERT_TRUE(reopen());
@@ -46,14 +46,14 @@ TEST_F(verification, neighbouring_pages_of_which_the_same_is_to_be_said_are_told
     for (const std::uint64_t page : {std::uint64_t{0}, border - k_chunk_pages, border})
         commit_fresh(page / k_chunk_pages, 1);
     for (const std::uint64_t page : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{4}, border - 1})
-        fold(page, page);
+        apply(page, page);
     publish();
-    std::vector<std::uint64_t> homes;
+    std::vector<std::uint64_t> copies;
     for (const std::uint64_t page :
          {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{4}, border - 1, border})
-        homes.push_back(store_->image().home_of(page * k_page_bytes));
-    for (const std::uint64_t home : homes)
-        flip(home + 5);
+        copies.push_back(store_->image().copy_of(page * k_page_bytes));
+    for (const std::uint64_t copy : copies)
+        flip(copy + 5);
     ASSERT_TRUE(reopen());
     std::vector<damage> found;
     ASSERT_TRUE(verify(*store_, [&](damage d) { found.push_back(std::move(d)); }, {}));
@@ -67,8 +67,8 @@ TEST_F(verification, neighbouring_pages_of_which_the_same_is_to_be_said_are_told
                                               name(border - 1) + ": the checksum is wrong, 4096 bytes",
                                               name(border) + ": the checksum is wrong, 4096 bytes"}));
     ASSERT_EQ(found.size(), 5U);
-    EXPECT_EQ(found[0].offset, store_->image().home_of(k_page_bytes));
-    EXPECT_EQ(found[4].offset, store_->image().home_of(border * k_page_bytes));
+    EXPECT_EQ(found[0].offset, store_->image().copy_of(k_page_bytes));
+    EXPECT_EQ(found[4].offset, store_->image().copy_of(border * k_page_bytes));
 }
 
 // One page in each chunk, so that all others must be zeros; and the file ends within a page.
@@ -78,7 +78,7 @@ TEST_F(verification, what_lies_beyond_the_end_of_the_file_is_told_of_at_one_go_h
     for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
         commit_fresh(chunk, chunk, chunk % 3);
     publish();
-    const std::uint64_t end = store_->image().home_of(2 * k_chunk) + 2000;
+    const std::uint64_t end = store_->image().copy_of(2 * k_chunk) + 2000;
     edit([&](os::file& file) { ASSERT_TRUE(file.resize("test", end)); });
     auto opened = heap_file::open_damaged(disk_, k_path, [](const failure&) {});
     ASSERT_TRUE(opened) << opened.why().message;
@@ -98,7 +98,7 @@ TEST_F(verification, of_the_structure_alone_finds_what_contradicts_itself_and_re
     commit_fresh(2, 2);
     publish();
     const auto super = store_->super();
-    flip(store_->image().home_of(0) + 9);
+    flip(store_->image().copy_of(0) + 9);
     format::node_reference root{};
     edit([&](os::file& file) {
         checksum_table table(file, super.regions[0]);
@@ -118,15 +118,15 @@ TEST_F(verification, of_the_structure_alone_finds_what_contradicts_itself_and_re
     EXPECT_NE(found[0].find("node of the checksum table"), std::string::npos) << found[0];
 }
 
-TEST_F(verification, a_checksum_of_a_page_that_has_no_place_is_found_at_what_would_be_its_home) {
+TEST_F(verification, a_checksum_of_a_page_that_has_no_place_is_found_at_what_would_be_its_copy) {
     commit_fresh(0, 1);
     commit_fresh(2, 2); // 1 was skipped
     publish();
     const auto super = store_->super();
     const std::uint64_t skipped = k_chunk_pages + 3;
     const std::uint64_t beyond = 3 * k_chunk_pages;
-    const std::vector<std::uint64_t> homes{store_->image().home_of(skipped * k_page_bytes),
-                                           store_->image().home_of(beyond * k_page_bytes)};
+    const std::vector<std::uint64_t> copies{store_->image().copy_of(skipped * k_page_bytes),
+                                            store_->image().copy_of(beyond * k_page_bytes)};
     format::node_reference root{};
     edit([&](os::file& file) {
         checksum_table table(file, super.regions[0]);
@@ -142,7 +142,7 @@ TEST_F(verification, a_checksum_of_a_page_that_has_no_place_is_found_at_what_wou
     EXPECT_EQ(*checked, 4U);
     ASSERT_EQ(found.size(), 2U);
     for (std::size_t i = 0; i < found.size(); ++i) {
-        EXPECT_EQ(found[i].offset, homes[i]);
+        EXPECT_EQ(found[i].offset, copies[i]);
         EXPECT_NE(found[i].what.find("no place"), std::string::npos) << found[i].what;
     }
     expect_model(); // it is nobody's page: reading goes by the map
@@ -153,7 +153,7 @@ TEST_F(verification, a_table_that_names_pages_beyond_its_region_is_found_and_the
     ASSERT_TRUE(store_->room().add_regions(store_->where().region_bytes() + 1));
     commit_fresh(0, 1);
     publish();
-    fold(1, 2); // the root goes to its second place; the first one has an older root now
+    apply(1, 2); // the root goes to its second place; the first one has an older root now
     publish();
     const auto super = store_->super();
     const format::region& region = super.regions[0];

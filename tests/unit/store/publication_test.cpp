@@ -20,14 +20,14 @@ protected:
     }
     /// Of pages with these seeds; as of version_ + 1.
     std::unique_ptr<publication> compose(const std::map<std::uint64_t, std::uint64_t>& pages) {
-        std::vector<folded_page> folded;
+        std::vector<applied_page> applied;
         for (const auto& [page, seed] : pages) {
             contents_.push_back(std::make_unique<page_bytes>(seed));
-            folded.push_back({page, contents_.back()->span().data(), contents_.back()->checksum()});
+            applied.push_back({page, contents_.back()->span().data(), contents_.back()->checksum()});
         }
         ++version_;
         auto composed =
-            store_->writer().compose(folded, {version_, version_ * 3, {1, {}}, true, format::k_log_header_bytes});
+            store_->writer().compose(applied, {version_, version_ * 3, {1, {}}, true, format::k_log_header_bytes});
         EXPECT_TRUE(composed);
         return std::move(*composed);
     }

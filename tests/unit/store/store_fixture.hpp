@@ -88,14 +88,14 @@ protected:
             all.append(page.span());
             model_[chunk * k_chunk_pages + i] = seed;
         }
-        ASSERT_TRUE(store_->homes().may_move(chunk));
-        ASSERT_TRUE(store_->room().add_second_homes({{chunk}}));
+        ASSERT_TRUE(store_->copies().may_move(chunk));
+        ASSERT_TRUE(store_->room().add_copies_b({{chunk}}));
         ASSERT_TRUE(store_->room().reserve_map(2));
         ASSERT_TRUE(store_->room().reserve_move(chunk, 1));
-        ASSERT_TRUE(store_->whole_chunks().write_moved(chunk * k_chunk_pages, all));
+        ASSERT_TRUE(store_->whole_chunks().write_relocated(chunk * k_chunk_pages, all));
         ASSERT_TRUE(store_->whole_chunks().sync());
-        store_->whole_chunks().accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages, page.checksum()),
-                                            ++version_, false);
+        store_->whole_chunks().accept_relocated(chunk, std::vector<std::uint32_t>(k_chunk_pages, page.checksum()),
+                                                ++version_, false);
     }
     /// Gives back what is stored of these chunks, as a commit does for which there is room. Returns the runs.
     std::vector<chunk_range> give_back(chunk_range chunks) {
@@ -109,10 +109,10 @@ protected:
             model_.erase(model_.lower_bound(run.first * k_chunk_pages), model_.lower_bound(run.end() * k_chunk_pages));
         return *runs;
     }
-    void fold(std::uint64_t page, std::uint64_t seed) {
+    void apply(std::uint64_t page, std::uint64_t seed) {
         page_bytes bytes(seed);
-        folded_page folded{page, bytes.span().data(), bytes.checksum()};
-        ASSERT_TRUE(store_->writer().fold({&folded, 1}));
+        applied_page applied{page, bytes.span().data(), bytes.checksum()};
+        ASSERT_TRUE(store_->writer().apply({&applied, 1}));
         model_[page] = seed;
     }
     void publish(bool clean = true) {

@@ -114,14 +114,14 @@ TEST_F(superblock_choice, every_field_changed_under_a_fitting_checksum_is_refuse
     EXPECT_GT(harmless, 0U);
 }
 
-TEST_F(superblock_choice, a_second_home_that_lies_over_something_else_is_refused) {
+TEST_F(superblock_choice, a_second_copy_that_lies_over_something_else_is_refused) {
     ASSERT_NO_FATAL_FAILURE(commit_fresh(0, 1));
     ASSERT_NO_FATAL_FAILURE(move(0, 2));
     ASSERT_NO_FATAL_FAILURE(publish());
     const std::uint64_t place = store_->super().sequence % 2;
     const format::region first = store_->super().regions[0];
-    const std::uint64_t home = store_->super().second_homes[0];
-    EXPECT_EQ(home, align_up(first.home_offset + first.bytes, format::k_home_alignment));
+    const std::uint64_t copy = store_->super().copy_b_offsets[0];
+    EXPECT_EQ(copy, align_up(first.copy_a_offset + first.bytes, format::k_copy_alignment));
     ASSERT_TRUE(reopen());
     expect_model();
     const auto expect_refused = [&](const std::function<void(format::superblock&)>& change) {
@@ -131,17 +131,17 @@ TEST_F(superblock_choice, a_second_home_that_lies_over_something_else_is_refused
         EXPECT_EQ(opened.why().code, errc::corrupt);
         EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes);
         edit_superblock(place, [&](format::superblock& s) {
-            s.second_homes = {home};
-            s.features_incompat = format::k_feature_second_homes;
+            s.copy_b_offsets = {copy};
+            s.features_incompat = format::k_feature_copy_b;
         });
         ASSERT_TRUE(reopen());
     };
-    for (const std::uint64_t wrong : {first.home_offset, first.home_offset + first.bytes - format::k_home_alignment,
-                                      home + k_page_bytes, std::uint64_t{0} - format::k_home_alignment})
-        expect_refused([&](format::superblock& s) { s.second_homes[0] = wrong; });
-    expect_refused([&](format::superblock& s) { s.second_homes[1] = home + first.bytes; }); // of no region
+    for (const std::uint64_t wrong : {first.copy_a_offset, first.copy_a_offset + first.bytes - format::k_copy_alignment,
+                                      copy + k_page_bytes, std::uint64_t{0} - format::k_copy_alignment})
+        expect_refused([&](format::superblock& s) { s.copy_b_offsets[0] = wrong; });
+    expect_refused([&](format::superblock& s) { s.copy_b_offsets[1] = copy + first.bytes; }); // of no region
     expect_refused([&](format::superblock& s) { s.features_incompat = 0; });
-    edit_superblock(place, [&](format::superblock& s) { s.second_homes[0] = home + first.bytes; }); // not the map's
+    edit_superblock(place, [&](format::superblock& s) { s.copy_b_offsets[0] = copy + first.bytes; }); // not the map's
     EXPECT_EQ(reopen().why().code, errc::corrupt);
 }
 
@@ -150,7 +150,7 @@ TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_
     const std::uint64_t place = store_->super().sequence % 2;
     const format::region first = store_->super().regions[0];
     for (const std::uint64_t offset : {std::uint64_t{0}, format::k_superblock_bytes, first.table_offset,
-                                       first.home_offset, first.table_offset - 4096}) {
+                                       first.copy_a_offset, first.table_offset - 4096}) {
         edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = offset; });
         auto opened = reopen();
         ASSERT_FALSE(opened) << offset;
@@ -158,7 +158,7 @@ TEST_F(superblock_choice, a_chunk_map_that_would_be_written_over_something_else_
         EXPECT_EQ(opened.why().offset, place * format::k_superblock_bytes);
         EXPECT_NE(opened.why().message.find("chunk map"), std::string::npos) << opened.why().message;
     }
-    edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = first.home_offset + first.bytes; });
+    edit_superblock(place, [&](format::superblock& s) { s.map.area_offset = first.copy_a_offset + first.bytes; });
     EXPECT_TRUE(reopen());
     // Whatever comes to lie behind it would begin within a page.
     edit_superblock(place, [&](format::superblock& s) { ++s.map.area_offset; });
@@ -224,7 +224,7 @@ TEST_F(superblock_choice, one_that_names_a_place_without_its_feature_or_one_that
     publish();
     const std::uint64_t place = store_->super().sequence % 2;
     const format::superblock good = store_->super();
-    const std::uint64_t behind = align_up(store_->homes().file_end(), k_page_bytes);
+    const std::uint64_t behind = align_up(store_->copies().file_end(), k_page_bytes);
     const auto opens_with = [&](std::uint64_t features, const format::area_reference& history) {
         edit_superblock(place, [&](format::superblock& s) {
             s = good;
@@ -250,7 +250,7 @@ TEST_F(superblock_choice, one_that_names_a_place_without_its_feature_or_one_that
              format::area_reference{0, 100, 7, 1, 0},
              format::area_reference{format::k_first_map_offset, 100, 7, 1, 0},
              format::area_reference{region.table_offset, 100, 7, 1, 0},
-             format::area_reference{region.home_offset + region.bytes - k_page_bytes, 5000, 7, 1, 0},
+             format::area_reference{region.copy_a_offset + region.bytes - k_page_bytes, 5000, 7, 1, 0},
              format::area_reference{behind, ~std::uint64_t{0}, 7, 1, 0},
              format::area_reference{~std::uint64_t{0} - 4095, 100, 7, 1, 0},
          })
@@ -271,8 +271,7 @@ TEST_F(superblock_choice, one_with_a_feature_that_writers_must_know_is_read_but_
     commit_fresh(0, 1);
     publish();
     const std::uint64_t place = store_->super().sequence % 2;
-    for (const std::uint64_t feature :
-         {format::k_feature_schema, format::k_feature_versions, std::uint64_t{1} << 63}) {
+    for (const std::uint64_t feature : {format::k_feature_schema, format::k_feature_versions, std::uint64_t{1} << 63}) {
         edit_superblock(place, [&](format::superblock& s) { s.features_ro_compat = feature; });
         auto opened = reopen();
         ASSERT_FALSE(opened) << feature;
@@ -398,17 +397,17 @@ TEST_F(superblock_choice, neither_valid_and_one_without_a_beginning_is_corrupt) 
 TEST_F(superblock_choice, neither_left_is_damage_where_a_heaps_memory_or_its_log_shows_that_there_was_a_heap) {
     commit_fresh(0, 1);
     publish();
-    const std::uint64_t home = store_->image().home_of(0);
+    const std::uint64_t copy = store_->image().copy_of(0);
     const page_bytes noise(7, 2 * format::k_superblock_bytes / k_page_bytes);
     edit([&](os::file& file) { ASSERT_TRUE(file.write("test", 0, noise.span())); });
     EXPECT_EQ(reopen().why().code, errc::not_a_heap); // the page is none of a heap's
     edit([&](os::file& file) {
         const std::uint64_t magic = format::k_header_magic;
-        ASSERT_TRUE(file.write("test", home, std::as_bytes(std::span(&magic, 1))));
+        ASSERT_TRUE(file.write("test", copy, std::as_bytes(std::span(&magic, 1))));
     });
     auto refused = reopen();
     EXPECT_EQ(refused.why().code, errc::corrupt);
-    EXPECT_NE(refused.why().message.find("begins at byte " + std::to_string(home)), std::string::npos);
+    EXPECT_NE(refused.why().message.find("begins at byte " + std::to_string(copy)), std::string::npos);
     edit([&](os::file& file) {
         std::vector<std::byte> mark(sizeof format::k_copy_magic);
         std::memcpy(mark.data(), format::k_copy_magic.data(), mark.size());
@@ -440,14 +439,14 @@ TEST_F(superblock_choice, regions_that_together_exceed_the_format_are_refused) {
         edit_superblock(place, [&](format::superblock& s) {
             format::region& first = s.regions[0];
             first.bytes = k_layout_bytes_max / 2;
-            first.home_offset =
-                align_up(first.table_offset + checksum_table::file_bytes(first.bytes), format::k_home_alignment);
+            first.copy_a_offset =
+                align_up(first.table_offset + checksum_table::file_bytes(first.bytes), format::k_copy_alignment);
             format::region& second = s.regions[1];
             second.heap_offset = first.bytes;
             second.bytes = bytes;
-            second.table_offset = first.home_offset + first.bytes;
-            second.home_offset =
-                align_up(second.table_offset + checksum_table::file_bytes(bytes), format::k_home_alignment);
+            second.table_offset = first.copy_a_offset + first.bytes;
+            second.copy_a_offset =
+                align_up(second.table_offset + checksum_table::file_bytes(bytes), format::k_copy_alignment);
             s.region_count = 2;
         });
         return reopen();

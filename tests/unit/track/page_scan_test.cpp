@@ -185,8 +185,8 @@ TEST_P(page_scan, dropped_pages_are_reported_again_only_when_written_again) {
 
 TEST_P(page_scan, pages_filled_by_a_system_call_are_reported) {
     expect_reported({});
-    ASSERT_TRUE(scanner().announce(30 * k_page_bytes, 3 * k_page_bytes));
-    ASSERT_TRUE(scanner().announce(310 * k_page_bytes + 7, 5));
+    ASSERT_TRUE(scanner().declare(30 * k_page_bytes, 3 * k_page_bytes));
+    ASSERT_TRUE(scanner().declare(310 * k_page_bytes + 7, 5));
     ASSERT_EQ(::pread(file(), base() + 30 * k_page_bytes, 3 * k_page_bytes, 0), static_cast<ssize_t>(3 * k_page_bytes));
     ASSERT_EQ(::pread(file(), base() + 310 * k_page_bytes + 7, 5, 0), 5);
     expect_reported({30, 31, 32, 310});

@@ -280,11 +280,11 @@ TEST_F(trap_tracker, a_write_leaves_errno_alone) {
     EXPECT_EQ(errno, ENOTTY);
 }
 
-TEST_F(trap_tracker, a_system_call_may_write_what_was_announced) {
+TEST_F(trap_tracker, a_system_call_may_write_what_was_declared) {
     make();
     EXPECT_EQ(::pread(memory_.file(), memory_.base() + 30 * k_page_bytes, k_page_bytes, 0), -1);
     EXPECT_EQ(errno, EFAULT);
-    ASSERT_TRUE(memory_.scanner().announce(30 * k_page_bytes + 4000, 200)); // two pages
+    ASSERT_TRUE(memory_.scanner().declare(30 * k_page_bytes + 4000, 200)); // two pages
     EXPECT_EQ(::pread(memory_.file(), memory_.base() + 30 * k_page_bytes + 4000, 200, 0), 200);
     memory_.write(33);
     EXPECT_EQ(memory_.collect(), (std::set<std::uint64_t>{30, 31, 33}));

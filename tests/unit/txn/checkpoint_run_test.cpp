@@ -29,13 +29,13 @@ protected:
         put(0, 1);
         ASSERT_TRUE(engine_->commit());
     }
-    void open(std::uint64_t twin_limit_bytes = 256 * MiB, std::uint64_t log_limit_bytes = k_limit) {
+    void open(std::uint64_t before_image_limit_bytes = 256 * MiB, std::uint64_t log_limit_bytes = k_limit) {
         engine_.reset();
         engine_options options;
         options.reserve_bytes = 256 * MiB;
         options.chunk_bytes = 64 * KiB;
         options.log_limit_bytes = log_limit_bytes;
-        options.twin_limit_bytes = twin_limit_bytes;
+        options.before_image_limit_bytes = before_image_limit_bytes;
         auto opened = engine::open(disk_, k_path, open_mode::open_or_create, options, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         engine_ = std::move(*opened);
@@ -205,19 +205,19 @@ TEST_F(checkpoint_beside_commits, is_due_when_the_log_is_as_long_as_what_it_woul
     EXPECT_EQ(engine_->stats().log_limit_bytes, 64 * MiB);
     constexpr std::uint64_t k_pages = 20'000;
     const std::uint64_t large = allocate(k_pages * k_page_bytes);
-    for (unsigned time = 1; time <= 2; ++time) { // written home, and then logged
+    for (unsigned time = 1; time <= 2; ++time) { // written copy, and then logged
         for (std::uint64_t page = 0; page < k_pages; ++page)
             engine_->memory().base()[large + page * k_page_bytes] = static_cast<std::byte>(time);
         ASSERT_TRUE(engine_->commit());
     }
     const engine_stats stats = engine_->stats();
-    EXPECT_GE(stats.twin_bytes, k_pages * k_page_bytes);
-    EXPECT_EQ(stats.log_limit_bytes, stats.twin_bytes);
+    EXPECT_GE(stats.before_image_bytes, k_pages * k_page_bytes);
+    EXPECT_EQ(stats.log_limit_bytes, stats.before_image_bytes);
     EXPECT_EQ(stats.checkpoints, 0U);
     EXPECT_EQ(begun_, 0);
 }
 
-TEST_F(checkpoint_beside_commits, begins_at_the_limit_of_twins_too) {
+TEST_F(checkpoint_beside_commits, begins_at_the_limit_of_before_images_too) {
     ASSERT_TRUE(change_and_commit()); // so that all pages have their place
     ASSERT_TRUE(engine_->close());
     open(20 * k_page_bytes);
@@ -245,7 +245,7 @@ TEST_F(checkpoint_beside_commits, is_ended_by_checkpoint_and_close) {
     ASSERT_TRUE(engine_->checkpoint());
     EXPECT_FALSE(is_under_way());
     EXPECT_EQ(engine_->stats().log_used_bytes, 0U);
-    EXPECT_EQ(engine_->stats().twin_bytes, 0U);
+    EXPECT_EQ(engine_->stats().before_image_bytes, 0U);
     begin();
     ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
     ASSERT_TRUE(engine_->close());

@@ -64,8 +64,8 @@ protected:
     }
 
     static constexpr std::uint64_t k_block = 300 * KiB;
-    static constexpr std::uint64_t k_home = 64 * KiB; // in the file, of the heap's first page
-    static constexpr std::uint64_t k_allocator = k_home + offsetof(format::heap_header, allocator);
+    static constexpr std::uint64_t k_copy = 64 * KiB; // in the file, of the heap's first page
+    static constexpr std::uint64_t k_allocator = k_copy + offsetof(format::heap_header, allocator);
     simulation::simulated_disk disk_;
     std::unique_ptr<engine> engine_;
     std::uint64_t block_ = 0;
@@ -141,7 +141,7 @@ TEST_F(freed_blocks, are_free_after_a_declared_commit) {
         if (in_an_earlier_section) {
             engine_->memory().end_declared();
             engine_->memory().begin_declared();
-            ASSERT_TRUE(engine_->memory().announce(block(), 1));
+            ASSERT_TRUE(engine_->memory().declare(block(), 1));
             put(0, 7);
         }
         ASSERT_TRUE(engine_->commit({.scope = commit_scope::declared, .awaited = log::durability::durable}));
@@ -163,7 +163,7 @@ TEST_F(freed_blocks, are_free_after_a_declared_commit_though_they_are_few) {
     engine_->memory().begin_declared();
     deallocate(few);
     engine_->memory().end_declared();
-    engine_->memory().begin_declared(); // another section, which announces nothing
+    engine_->memory().begin_declared(); // another section, which declares nothing
     ASSERT_TRUE(engine_->commit({.scope = commit_scope::declared, .awaited = log::durability::durable}));
     engine_->memory().end_declared();
     const auto expect_few_freed = [&] {
@@ -317,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(each, engine_failing,
                          testing::Combine(testing::Values(errc::io, errc::no_space), testing::Bool(),
                                           testing::Values(1U, 64 * MiB)));
 
-// I5: the fold may not lack space; but a commit need not ask for what an earlier one was given.
+// I5: the checkpoint may not lack space; but a commit need not ask for what an earlier one was given.
 TEST_F(engine_on_disk, room_for_a_page_is_reserved_by_the_first_commit_that_changes_it) {
     disk_.limit_space(GiB); // so that it counts what is used
     open();
@@ -353,8 +353,8 @@ TEST_F(engine_on_disk, room_for_a_page_is_reserved_by_the_first_commit_that_chan
     EXPECT_EQ(get(first + 3), 4U);
 }
 
-// What is not durable is folded neither: the checkpoint waits for it first.
-TEST_F(engine_on_disk, a_checkpoint_makes_every_record_durable_before_it_folds_any) {
+// What is not durable is applied neither: the checkpoint waits for it first.
+TEST_F(engine_on_disk, a_checkpoint_makes_every_record_durable_before_it_applies_any) {
     open();
     put(1, 1);
     commit();
@@ -370,7 +370,7 @@ TEST_F(engine_on_disk, a_checkpoint_makes_every_record_durable_before_it_folds_a
     EXPECT_EQ(trace[0].where, std::string_view("log: record"));
     EXPECT_EQ(trace[0].bytes, 2 * k_sector_bytes);
     EXPECT_EQ(trace[1].where, std::string_view("log: sync record"));
-    EXPECT_EQ(trace[2].where, std::string_view("store: fold"));
+    EXPECT_EQ(trace[2].where, std::string_view("store: apply"));
 }
 
 // Whatever fails on the way to the device: nothing durable is lost, what follows in the log is as of some commit, and
@@ -472,8 +472,8 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
             ASSERT_TRUE(heap.commit());
         }
         small.limit_space(small.space_used()); // not a byte more
-        auto folded = heap.checkpoint();
-        EXPECT_TRUE(folded) << folded.why().message;
+        auto applied = heap.checkpoint();
+        EXPECT_TRUE(applied) << applied.why().message;
         auto closed = heap.close();
         EXPECT_TRUE(closed) << closed.why().message;
         const auto at = static_cast<std::uint64_t>(block - heap.memory().base());
@@ -485,7 +485,7 @@ TEST_F(engine_on_disk, no_space_leaves_everything_repeatable_however_little_ther
     }
 }
 
-TEST_F(engine_on_disk, a_checkpoint_after_a_commit_that_failed_folds_only_what_is_committed) {
+TEST_F(engine_on_disk, a_checkpoint_after_a_commit_that_failed_applies_only_what_is_committed) {
     disk_.limit_space(GiB);
     open();
     put(1, 1);
@@ -496,7 +496,7 @@ TEST_F(engine_on_disk, a_checkpoint_after_a_commit_that_failed_folds_only_what_i
     put(1, 2);
     commit();
     put(1, 3);
-    put(2, 3); // its image becomes a twin by the collect of the commit that fails
+    put(2, 3); // its image becomes a before-image by the collect of the commit that fails
     disk_.limit_space(disk_.space_used());
     auto* more = allocate(2 * MiB);
     std::memset(more, 1, 2 * MiB);
@@ -587,7 +587,7 @@ TEST_F(engine_on_disk, verify_does_not_follow_a_damaged_state_of_the_allocator) 
     auto report = engine_->verify();
     ASSERT_TRUE(report);
     ASSERT_EQ(report->problems.size(), 1U);
-    EXPECT_EQ(report->problems.front().offset, k_home);
+    EXPECT_EQ(report->problems.front().offset, k_copy);
     EXPECT_EQ(report->blocks_checked, 0U);
 }
 

@@ -189,7 +189,7 @@ const scenario k_scenarios[] = {
          return await(*last);
      },
      3},
-    {"recover", sample::ending::unfolded,
+    {"recover", sample::ending::unapplied,
      [](os::file_system& files, std::uint64_t&) -> result<void> {
          auto opened = open(files);
          if (!opened)

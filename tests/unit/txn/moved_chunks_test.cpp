@@ -1,4 +1,4 @@
-// Chunks that a commit rewrote are written whole to their other home: when, what that costs, and that nothing is lost.
+// Chunks that a commit rewrote are written whole to their other copy: when, what that costs, and that nothing is lost.
 //
 // The model agreed in 600 runs with as many seeds.
 
@@ -23,10 +23,10 @@ namespace remanence::txn {
 namespace {
 
 constexpr const char* k_moved_path = "dir/heap";
-constexpr std::uint64_t k_moved_chunk_bytes = 64 * KiB;
-constexpr std::uint64_t k_block_bytes = 16 * k_moved_chunk_bytes;
+constexpr std::uint64_t k_relocated_extent_bytes = 64 * KiB;
+constexpr std::uint64_t k_block_bytes = 16 * k_relocated_extent_bytes;
 
-class moved_chunks : public testing::TestWithParam<track::tracker_choice> {
+class relocated_extents : public testing::TestWithParam<track::tracker_choice> {
 protected:
     void SetUp() override {
         disk_.limit_space(GiB); // so that it counts what is used
@@ -37,7 +37,7 @@ protected:
         engine_.reset();
         auto opened = engine::open(disk_, k_moved_path, open_mode::open_or_create,
                                    {.reserve_bytes = 64 * MiB,
-                                    .chunk_bytes = k_moved_chunk_bytes,
+                                    .chunk_bytes = k_relocated_extent_bytes,
                                     .log_limit_bytes = log_limit_bytes_,
                                     .scattered_max = k_scattered_max,
                                     .tracker = GetParam()},
@@ -72,13 +72,13 @@ protected:
         EXPECT_TRUE(report->problems.empty()) << report->problems.front().what;
     }
 
-    /// Runs of chunks at their second homes, or given back.
+    /// Runs of chunks at their copies B, or given back.
     [[nodiscard]] std::size_t exceptions() {
         EXPECT_TRUE(engine_->checkpoint());
         auto file = disk_.open(k_moved_path, os::access::read_only);
-        auto ruling = store::read_superblocks(**file, *(*file)->size());
-        EXPECT_TRUE(ruling);
-        return static_cast<std::size_t>(ruling->super.map.count);
+        auto current = store::read_superblocks(**file, *(*file)->size());
+        EXPECT_TRUE(current);
+        return static_cast<std::size_t>(current->super.map.count);
     }
 
     static constexpr std::size_t k_scattered_max = 12;
@@ -89,11 +89,11 @@ protected:
     std::uint64_t log_limit_bytes_ = 256 * MiB;
 };
 
-INSTANTIATE_TEST_SUITE_P(trackers, moved_chunks,
+INSTANTIATE_TEST_SUITE_P(trackers, relocated_extents,
                          testing::Values(track::tracker_choice::automatic, track::tracker_choice::trap,
                                          track::tracker_choice::fallback));
 
-TEST_P(moved_chunks, a_block_that_is_rewritten_is_not_logged) {
+TEST_P(relocated_extents, a_block_that_is_rewritten_is_not_logged) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     std::memset(block, 2, k_block_bytes);
@@ -109,23 +109,23 @@ TEST_P(moved_chunks, a_block_that_is_rewritten_is_not_logged) {
     expect_sound();
 }
 
-TEST_P(moved_chunks, few_chunks_or_few_changed_bytes_are_logged) {
+TEST_P(relocated_extents, few_chunks_or_few_changed_bytes_are_logged) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
-    std::memset(block + k_moved_chunk_bytes, 2, 2 * k_moved_chunk_bytes);
-    EXPECT_GT(logged_by_commit(), 2 * k_moved_chunk_bytes);
+    std::memset(block + k_relocated_extent_bytes, 2, 2 * k_relocated_extent_bytes);
+    EXPECT_GT(logged_by_commit(), 2 * k_relocated_extent_bytes);
     for (std::uint64_t at = 0; at < k_block_bytes; at += 4 * k_page_bytes)
         std::memset(block + at, 3, k_page_bytes);
     EXPECT_GT(logged_by_commit(), k_block_bytes / 4 - 2 * k_page_bytes);
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
         block[at] = std::byte{4};
-    const std::uint64_t logged = logged_by_commit(); // a word of each page costs more than its share of the fold
+    const std::uint64_t logged = logged_by_commit(); // a word of each page costs more than its share of the checkpoint
     EXPECT_LT(logged, k_block_bytes / 16);
     expect_sound();
 }
 
-// The home that a chunk left keeps the memory of what was written, until a checkpoint.
-TEST_P(moved_chunks, where_memory_is_short_a_checkpoint_comes_early) {
+// The copy that a chunk left keeps the memory of what was written, until a checkpoint.
+TEST_P(relocated_extents, where_memory_is_short_a_checkpoint_comes_early) {
     std::byte* const block = allocate(6 * k_block_bytes, 1);
     commit();
     const auto rewrite = [&](int filling) {
@@ -139,7 +139,7 @@ TEST_P(moved_chunks, where_memory_is_short_a_checkpoint_comes_early) {
     };
     EXPECT_EQ(rewrite(2), 0U);
     ASSERT_TRUE(engine_->close());
-    const std::string text = "MemTotal: 65536 kB\n"; // a sixteenth of it for those homes
+    const std::string text = "MemTotal: 65536 kB\n"; // a sixteenth of it for those copies
     auto file = disk_.open_or_create("/proc/meminfo", 0444);
     ASSERT_TRUE(file);
     ASSERT_TRUE((*file)->write("test", 0, std::as_bytes(std::span(text))));
@@ -152,8 +152,8 @@ TEST_P(moved_chunks, where_memory_is_short_a_checkpoint_comes_early) {
     expect_sound();
 }
 
-// R3: the home that was left may be needed by whoever recovers from the last superblock.
-TEST_P(moved_chunks, they_move_again_only_after_a_checkpoint) {
+// R3: the copy that was left may be needed by whoever recovers from the last superblock.
+TEST_P(relocated_extents, they_move_again_only_after_a_checkpoint) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     std::memset(block, 2, k_block_bytes);
@@ -174,7 +174,7 @@ TEST_P(moved_chunks, they_move_again_only_after_a_checkpoint) {
     expect_sound();
 }
 
-TEST_P(moved_chunks, the_homes_they_left_go_back_to_the_file_system) {
+TEST_P(relocated_extents, the_copies_they_left_go_back_to_the_file_system) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     ASSERT_TRUE(engine_->checkpoint());
@@ -198,8 +198,8 @@ TEST_P(moved_chunks, the_homes_they_left_go_back_to_the_file_system) {
     expect_sound();
 }
 
-// A home may hold what a commit left there that never was.
-TEST_P(moved_chunks, whatever_lies_in_their_other_homes) {
+// A copy may hold what a commit left there that never was.
+TEST_P(relocated_extents, whatever_lies_in_their_other_copies) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     ASSERT_TRUE(engine_->close());
@@ -217,12 +217,12 @@ TEST_P(moved_chunks, whatever_lies_in_their_other_homes) {
         EXPECT_TRUE(holds(block, k_block_bytes, 1) || holds(block, k_block_bytes, 2));
         expect_sound();
         std::memset(block, 3, k_block_bytes);
-        std::memset(block + 5 * k_moved_chunk_bytes + 100, 0, 6 * k_moved_chunk_bytes);
+        std::memset(block + 5 * k_relocated_extent_bytes + 100, 0, 6 * k_relocated_extent_bytes);
         commit();
         expect_sound();
         open();
-        EXPECT_TRUE(holds(block, 5 * k_moved_chunk_bytes, 3));
-        EXPECT_TRUE(holds(block + 5 * k_moved_chunk_bytes + 100, 6 * k_moved_chunk_bytes, 0));
+        EXPECT_TRUE(holds(block, 5 * k_relocated_extent_bytes, 3));
+        EXPECT_TRUE(holds(block + 5 * k_relocated_extent_bytes + 100, 6 * k_relocated_extent_bytes, 0));
         expect_sound();
         engine_.reset();
         disk_.rewind(start);
@@ -231,7 +231,7 @@ TEST_P(moved_chunks, whatever_lies_in_their_other_homes) {
     }
 }
 
-TEST_P(moved_chunks, without_room_on_the_disk_nothing_is_committed_and_it_may_be_repeated) {
+TEST_P(relocated_extents, without_room_on_the_disk_nothing_is_committed_and_it_may_be_repeated) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     std::memset(block, 2, k_block_bytes);
@@ -248,8 +248,8 @@ TEST_P(moved_chunks, without_room_on_the_disk_nothing_is_committed_and_it_may_be
     expect_sound();
 }
 
-// Homes that chunks left, of which the superblock on the disk does not know yet, and parts of the log.
-TEST_P(moved_chunks, room_that_the_checkpoint_under_way_gives_back_is_waited_for) {
+// Copies that chunks left, of which the superblock on the disk does not know yet, and parts of the log.
+TEST_P(relocated_extents, room_that_the_checkpoint_under_way_gives_back_is_waited_for) {
     begins_checkpoints_ = true;
     log_limit_bytes_ = 256 * KiB;
     open();
@@ -281,33 +281,33 @@ TEST_P(moved_chunks, room_that_the_checkpoint_under_way_gives_back_is_waited_for
 }
 
 // Nor does it keep the program from committing what it wrote elsewhere in the chunk.
-TEST_P(moved_chunks, a_page_that_rotted_is_not_given_a_new_checksum) {
+TEST_P(relocated_extents, a_page_that_rotted_is_not_given_a_new_checksum) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     std::memset(block, 2, k_block_bytes);
     const std::uint64_t logged_without = logged_by_commit();
     ASSERT_TRUE(engine_->close());
     const std::uint64_t page =
-        align_up(engine_->memory().offset_of(block) + 4 * k_moved_chunk_bytes, k_moved_chunk_bytes);
+        align_up(engine_->memory().offset_of(block) + 4 * k_relocated_extent_bytes, k_relocated_extent_bytes);
     engine_.reset();
     {
         auto heap = store::heap_file::open(disk_, k_moved_path, os::access::read_write);
         ASSERT_TRUE(heap);
         const std::byte rotten{77};
-        ASSERT_TRUE((*heap)->file().write("test", (*heap)->homes().home_of(page) + 100, {&rotten, 1}));
+        ASSERT_TRUE((*heap)->file().write("test", (*heap)->copies().copy_of(page) + 100, {&rotten, 1}));
     }
     open();
     std::byte* const rotted = block + (page - engine_->memory().offset_of(block));
     std::memset(block, 3, static_cast<std::size_t>(rotted - block));
     std::memset(rotted + k_page_bytes, 3, static_cast<std::size_t>(block + k_block_bytes - rotted) - k_page_bytes);
-    EXPECT_GT(logged_by_commit(), logged_without + k_moved_chunk_bytes - 2 * k_page_bytes);
+    EXPECT_GT(logged_by_commit(), logged_without + k_relocated_extent_bytes - 2 * k_page_bytes);
     auto report = engine_->verify();
     ASSERT_TRUE(report) << report.why().message;
     EXPECT_EQ(report->problems.size(), 1U);
 }
 
 // By a change in the log, so that it has a checksum.
-TEST_P(moved_chunks, with_pages_that_became_zeros) {
+TEST_P(relocated_extents, with_pages_that_became_zeros) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     std::memset(block, 2, k_block_bytes);
@@ -331,7 +331,7 @@ TEST_P(moved_chunks, with_pages_that_became_zeros) {
     expect_sound();
 }
 
-TEST_P(moved_chunks, are_brought_together_when_they_are_scattered) {
+TEST_P(relocated_extents, are_brought_together_when_they_are_scattered) {
     constexpr std::uint64_t k_blocks = 12;
     std::vector<std::byte*> blocks;
     for (std::uint64_t i = 0; i < k_blocks; ++i)
@@ -343,19 +343,21 @@ TEST_P(moved_chunks, are_brought_together_when_they_are_scattered) {
     const auto rewrite_every = [&](std::size_t step, int filling) {
         for (std::size_t i = step / 2; i < fillings.size(); i += step) {
             fillings[i] = filling;
-            std::memset(blocks[i / 16] + i % 16 * k_moved_chunk_bytes, filling, k_moved_chunk_bytes);
+            std::memset(blocks[i / 16] + i % 16 * k_relocated_extent_bytes, filling, k_relocated_extent_bytes);
         }
         commit();
         ASSERT_TRUE(engine_->checkpoint());
     };
     const auto expect_fillings = [&] {
         for (std::size_t i = 0; i < fillings.size(); ++i)
-            EXPECT_TRUE(holds(blocks[i / 16] + i % 16 * k_moved_chunk_bytes, k_moved_chunk_bytes, fillings[i])) << i;
+            EXPECT_TRUE(
+                holds(blocks[i / 16] + i % 16 * k_relocated_extent_bytes, k_relocated_extent_bytes, fillings[i]))
+                << i;
         expect_sound();
     };
     rewrite_every(3, 2); // two chunks of three are written, in part
     ASSERT_GT(exceptions(), 2 * k_scattered_max);
-    std::memset(blocks[0], 3, 6 * k_moved_chunk_bytes);
+    std::memset(blocks[0], 3, 6 * k_relocated_extent_bytes);
     std::fill_n(fillings.begin(), 6, 3);
     commit();
     expect_fillings();
@@ -371,7 +373,7 @@ TEST_P(moved_chunks, are_brought_together_when_they_are_scattered) {
 }
 
 // R3: what was logged before a chunk moved is no part of it.
-TEST_P(moved_chunks, with_what_was_changed_in_them_before) {
+TEST_P(relocated_extents, with_what_was_changed_in_them_before) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
@@ -391,21 +393,21 @@ TEST_P(moved_chunks, with_what_was_changed_in_them_before) {
     expect_sound();
 }
 
-TEST_P(moved_chunks, not_while_a_checkpoint_writes_pages_of_them) {
+TEST_P(relocated_extents, not_while_a_checkpoint_writes_pages_of_them) {
     begins_checkpoints_ = true;
     log_limit_bytes_ = 1;
     open();
     std::byte* const block = allocate(k_block_bytes, 0);
     commit();
     std::memset(block, 1, k_block_bytes);
-    commit(); // makes second homes, which would end a checkpoint
+    commit(); // makes copies B, which would end a checkpoint
     ASSERT_TRUE(engine_->checkpoint());
     for (std::uint64_t at = 0; at < k_block_bytes; at += k_page_bytes)
         block[at] = std::byte{2};
     commit(); // begins a checkpoint
     ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
     ASSERT_TRUE(engine_->step_checkpoint(k_page_bytes));
-    std::memset(block, 3, 6 * k_moved_chunk_bytes); // so few that it is not waited for
+    std::memset(block, 3, 6 * k_relocated_extent_bytes); // so few that it is not waited for
     commit();
     ASSERT_NE(engine_->stats().checkpoint.total_bytes, 0U);
     std::memset(block, 1, k_block_bytes);
@@ -419,7 +421,7 @@ TEST_P(moved_chunks, not_while_a_checkpoint_writes_pages_of_them) {
 }
 
 // Pages that were not written are still read from there.
-TEST_P(moved_chunks, the_homes_they_left_stay_as_long_as_memory_is_mapped_from_them) {
+TEST_P(relocated_extents, the_copies_they_left_stay_as_long_as_memory_is_mapped_from_them) {
     std::byte* const block = allocate(k_block_bytes, 1);
     commit();
     ASSERT_TRUE(engine_->close());
@@ -434,7 +436,7 @@ TEST_P(moved_chunks, the_homes_they_left_stay_as_long_as_memory_is_mapped_from_t
     commit(); // begins a checkpoint
     for (int round = 0; round < 20; ++round) {
         for (std::uint64_t at = 0; at < k_block_bytes; at += 8 * k_page_bytes)
-            block[at] = std::byte(round); // so that chunks have twins, and are not mapped anew
+            block[at] = std::byte(round); // so that chunks have before-images, and are not mapped anew
         commit();
         for (bool is_left = true; is_left;)
             is_left = *engine_->step_checkpoint();
@@ -446,9 +448,9 @@ TEST_P(moved_chunks, the_homes_they_left_stay_as_long_as_memory_is_mapped_from_t
     expect_sound();
 }
 
-// A chunk that has moved, or of which a checkpoint has twins, may not move: so a commit makes a checkpoint first, or ends the
-// one under way, if that writes less than the log and the fold after it would.
-TEST_P(moved_chunks, all_that_is_rewritten_is_written_once_commit_after_commit) {
+// A chunk that has moved, or of which a checkpoint has before-images, may not move: so a commit makes a checkpoint first, or ends the
+// one under way, if that writes less than the log and the checkpoint after it would.
+TEST_P(relocated_extents, all_that_is_rewritten_is_written_once_commit_after_commit) {
     constexpr std::uint64_t k_bytes = 4 * MiB;
     constexpr std::uint64_t k_all = ~std::uint64_t{0};
     const auto nobody = k_all - 1;
@@ -462,7 +464,7 @@ TEST_P(moved_chunks, all_that_is_rewritten_is_written_once_commit_after_commit) 
             open();
             std::byte* const block = allocate(k_bytes, 100);
             commit();
-            if (begins_in_log) { // which leaves twins
+            if (begins_in_log) { // which leaves before-images
                 for (std::uint64_t at = 0; at < k_bytes; at += k_page_bytes)
                     std::memset(block + at, 101, k_page_bytes / 3);
                 commit();
@@ -497,8 +499,8 @@ TEST_P(moved_chunks, all_that_is_rewritten_is_written_once_commit_after_commit) 
     }
 }
 
-// A checkpoint has twins of them, until they are settled, which is long after it was done.
-TEST_P(moved_chunks, while_memory_is_still_settled_after_a_checkpoint) {
+// A checkpoint has before-images of them, until they are settled, which is long after it was done.
+TEST_P(relocated_extents, while_memory_is_still_settled_after_a_checkpoint) {
     begins_checkpoints_ = true;
     log_limit_bytes_ = 128 * KiB;
     open();
@@ -534,7 +536,7 @@ TEST_P(moved_chunks, while_memory_is_still_settled_after_a_checkpoint) {
     expect_sound();
 }
 
-TEST_P(moved_chunks, agree_with_a_model_whatever_is_done) {
+TEST_P(relocated_extents, agree_with_a_model_whatever_is_done) {
     constexpr std::size_t k_blocks = 4;
     std::mt19937_64 random(test::random_seed());
     for (const int variant : {0, 1, 2, 3}) {
@@ -567,7 +569,7 @@ TEST_P(moved_chunks, agree_with_a_model_whatever_is_done) {
             case 0:
             case 1:
             case 2: {
-                const std::uint64_t from = random() % 3 * k_moved_chunk_bytes;
+                const std::uint64_t from = random() % 3 * k_relocated_extent_bytes;
                 std::memset(block + from, static_cast<int>(random() % 3), k_block_bytes - from - random() % 1000);
                 break;
             }

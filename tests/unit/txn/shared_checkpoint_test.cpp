@@ -28,9 +28,9 @@ protected:
         EXPECT_TRUE(opened) << opened.why().message;
         return opened ? std::move(*opened) : nullptr;
     }
-    static void take_turn(engine& heap) {
-        const auto has_turn = heap.shared()->take_turn({});
-        ASSERT_TRUE(has_turn && *has_turn);
+    static void take_writer_lock(engine& heap) {
+        const auto has_writer_lock = heap.shared()->take_writer_lock({});
+        ASSERT_TRUE(has_writer_lock && *has_writer_lock);
     }
     static void commit(engine& heap) {
         std::optional<unexpected> why;
@@ -48,7 +48,7 @@ protected:
     void SetUp() override {
         first_ = open(disk_);
         second_ = open(disk_);
-        take_turn(*first_);
+        take_writer_lock(*first_);
         std::optional<unexpected> why;
         block_ = static_cast<std::byte*>(first_->memory().allocate(k_chunks * k_chunk_bytes, 8, why));
         ASSERT_NE(block_, nullptr);
@@ -57,8 +57,8 @@ protected:
         ASSERT_TRUE(first_->commit());
         fill_chunks(2);
         ASSERT_TRUE(first_->commit());
-        first_->shared()->end_turn();
-        take_turn(*second_);
+        first_->shared()->release_writer_lock();
+        take_writer_lock(*second_);
     }
     void fill_chunks(std::uint64_t step) {
         for (std::uint64_t chunk = 0; chunk < k_chunks - 2; chunk += step) {
@@ -84,7 +84,7 @@ TEST_F(shared_map, that_another_process_made_longer_has_room_after_a_commit_of_p
 }
 
 TEST_F(shared_map, that_another_process_made_longer_has_room_when_the_last_one_closes) {
-    second_->shared()->end_turn();
+    second_->shared()->release_writer_lock();
     first_.reset(); // as by its death
     EXPECT_TRUE(second_->close());
     second_.reset();
@@ -104,13 +104,13 @@ TEST_F(shared_checkpoint, that_failed_can_be_repeated_or_poisons) {
         const auto first = open(disk);
         const auto second = open(disk);
         for (engine* const each : {second.get(), first.get()}) {
-            take_turn(*each);
+            take_writer_lock(*each);
             commit(*each);
             ASSERT_TRUE(each->checkpoint()); // of the first one: a superblock that the second one has not confirmed
             commit(*each);
-            each->shared()->end_turn();
+            each->shared()->release_writer_lock();
         }
-        take_turn(*second);
+        take_writer_lock(*second);
         disk.fail_at(n, errc::io);
         const auto made = second->checkpoint();
         const bool was_last = disk.failure_is_ahead();

@@ -1,4 +1,4 @@
-// More of what is stored is rewritten than the budget allows: it lies at second homes before it is committed.
+// More of what is stored is rewritten than the budget allows: it lies at copies B before it is committed.
 #include "spilling.hpp"
 
 #include <algorithm>
@@ -177,7 +177,7 @@ TEST_P(spilling_stored_chunks, on_the_side_ends_where_the_disk_is_full_and_goes_
     EXPECT_GT(failed_in_midst, 2);
 }
 
-// Chunks move first to homes that a superblock has to name, which must not come between.
+// Chunks move first to copies that a superblock has to name, which must not come between.
 TEST_P(spilling_stored_chunks, are_spilled_while_a_checkpoint_is_under_way) {
     auto blocks = allocate_many(150);
     commit();
@@ -214,7 +214,7 @@ TEST_P(spilling_stored_chunks, with_pages_that_became_zeros_are_spilled) {
     open();
     for (std::byte* block : blocks) {
         std::memset(page_in(block) + k_page_bytes, 100, 8 * k_page_bytes);
-        ASSERT_TRUE(engine_->memory().announce(block, k_block_bytes));
+        ASSERT_TRUE(engine_->memory().declare(block, k_block_bytes));
     }
     EXPECT_GT(engine_->stats().spilled_bytes, MiB);
     commit();
@@ -237,7 +237,7 @@ TEST_P(spilling_stored_chunks, a_page_that_rotted_keeps_its_chunk_in_memory) {
         auto heap = store::heap_file::open(disk_, k_spill_path, os::access::read_write);
         ASSERT_TRUE(heap);
         const std::byte rotten{77};
-        ASSERT_TRUE((*heap)->file().write("test", (*heap)->homes().home_of(page) + 100, {&rotten, 1}));
+        ASSERT_TRUE((*heap)->file().write("test", (*heap)->copies().copy_of(page) + 100, {&rotten, 1}));
     }
     open();
     for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -272,12 +272,12 @@ TEST_P(spilling_stored_chunks, the_first_page_of_a_mapping_is_no_exception) {
         ASSERT_TRUE(heap);
         const std::byte rotten{77};
         ASSERT_TRUE(
-            (*heap)->file().write("test", (*heap)->homes().home_of(chunk * k_spill_chunk_bytes) + 100, {&rotten, 1}));
+            (*heap)->file().write("test", (*heap)->copies().copy_of(chunk * k_spill_chunk_bytes) + 100, {&rotten, 1}));
     }
     open();
     for (std::uint64_t at = 0; at < 20 * k_spill_chunk_bytes; at += k_spill_chunk_bytes) {
         std::memset(first + at + 8 * k_page_bytes, 101, 8 * k_page_bytes);
-        ASSERT_TRUE(engine_->memory().announce(first + at + 8 * k_page_bytes, 8 * k_page_bytes));
+        ASSERT_TRUE(engine_->memory().declare(first + at + 8 * k_page_bytes, 8 * k_page_bytes));
     }
     ASSERT_GT(engine_->stats().spilled_bytes, 0U);
     commit();

@@ -30,7 +30,7 @@ TEST_P(spilling, who_finishes_a_checkpoint_while_others_are_paused_reports_no_pr
     reports_ = 0;
     EXPECT_FALSE(engine_->spill_excess());
     EXPECT_GT(engine_->stats().spilled_bytes, 5 * MiB);
-    const auto run = engine_->stats().checkpoint; // it stood in the way of the second homes
+    const auto run = engine_->stats().checkpoint; // it stood in the way of the copies B
     EXPECT_EQ(run.done_bytes, run.total_bytes);
     EXPECT_EQ(reports_, 0);
     commit();
@@ -122,7 +122,7 @@ TEST_P(spilling, zeros_over_zeros_that_were_spilled_give_their_memory_back) {
     };
     std::byte* const fresh = allocate(k_bytes, 1);
     write_and_spill(fresh, 1);
-    (void)make_zeros_twice(fresh); // what is at a home that nobody names has to be overwritten
+    (void)make_zeros_twice(fresh); // what is at a copy that nobody names has to be overwritten
     std::byte* const stored = allocate(k_bytes, 1);
     commit();
     open();
@@ -178,7 +178,7 @@ TEST_P(spilling, a_rollback_makes_it_zeros_again) {
 TEST_P(spilling, what_is_written_afterwards_counts) {
     auto blocks = allocate_many(100);
     ASSERT_GT(engine_->stats().spilled_bytes, 2 * MiB);
-    std::memset(blocks[3], 0, k_block_bytes); // old bytes are at home
+    std::memset(blocks[3], 0, k_block_bytes); // old bytes are in the copy
     std::memset(blocks[5], 77, k_block_bytes);
     blocks[50][100] = std::byte{3};
     const auto more = allocate_many(100); // spills some of these again
@@ -375,7 +375,7 @@ TEST_P(spilling, what_is_written_again_and_cannot_be_mapped_counts_as_written) {
                 if (second >= 0)
                     std::memset(sparse + at + k_page_bytes, second, k_page_bytes);
             }
-            ASSERT_TRUE(engine_->memory().announce(sparse, 4 * k_spill_chunk_bytes));
+            ASSERT_TRUE(engine_->memory().declare(sparse, 4 * k_spill_chunk_bytes));
         };
         each_page(1, 0);
         while (!std::ranges::count(engine_->spilled_chunks(),
@@ -435,7 +435,7 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
             std::memset(changed.at + from, value, length);
             std::memset(changed.bytes.data() + from, value, length);
             if (random() % 2 == 0) {
-                ASSERT_TRUE(engine_->memory().announce(changed.at + from, length)); // a moment to spill
+                ASSERT_TRUE(engine_->memory().declare(changed.at + from, length)); // a moment to spill
             }
         } else if (what < 97 && !now.empty()) {
             const std::size_t index = random() % now.size();
@@ -469,7 +469,7 @@ TEST_P(spilling, any_sequence_leaves_what_the_program_wrote) {
 }
 
 // Memory of pages that a commit did not write is still read from where their chunk was before it moved.
-TEST_P(spilling, that_is_rolled_back_leaves_the_former_homes_of_chunks_alone) {
+TEST_P(spilling, that_is_rolled_back_leaves_the_former_copies_of_chunks_alone) {
     constexpr std::uint64_t k_bytes = 16 * k_spill_chunk_bytes;
     std::byte* const block = allocate(k_bytes, 1);
     commit();
@@ -487,7 +487,7 @@ TEST_P(spilling, that_is_rolled_back_leaves_the_former_homes_of_chunks_alone) {
     allocate_many(30);
     ASSERT_GT(engine_->stats().spilled_bytes, spilled);
     ASSERT_TRUE(engine_->rollback());
-    std::byte* const fresh = allocate(k_bytes, 3); // whose homes are to be holes first
+    std::byte* const fresh = allocate(k_bytes, 3); // whose copies are to be holes first
     commit();
     for (std::uint64_t at = 0; at < k_bytes; ++at) {
         ASSERT_EQ(block[at], std::byte(is_rewritten(at) ? 2 : 1)) << at;

@@ -141,7 +141,7 @@ TEST_P(spilling_threads, system_calls_may_write_to_what_was_touched_whatever_oth
         while (!is_over) {
             for (std::uint64_t* each : own) {
                 std::memset(each, 1, k_bytes);
-                (void)engine_->memory().announce(each, k_bytes);
+                (void)engine_->memory().declare(each, k_bytes);
             }
         }
     });
@@ -192,7 +192,7 @@ TEST_P(spilling_threads, what_they_write_to_zeros_meanwhile_stays) {
     constexpr std::uint64_t k_bytes = 4 * MiB;
     constexpr std::uint64_t k_page_words = k_page_bytes / sizeof(std::uint64_t);
     for (const bool is_by_the_side : {true, false}) {
-        std::uint64_t* const other = allocate(2 * MiB); // to be announced, for the engine to look
+        std::uint64_t* const other = allocate(2 * MiB); // to be declared, for the engine to look
         std::uint64_t* const block = allocate(k_bytes);
         std::atomic<bool> is_over = false;
         std::atomic<unsigned> lost = 0;
@@ -220,7 +220,7 @@ TEST_P(spilling_threads, what_they_write_to_zeros_meanwhile_stays) {
             if (is_by_the_side)
                 (void)engine_->spill_excess();
             else
-                ASSERT_TRUE(engine_->memory().announce(other, 2 * MiB));
+                ASSERT_TRUE(engine_->memory().declare(other, 2 * MiB));
         }
         is_over = true;
         for (std::thread& each : writers)

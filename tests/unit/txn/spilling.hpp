@@ -72,7 +72,7 @@ protected:
     void rewrite(const std::vector<std::byte*>& blocks, int filling) {
         for (std::byte* block : blocks) {
             std::memset(block, filling, k_block_bytes);
-            ASSERT_TRUE(engine_->memory().announce(block, k_block_bytes));
+            ASSERT_TRUE(engine_->memory().declare(block, k_block_bytes));
         }
     }
     static bool holds(const std::byte* block, int filling) {

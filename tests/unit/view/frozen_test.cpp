@@ -1,4 +1,4 @@
-// Twins that a checkpoint writes while commits go on: committed content stays what it is, whatever is committed, rolled
+// Before-images that a checkpoint writes while commits go on: committed content stays what it is, whatever is committed, rolled
 // back and given back to the kernel beside it.
 
 #include "unit/view/view_fixture.hpp"
@@ -11,7 +11,7 @@
 namespace remanence::view {
 namespace {
 
-class frozen_twins : public view_with_tracker {
+class frozen_before_images : public view_with_tracker {
 protected:
     void freeze() {
         auto pages = view_->settler().freeze();
@@ -38,7 +38,7 @@ protected:
     std::unique_ptr<store::publication> begun_;
 };
 
-TEST_P(frozen_twins, are_committed_content_beside_newer_twins_and_after_rollbacks_and_settling) {
+TEST_P(frozen_before_images, are_committed_content_beside_newer_before_images_and_after_rollbacks_and_settling) {
     std::mt19937_64 random(test::random_seed());
     put(0, 0, 1);
     commit(); // adds the one region, which must not be while one is under way
@@ -84,28 +84,28 @@ TEST_P(frozen_twins, are_committed_content_beside_newer_twins_and_after_rollback
     expect_in_the_file(committed);
 }
 
-TEST_P(frozen_twins, count_until_the_image_has_them) {
+TEST_P(frozen_before_images, count_until_the_image_has_them) {
     put(0, 7, 1);
     commit();
     put(0, 7, 2);
     put(1, 7, 2);
     commit();
-    EXPECT_EQ(view_->committed().twin_bytes(), 2 * k_page_bytes);
+    EXPECT_EQ(view_->committed().before_image_bytes(), 2 * k_page_bytes);
     freeze();
-    EXPECT_EQ(view_->committed().twin_bytes(), 2 * k_page_bytes);
+    EXPECT_EQ(view_->committed().before_image_bytes(), 2 * k_page_bytes);
     put(0, 7, 3);
     commit();
-    EXPECT_EQ(view_->committed().twin_bytes(), 3 * k_page_bytes);
+    EXPECT_EQ(view_->committed().before_image_bytes(), 3 * k_page_bytes);
     thaw();
-    EXPECT_EQ(view_->committed().twin_bytes(), k_page_bytes);
+    EXPECT_EQ(view_->committed().before_image_bytes(), k_page_bytes);
 }
 
 // The tracker would report them again and again, where it goes by private copies.
-TEST_P(frozen_twins, leave_no_private_copies_behind_once_settled) {
+TEST_P(frozen_before_images, leave_no_private_copies_behind_once_settled) {
     for (std::uint64_t page = 0; page < 3 * k_chunk_pages; ++page)
         put(page, 7, 1);
     commit();
-    freeze(); // chunks without twins
+    freeze(); // chunks without before-images
     thaw();
     put(5, 9, 1);
     commit();
@@ -128,7 +128,7 @@ TEST_P(frozen_twins, leave_no_private_copies_behind_once_settled) {
     EXPECT_EQ(memory(), committed);
 }
 
-INSTANTIATE_TEST_SUITE_P(trackers, frozen_twins, k_all_trackers, name_of_tracker);
+INSTANTIATE_TEST_SUITE_P(trackers, frozen_before_images, k_all_trackers, name_of_tracker);
 
 } // namespace
 } // namespace remanence::view

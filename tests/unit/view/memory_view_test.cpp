@@ -18,7 +18,7 @@ TEST_P(memory_view, random_changes_commits_rollbacks_and_checkpoints_agree_with_
             const std::uint64_t page = random() % (round < 20 ? 40 : k_pages);
             put(page, random() % k_page_bytes, static_cast<std::uint8_t>(random() % 4));
         }
-        fresh_ = random() % 2 == 0 ? fresh_contents::at_home : fresh_contents::in_log_if_few;
+        fresh_ = random() % 2 == 0 ? fresh_contents::in_copy : fresh_contents::in_log_if_few;
         const auto now = memory();
         switch (random() % 8) {
         case 0:
@@ -47,7 +47,7 @@ TEST_P(memory_view, random_changes_commits_rollbacks_and_checkpoints_agree_with_
             break;
         case 6: {
             (void)collect();
-            ASSERT_NO_FATAL_FAILURE(checkpoint(false)); // twins of an unaccepted collect must not be folded
+            ASSERT_NO_FATAL_FAILURE(checkpoint(false)); // before-images of an unaccepted collect must not be applied
             ASSERT_TRUE(view_->rollback());
             break;
         }
@@ -100,11 +100,11 @@ TEST_P(memory_view, an_unused_chunk_is_no_change_and_reads_as_committed) {
     }
 }
 
-TEST_P(memory_view, an_unused_chunk_with_content_that_only_twins_have_is_a_change) {
+TEST_P(memory_view, an_unused_chunk_with_content_that_only_before_images_have_is_a_change) {
     put(0, 7, 1);
     commit();
     put(0, 7, 2);
-    commit(); // a twin
+    commit(); // a before-image
     put(0, 7, 3);
     auto changes = view_->collector().collect([](std::uint64_t) { return true; });
     ASSERT_TRUE(changes);
@@ -207,7 +207,7 @@ TEST_P(memory_view, settling_gives_memory_back_and_shows_the_same) {
     commit();
     for (int round = 0; round < 3; ++round) {
         checkpoint(true);
-        EXPECT_EQ(view_->committed().twin_bytes(), 0U);
+        EXPECT_EQ(view_->committed().before_image_bytes(), 0U);
         ASSERT_EQ(memory(), before);
         EXPECT_TRUE(collect().empty());
     }
@@ -222,19 +222,19 @@ TEST_P(memory_view, damage_of_the_image_is_found_before_it_is_compared_with) {
     put(1, 0, 1);
     commit();
     checkpoint(true);
-    const std::uint64_t home = store_->image().home_of(k_page_bytes);
+    const std::uint64_t copy = store_->image().copy_of(k_page_bytes);
     std::byte bad{0x77};
-    ASSERT_TRUE(store_->file().write("test", home + 100, {&bad, 1}));
+    ASSERT_TRUE(store_->file().write("test", copy + 100, {&bad, 1}));
     put(0, 0, 2);
     put(1, 0, 2);
     for (int attempt = 0; attempt < 2; ++attempt) {
         auto changes = view_->collector().collect(nothing_is_unused);
         ASSERT_FALSE(changes);
         EXPECT_EQ(changes.why().code, errc::corrupt);
-        EXPECT_EQ(changes.why().offset, home);
+        EXPECT_EQ(changes.why().offset, copy);
     }
     std::byte good{0};
-    ASSERT_TRUE(store_->file().write("test", home + 100, {&good, 1}));
+    ASSERT_TRUE(store_->file().write("test", copy + 100, {&good, 1}));
     EXPECT_EQ(collect().pages.size(), 2U);
 }
 
@@ -281,7 +281,7 @@ TEST_P(memory_view, growth_beyond_the_reservation_is_exhausted_when_something_is
 }
 
 // As when the process lacks memory in the midst of a commit, and spills before the next one.
-TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spilled_before_anybody_asks) {
+TEST_P(memory_view, copies_that_were_left_are_told_of_even_if_something_is_spilled_before_anybody_asks) {
     ASSERT_TRUE(store_->room().add_regions(k_bytes));
     for (std::uint64_t page = 0; page < 8 * k_chunk_pages; ++page)
         put(page, 0, 1);
@@ -294,7 +294,7 @@ TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spille
         EXPECT_EQ(*bytes, k_chunk);
     };
     spill(3);
-    EXPECT_FALSE(view_->spiller().has_left_homes());
+    EXPECT_FALSE(view_->spiller().has_left_copies());
     const auto is_unused = [](std::uint64_t page) {
         if (page / k_chunk_pages == 5)
             throw std::bad_alloc();
@@ -303,8 +303,8 @@ TEST_P(memory_view, homes_that_were_left_are_told_of_even_if_something_is_spille
     EXPECT_THROW((void)view_->collector().collect(is_unused), std::bad_alloc);
     EXPECT_FALSE(!view_->spiller().spilled().is_empty());
     spill(5);
-    EXPECT_TRUE(view_->spiller().has_left_homes());
-    EXPECT_FALSE(view_->spiller().has_left_homes());
+    EXPECT_TRUE(view_->spiller().has_left_copies());
+    EXPECT_FALSE(view_->spiller().has_left_copies());
 }
 
 // Whether or not somebody has asked for changes meanwhile.
@@ -360,7 +360,7 @@ class memory_view_of_many_runs : public memory_view {
 protected:
     static constexpr std::uint64_t k_rotten = 3; // a chunk with a page that is not what its checksum says
 
-    /// So many chunks at their second homes, from the tenth on, each alone. 8192 exceptions are as many as chunks may move for.
+    /// So many chunks at their copies B, from the tenth on, each alone. 8192 exceptions are as many as chunks may move for.
     void open_with(std::uint64_t exceptions);
 };
 
@@ -369,9 +369,9 @@ void memory_view_of_many_runs::open_with(std::uint64_t exceptions) {
     const std::uint64_t last = k_first + 2 * (exceptions - 1);
     view_.reset();
     ASSERT_TRUE(store_->room().add_regions((last + 1) * k_chunk));
-    ASSERT_TRUE(store_->room().add_second_homes({{last}}));
+    ASSERT_TRUE(store_->room().add_copies_b({{last}}));
     ASSERT_TRUE(store_->whole_chunks().write_fresh(last * k_chunk_pages, store::page_bytes(1).span()));
-    ASSERT_TRUE(store_->whole_chunks().write_moved(last * k_chunk_pages, store::page_bytes(1).span()));
+    ASSERT_TRUE(store_->whole_chunks().write_relocated(last * k_chunk_pages, store::page_bytes(1).span()));
     for (std::uint64_t chunk = 0; chunk <= last; ++chunk) {
         std::vector<std::uint32_t> checksums(k_chunk_pages);
         if (chunk == k_rotten)
@@ -379,7 +379,7 @@ void memory_view_of_many_runs::open_with(std::uint64_t exceptions) {
         store_->whole_chunks().accept_fresh(chunk, checksums, version_);
     }
     for (std::uint64_t chunk = k_first; chunk <= last; chunk += 2)
-        store_->whole_chunks().accept_moved(chunk, std::vector<std::uint32_t>(k_chunk_pages), version_, false);
+        store_->whole_chunks().accept_relocated(chunk, std::vector<std::uint32_t>(k_chunk_pages), version_, false);
     auto place = os::reservation::at_random(2 * GiB);
     ASSERT_TRUE(place);
     auto opened = view::memory_view::open(*store_, std::move(*place),
@@ -396,7 +396,7 @@ TEST_P(memory_view_of_many_runs, nothing_is_to_be_spilled_to_where_it_cannot_mov
     auto pages = view_->spiller().pages_to_spill(1);
     ASSERT_TRUE(pages);
     EXPECT_EQ(*pages, (std::vector<track::page_run>{{k_chunk, k_chunk}}));
-    ASSERT_TRUE(store_->homes().hold_early(1));
+    ASSERT_TRUE(store_->copies().hold_early(1));
     for (const std::uint64_t chunk : {std::uint64_t{5}, k_rotten}) {
         base()[chunk * k_chunk] = std::byte{1};
         pages = view_->spiller().pages_to_spill(chunk);
@@ -418,7 +418,7 @@ TEST_P(memory_view_of_many_runs, no_more_chunks_move_than_there_is_room_for) {
     }
     std::vector<std::uint64_t> moved;
     const auto changes = collect();
-    for (const whole_chunk& each : changes.moved)
+    for (const whole_chunk& each : changes.relocated)
         moved.push_back(each.chunk);
     EXPECT_EQ(moved, (std::vector<std::uint64_t>{1, 2}));
     EXPECT_EQ(changes.pages.size(), 3 * (k_chunk_pages - 1)); // the others, for the log

@@ -62,8 +62,8 @@ protected:
             store_->whole_chunks().accept_fresh(fresh.chunk, fresh.checksums, ++version_);
         }
         if (scope == commit_scope::declared) {
-            view_->renew_announced(changes);
-            view_->accept_announced(changes);
+            view_->renew_declared(changes);
+            view_->accept_declared(changes);
         } else {
             view_->accept(changes);
         }
@@ -72,20 +72,20 @@ protected:
     enum class settling { no, yes, beside_other_changes };
     void checkpoint(bool settle) { checkpoint(settle ? settling::yes : settling::no); }
     void checkpoint(settling settle) {
-        auto twins = view_->committed().twin_pages();
-        ASSERT_TRUE(store_->writer().fold(twins));
+        auto before_images = view_->committed().before_image_pages();
+        ASSERT_TRUE(store_->writer().apply(before_images));
         ASSERT_TRUE(store_->writer().publish({++version_, 1, {1, {}}, true, format::k_log_header_bytes}));
         if (settle != settling::no) {
             ASSERT_TRUE(
                 view_->settler().settle(settle == settling::yes ? commit_scope::everything : commit_scope::declared));
         }
-        view_->settler().drop_twins();
+        view_->settler().drop_before_images();
     }
 
     static constexpr std::uint64_t k_bytes = 4 * MiB;
     static constexpr std::uint64_t k_pages = k_bytes / k_page_bytes;
     std::unique_ptr<view::memory_view> view_;
-    fresh_contents fresh_ = fresh_contents::at_home; // of collect()
+    fresh_contents fresh_ = fresh_contents::in_copy; // of collect()
 };
 
 inline std::string name_of_tracker(const testing::TestParamInfo<track::tracker_choice>& tier) {

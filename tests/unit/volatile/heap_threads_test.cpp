@@ -117,7 +117,7 @@ TEST(volatile_heap_threads, many_heaps_in_turn_are_each_threads_own_also_when_so
         }
     };
     for (int round = 0; round != 6; ++round) {
-        use_all(0); // this thread has fronts of heaps that end, and of those that come
+        use_all(0); // this thread has thread caches of heaps that end, and of those that come
         run_in_threads(2, use_all);
         for (std::size_t i = static_cast<std::size_t>(round); i < heaps.size(); i += 3)
             make(heaps[i]);
@@ -149,7 +149,7 @@ TEST(volatile_heap_threads, what_ended_threads_left_is_used_by_those_that_come) 
     }
     EXPECT_EQ(tested.usage().peak_bytes, after_ten);
     for (void* const each : left)
-        tested.free(each); // owned by a front that no thread has
+        tested.free(each); // owned by a thread cache that no thread has
     EXPECT_EQ(check(tested), 0U);
     void* const again = tested.allocate(100); // of this thread, which has had none, out of what others left
     EXPECT_EQ(tested.usage().peak_bytes, after_ten);
@@ -196,7 +196,7 @@ TEST(volatile_heap_threads, a_consumer_that_never_allocates_gives_the_producer_i
 }
 
 TEST(volatile_heap_threads, a_thread_uses_more_heaps_than_it_remembers_and_they_end_before_it) {
-    std::array<heap, 3 * k_known_fronts> tested;
+    std::array<heap, 3 * k_known_thread_caches> tested;
     for (heap& each : tested)
         ASSERT_EQ(each.open({.reserve_bytes = GiB}), 0);
     std::atomic<int> arrived = 0;

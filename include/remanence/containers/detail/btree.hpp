@@ -7,7 +7,7 @@
 //      nodes behind, so that what comes sorted is packed.
 //  BT3  Whatever throws (comparator, constructor, allocator) does so before elements move: BN3. A split that lacks memory
 //      for its next step leaves a tree with other nodes and the same elements.
-//  BT4  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
+//  BT4  Each write to memory that was there before is declared (declarer.hpp), but for those of users through
 //      references. Nodes do not know which child they are, so that a split writes to few other nodes.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <remanence/containers/detail/btree_node.hpp>
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/text_keys.hpp>
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,7 +40,7 @@ public:
     using steps = btree_steps<nodes>;
     using node = btree_node;
     using place = btree_place;
-    using announce_to = announcer<Alloc>;
+    using declare_to = declarer<Alloc>;
 
     using detached = detached_element<Key, Value, Alloc, element_slot<Value, k_btree_inline_bytes>>;
 
@@ -107,18 +107,18 @@ public:
     /// The same with a slot that stays the caller's when it throws, and is raw afterwards.
     template <class Release>
     place put_slot(place leaf, Release&& release) {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
         if (leaf.node == nullptr) {
             leaf = {new_node(0, nodes::k_capacity_first), 0};
             root_.set(leaf.node);
             first_.set(leaf.node);
             last_.set(leaf.node);
         } else if (leaf.node->count == leaf.node->capacity) {
-            leaf = make_room(leaf, announce);
+            leaf = make_room(leaf, declare);
         }
         node* const n = leaf.node;
-        announce_node(n, announce);
+        declare_node(n, declare);
         nodes::move(n, leaf.index, n, leaf.index + 1, n->count - leaf.index);
         nodes::move(release(), nodes::slot(n, leaf.index));
         ++n->count;
@@ -142,17 +142,17 @@ public:
     }
 
     void clear() noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
         destroy_all();
         forget();
     }
 
     /// Takes everything from a tree whose allocator is equal, and leaves that empty. This one must be empty.
     void steal(btree& other) noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         root_.set(other.root_.get());
         first_.set(other.first_.get());
         last_.set(other.last_.get());
@@ -161,23 +161,23 @@ public:
     }
     /// All but comparators and allocators, which are equal.
     void swap_elements(btree& other) noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         swap_links(root_, other.root_);
         swap_links(first_, other.first_);
         swap_links(last_, other.last_);
         std::swap(size_, other.size_);
     }
     void set_compare(const Compare& compare) {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
         compare_ = compare;
     }
     void swap_compare(btree& other) {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         using std::swap;
         swap(compare_, other.compare_);
     }
@@ -199,22 +199,22 @@ private:
     /// Closes a slot that `empty` makes raw; returns the place of the next element.
     template <class Empty>
     place remove(place at, const Empty& empty) noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce_node(at.node, announce);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
+        declare_node(at.node, declare);
         empty(nodes::slot(at.node, at.index));
         const bool is_inner = at.node->height != 0;
         if (is_inner) { // the one before, which is in a leaf, takes its slot
             place before = steps::behind(nodes::child(at.node, at.index));
             --before.index;
-            announce_node(before.node, announce);
+            declare_node(before.node, declare);
             nodes::move(nodes::slot(before.node, before.index), nodes::slot(at.node, at.index));
             at = before;
         }
         nodes::move(at.node, at.index + 1, at.node, at.index, at.node->count - at.index - 1);
         --at.node->count;
         --size_;
-        at = steps::settled(fill(at, announce));
+        at = steps::settled(fill(at, declare));
         return is_inner ? steps::next(at) : at;
     }
 
@@ -242,9 +242,9 @@ private:
         node_alloc<nodes> where(alloc());
         where.deallocate(reinterpret_cast<typename nodes::unit*>(n), nodes::units_of(n));
     }
-    static void announce_node(const node* n, const announce_to& announce) noexcept { announce(n, nodes::bytes_of(n)); }
-    static void adopt(node* parent, std::size_t index, node* child, const announce_to& announce) noexcept {
-        announce(child, sizeof *child);
+    static void declare_node(const node* n, const declare_to& declare) noexcept { declare(n, nodes::bytes_of(n)); }
+    static void adopt(node* parent, std::size_t index, node* child, const declare_to& declare) noexcept {
+        declare(child, sizeof *child);
         nodes::set_child(parent, index, child);
     }
 
@@ -327,17 +327,17 @@ private:
 
     /// Makes a full node not full. Returns where the place is now; with an inner node, whose child there is to be split,
     /// that child may be below another one afterwards.
-    place make_room(place at, const announce_to& announce) { // NOLINT(misc-no-recursion): to the root
+    place make_room(place at, const declare_to& declare) { // NOLINT(misc-no-recursion): to the root
         node* const n = at.node;
-        announce_node(n, announce);
+        declare_node(n, declare);
         if (n->parent.get() == nullptr)
-            return n->capacity < nodes::k_capacity ? grow(at) : split(at, nullptr, announce);
-        if (give_left(at, announce) || give_right(at, announce))
+            return n->capacity < nodes::k_capacity ? grow(at) : split(at, nullptr, declare);
+        if (give_left(at, declare) || give_right(at, declare))
             return at;
         node* const parent = n->parent.get();
         if (parent->count == nodes::k_capacity)
-            make_room({parent, nodes::index_of(parent, n)}, announce);
-        return split(at, n->parent.get(), announce);
+            make_room({parent, nodes::index_of(parent, n)}, declare);
+        return split(at, n->parent.get(), declare);
     }
 
     /// A root that is a leaf gets a larger one.
@@ -357,7 +357,7 @@ private:
     static std::size_t share(std::size_t room, bool is_far) noexcept {
         return std::max<std::size_t>(is_far ? room : room / 2, 1);
     }
-    bool give_left(place& at, const announce_to& announce) noexcept {
+    bool give_left(place& at, const declare_to& declare) noexcept {
         node* const n = at.node;
         node* const parent = n->parent.get();
         const std::size_t index = nodes::index_of(parent, n);
@@ -371,11 +371,11 @@ private:
         const std::size_t given = std::min<std::size_t>(share(room, at.index == n->count), n->count - 1U);
         if (at.index < given && left->count + given == nodes::k_capacity)
             return false;
-        move_left(parent, index - 1, given, announce);
+        move_left(parent, index - 1, given, declare);
         at = at.index >= given ? place{n, at.index - given} : place{left, left->count + at.index + 1 - given};
         return true;
     }
-    bool give_right(place& at, const announce_to& announce) noexcept {
+    bool give_right(place& at, const declare_to& declare) noexcept {
         node* const n = at.node;
         node* const parent = n->parent.get();
         const std::size_t index = nodes::index_of(parent, n);
@@ -388,7 +388,7 @@ private:
         const std::size_t given = std::min<std::size_t>(share(room, at.index == 0), n->count - 1U);
         if (at.index > n->count - given && right->count + given == nodes::k_capacity)
             return false;
-        move_right(parent, index, given, announce);
+        move_right(parent, index, given, declare);
         if (at.index > n->count)
             at = {right, at.index - n->count - 1};
         return true;
@@ -396,17 +396,17 @@ private:
 
     /// Moves the first `count` elements of the child behind the separator `index` to the one before it: the separator
     /// goes along, and the last of them takes its slot.
-    void move_left(node* parent, std::size_t index, std::size_t count, const announce_to& announce) noexcept {
+    void move_left(node* parent, std::size_t index, std::size_t count, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
-        announce_three(left, parent, right, announce);
+        declare_three(left, parent, right, declare);
         nodes::move(nodes::slot(parent, index), nodes::slot(left, left->count));
         nodes::move(right, 0, left, left->count + 1U, count - 1);
         nodes::move(nodes::slot(right, count - 1), nodes::slot(parent, index));
         nodes::move(right, count, right, 0, right->count - count);
         if (left->height != 0) {
             for (std::size_t i = 0; i != count; ++i)
-                adopt(left, left->count + 1U + i, nodes::child(right, i), announce);
+                adopt(left, left->count + 1U + i, nodes::child(right, i), declare);
             std::int64_t* const all = nodes::children(right);
             std::copy(all + count, all + right->count + 1, all);
         }
@@ -414,10 +414,10 @@ private:
         right->count = static_cast<std::uint16_t>(right->count - count);
     }
     /// The last `count` the other way.
-    void move_right(node* parent, std::size_t index, std::size_t count, const announce_to& announce) noexcept {
+    void move_right(node* parent, std::size_t index, std::size_t count, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
-        announce_three(left, parent, right, announce);
+        declare_three(left, parent, right, declare);
         const std::size_t kept = left->count - count;
         nodes::move(right, 0, right, count, right->count);
         nodes::move(nodes::slot(parent, index), nodes::slot(right, count - 1));
@@ -427,19 +427,19 @@ private:
             std::int64_t* const all = nodes::children(right);
             std::copy_backward(all, all + right->count + 1, all + right->count + 1 + count);
             for (std::size_t i = 0; i != count; ++i)
-                adopt(right, i, nodes::child(left, kept + 1 + i), announce);
+                adopt(right, i, nodes::child(left, kept + 1 + i), declare);
         }
         left->count = static_cast<std::uint16_t>(kept);
         right->count = static_cast<std::uint16_t>(right->count + count);
     }
-    static void announce_three(node* left, node* parent, node* right, const announce_to& announce) noexcept {
-        announce_node(left, announce);
-        announce_node(parent, announce);
-        announce_node(right, announce);
+    static void declare_three(node* left, node* parent, node* right, const declare_to& declare) noexcept {
+        declare_node(left, declare);
+        declare_node(parent, declare);
+        declare_node(right, declare);
     }
 
     /// In two, with a separator into the parent, which has room; the root (null: no parent) gets one.
-    place split(place at, node* parent, const announce_to& announce) {
+    place split(place at, node* parent, const declare_to& declare) {
         node* const n = at.node;
         node* above = nullptr;
         if (parent == nullptr)
@@ -457,7 +457,7 @@ private:
             root_.set(above);
             parent = above;
         }
-        announce_node(parent, announce);
+        declare_node(parent, declare);
         if (last_.get() == n)
             last_.set(right);
 
@@ -474,28 +474,28 @@ private:
         nodes::move(nodes::slot(n, kept), nodes::slot(parent, index));
         nodes::move(n, kept + 1, right, 0, moved);
         for (std::size_t i = 0; n->height != 0 && i <= moved; ++i)
-            adopt(right, i, nodes::child(n, kept + 1 + i), announce);
+            adopt(right, i, nodes::child(n, kept + 1 + i), declare);
         n->count = static_cast<std::uint16_t>(kept);
         right->count = static_cast<std::uint16_t>(moved);
         return at.index <= kept ? at : place{right, at.index - kept - 1};
     }
 
     /// After a removal in the leaf: joins nodes that are too empty, up to the root. Returns where the place is now.
-    place fill(place at, const announce_to& announce) noexcept {
+    place fill(place at, const declare_to& declare) noexcept {
         for (node* n = at.node;;) {
             node* const parent = n->parent.get();
             if (parent == nullptr) {
                 if (n->count == 0)
-                    return shrink(at, announce);
+                    return shrink(at, declare);
                 return at;
             }
-            if (n->count >= nodes::k_count_least || !join(n, at, announce))
+            if (n->count >= nodes::k_count_least || !join(n, at, declare))
                 return at;
             n = parent;
         }
     }
     /// The root has no element any more.
-    place shrink(place at, const announce_to& announce) noexcept {
+    place shrink(place at, const declare_to& declare) noexcept {
         node* const old = root_.get();
         if (old->height == 0) {
             free_node(old);
@@ -503,14 +503,14 @@ private:
             return {};
         }
         node* const child = nodes::child(old, 0);
-        announce(child, sizeof *child);
+        declare(child, sizeof *child);
         child->parent.set(nullptr);
         root_.set(child);
         free_node(old);
         return at;
     }
     /// Whether `n` is one with a neighbour now, so that the parent has one element less. Else it may have got some.
-    bool join(node* n, place& at, const announce_to& announce) noexcept {
+    bool join(node* n, place& at, const declare_to& declare) noexcept {
         node* const parent = n->parent.get();
         const std::size_t index = nodes::index_of(parent, n);
         node* const left = index != 0 ? nodes::child(parent, index - 1) : nullptr;
@@ -518,36 +518,36 @@ private:
         if (left != nullptr && left->count + 1U + n->count <= nodes::k_capacity) {
             if (at.node == n)
                 at = {left, left->count + 1U + at.index};
-            append(parent, index - 1, announce);
+            append(parent, index - 1, declare);
             return true;
         }
         if (right != nullptr && right->count + 1U + n->count <= nodes::k_capacity) {
-            append(parent, index, announce);
+            append(parent, index, declare);
             return true;
         }
         // A queue loses elements at one end: there a node waits until it can be joined.
         const bool is_leaf = at.node == n;
         if (right != nullptr && right->count > nodes::k_count_least && (n->count == 0 || !is_leaf || at.index != 0)) {
-            move_left(parent, index, (right->count - n->count + 1U) / 2, announce);
+            move_left(parent, index, (right->count - n->count + 1U) / 2, declare);
         } else if (left != nullptr && left->count > nodes::k_count_least &&
                    (n->count == 0 || !is_leaf || at.index != n->count)) {
             const std::size_t moved = (left->count - n->count + 1U) / 2;
-            move_right(parent, index - 1, moved, announce);
+            move_right(parent, index - 1, moved, declare);
             if (is_leaf)
                 at.index += moved;
         }
         return false;
     }
     /// Appends a separator, and all of the child behind it, to the child before it.
-    void append(node* parent, std::size_t index, const announce_to& announce) noexcept {
+    void append(node* parent, std::size_t index, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
-        announce_node(left, announce);
-        announce_node(parent, announce);
+        declare_node(left, declare);
+        declare_node(parent, declare);
         nodes::move(nodes::slot(parent, index), nodes::slot(left, left->count));
         nodes::move(right, 0, left, left->count + 1U, right->count);
         for (std::size_t i = 0; left->height != 0 && i <= right->count; ++i)
-            adopt(left, left->count + 1U + i, nodes::child(right, i), announce);
+            adopt(left, left->count + 1U + i, nodes::child(right, i), declare);
         left->count = static_cast<std::uint16_t>(left->count + 1U + right->count);
         nodes::move(parent, index + 1, parent, index, parent->count - index - 1U);
         std::int64_t* const all = nodes::children(parent);

@@ -348,8 +348,8 @@ public:
     // Node handles.
 
     node_type extract(const_iterator where) noexcept {
-        announce(std::addressof(*where),
-                 sizeof(value_type)); // it may have a block of its own, and may be changed there
+        declare(std::addressof(*where),
+                sizeof(value_type)); // it may have a block of its own, and may be changed there
         node_type taken;
         (void)tree_.take(where.place(), taken.fill(tree_.alloc()));
         return taken;
@@ -508,8 +508,8 @@ protected:
             (void)tree_.put(tree_.end(), made);
         }
     }
-    void announce(const void* first, std::size_t bytes) const noexcept {
-        typename tree::announce_to(tree_.alloc())(first, bytes);
+    void declare(const void* first, std::size_t bytes) const noexcept {
+        typename tree::declare_to(tree_.alloc())(first, bytes);
     }
 
 private:

@@ -334,8 +334,8 @@ public:
     // Node handles.
 
     node_type extract(const_iterator where) noexcept {
-        announce(std::addressof(*where),
-                 sizeof(value_type)); // it may have a block of its own, and may be changed there
+        declare(std::addressof(*where),
+                sizeof(value_type)); // it may have a block of its own, and may be changed there
         node_type taken;
         table_.take(where.place(), taken.fill(table_.alloc()));
         return taken;
@@ -448,8 +448,8 @@ protected:
         typename table::detached made(table_.alloc(), std::forward<Args>(args)...);
         return table_.put(hash, made);
     }
-    void announce(const void* first, std::size_t bytes) const noexcept {
-        typename table::announce_to(table_.alloc())(first, bytes);
+    void declare(const void* first, std::size_t bytes) const noexcept {
+        typename table::declare_to(table_.alloc())(first, bytes);
     }
 
 private:

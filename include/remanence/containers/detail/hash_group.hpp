@@ -38,9 +38,9 @@ struct hash_overflow {
     [[nodiscard]] static bool has(const unsigned char* group, std::uint64_t hash_or_control) noexcept {
         return (group[k_hash_group_slots] & bit(hash_or_control)) != 0;
     }
-    template <class Announce>
-    static void add(unsigned char* group, std::uint64_t hash, const Announce& announce) noexcept {
-        announce(group + k_hash_group_slots, 1);
+    template <class Declare>
+    static void add(unsigned char* group, std::uint64_t hash, const Declare& declare) noexcept {
+        declare(group + k_hash_group_slots, 1);
         group[k_hash_group_slots] = static_cast<unsigned char>(group[k_hash_group_slots] | bit(hash));
     }
 };

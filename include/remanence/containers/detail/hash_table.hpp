@@ -14,7 +14,7 @@
 //  H3  Those bits stay until the elements move to another block. Elements and `room` are thirteen sixteenths of all buckets,
 //      less one for each erasure of an element whose bit its group has: so the bits are renewed before look-ups are long.
 //  H4  Whatever throws (hash, equality, constructor, allocator) does so before elements move.
-//  H5  Each write to memory that was there before is announced (announcer.hpp), but for those of users through
+//  H5  Each write to memory that was there before is declared (declarer.hpp), but for those of users through
 //      references.
 #pragma once
 
@@ -26,7 +26,7 @@
 #include <remanence/containers/detail/hash_iterator.hpp>
 #include <remanence/containers/detail/kept_allocator.hpp>
 #include <remanence/containers/detail/link.hpp>
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -63,7 +63,7 @@ public:
     using block = hash_block<Value>;
     using place = hash_place;
     using cursor = typename block::cursor;
-    using announce_to = announcer<Alloc>;
+    using declare_to = declarer<Alloc>;
     using detached = detached_element<Key, Value, Alloc, element_slot<Value, k_hash_inline_bytes>>;
 
     hash_table(const Hash& hash, const Equal& equal, const Alloc& alloc) : hash_(hash), equal_(equal), alloc_(alloc) {}
@@ -151,12 +151,12 @@ public:
     /// The same with a slot that stays the caller's when it throws, and is raw afterwards.
     template <class Release>
     place put_slot(std::uint64_t hash, Release&& release) {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
         if (room_ == 0)
             grow();
-        const place to = claim(hash, announce);
-        announce(to.slot, block::slot::k_slot_bytes);
+        const place to = claim(hash, declare);
+        declare(to.slot, block::slot::k_slot_bytes);
         block::slot::move(release(), to.slot);
         --room_;
         ++size_;
@@ -165,21 +165,21 @@ public:
 
     /// Destroys an element.
     void erase(place at) noexcept {
-        const announce_to announce(alloc());
+        const declare_to declare(alloc());
         if constexpr (block::slot::template is_destroyed_v<Alloc>) {
-            announce(at.slot, block::slot::k_slot_bytes);
+            declare(at.slot, block::slot::k_slot_bytes);
             Alloc where = alloc();
             block::slot::destroy(where, at.slot);
         }
-        leave(at, announce);
+        leave(at, declare);
     }
     /// Moves an element into a raw slot.
     void take(place at, void* into) noexcept {
-        const announce_to announce(alloc());
+        const declare_to declare(alloc());
         if constexpr (block::k_moves_write)
-            announce(at.slot, block::slot::k_slot_bytes);
+            declare(at.slot, block::slot::k_slot_bytes);
         block::slot::move(at.slot, into);
-        leave(at, announce);
+        leave(at, declare);
     }
     /// Whether this is an address in the block.
     [[nodiscard]] bool has_in_block(const void* address) const noexcept {
@@ -189,8 +189,8 @@ public:
                before(address, begin + block::units(buckets()) * sizeof(typename block::unit));
     }
     void clear() noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
         destroy_all();
         forget();
     }
@@ -207,8 +207,8 @@ public:
         const std::size_t buckets = elements == 0 && size_ == 0 ? 0 : buckets_for(std::max(elements, size()));
         if (buckets == buckets_ && size() + room_ == elements_max(buckets))
             return;
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
         if (buckets == 0)
             clear();
         else
@@ -217,9 +217,9 @@ public:
 
     /// Takes everything from a table whose allocator is equal, and leaves that empty. This one must be empty.
     void steal(hash_table& other) noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         block_.set(other.block_.get());
         buckets_ = other.buckets_;
         size_ = other.size_;
@@ -230,9 +230,9 @@ public:
     }
     /// All but hashes, equalities and allocators, which are equal.
     void swap_elements(hash_table& other) noexcept {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         std::byte* const kept = block_.get();
         block_.set(other.block_.get());
         other.block_.set(kept);
@@ -242,15 +242,15 @@ public:
         std::swap(seed_, other.seed_);
     }
     void set_functions(const Hash& hash, const Equal& equal) {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
         hash_ = hash;
         equal_ = equal;
     }
     void swap_functions(hash_table& other) {
-        const announce_to announce(alloc());
-        announce(this, sizeof *this);
-        announce(&other, sizeof other);
+        const declare_to declare(alloc());
+        declare(this, sizeof *this);
+        declare(&other, sizeof other);
         using std::swap;
         swap(hash_, other.hash_);
         swap(equal_, other.equal_);
@@ -338,24 +338,24 @@ private:
         return found;
     }
     /// A free slot gets an element with such a hash (H2): there is one.
-    template <class Announce>
-    [[nodiscard]] place claim(std::uint64_t hash, const Announce& announce) noexcept {
+    template <class Declare>
+    [[nodiscard]] place claim(std::uint64_t hash, const Declare& declare) noexcept {
         for (probe each(*this, hash);; each.next()) {
             const place group = at(each.group());
             block::prefetch(group);
             if (const std::uint32_t empty = hash_group::empty(group.control)) {
                 const place to = block::behind(group, first_in(empty));
-                announce(to.control, 1);
+                declare(to.control, 1);
                 *to.control = control_of(hash);
                 return to;
             }
-            hash_overflow::add(group.control, hash, announce);
+            hash_overflow::add(group.control, hash, declare);
         }
     }
     /// A slot has become raw.
-    void leave(const place& from, const announce_to& announce) noexcept {
-        announce(this, sizeof *this);
-        announce(from.control, 1);
+    void leave(const place& from, const declare_to& declare) noexcept {
+        declare(this, sizeof *this);
+        declare(from.control, 1);
         if (!hash_overflow::has(block::group_of(from), *from.control)) [[likely]]
             ++room_; // H3
         --size_;
@@ -368,7 +368,7 @@ private:
         room_ = 0;
     }
 
-    /// Announced by the caller. To twice the size, or to the same if much of the room was lost (H3).
+    /// Declared by the caller. To twice the size, or to the same if much of the room was lost (H3).
     void grow() {
         const bool is_full = size() >= elements_max(buckets()) / 4 * 3;
         move_to(buckets_ == 0 ? k_hash_buckets_least : is_full ? buckets_for(elements_max(buckets()) + 1) : buckets());
@@ -390,10 +390,10 @@ private:
             begin[i] = std::byte{0};
 
         // Nothing throws any more. H4
-        const announce_to announce(alloc());
+        const declare_to declare(alloc());
         if constexpr (block::k_moves_write) {
             if (buckets_ != 0)
-                announce(block_.get(), block::units(buckets()) * sizeof(typename block::unit));
+                declare(block_.get(), block::units(buckets()) * sizeof(typename block::unit));
         }
         std::byte* const old_begin = block_.get();
         const std::size_t old_count = buckets();

@@ -33,9 +33,9 @@ public:
             throw std::out_of_range(Container::k_no_such_key);
         return found->second;
     }
-    /// In a declared section the value is announced as to be written.
-    mapped_type& operator[](const key_type& key) { return announced(*try_emplace(key).first); }
-    mapped_type& operator[](key_type&& key) { return announced(*try_emplace(std::move(key)).first); }
+    /// In a declared section the value is declared as to be written.
+    mapped_type& operator[](const key_type& key) { return declared(*try_emplace(key).first); }
+    mapped_type& operator[](key_type&& key) { return declared(*try_emplace(std::move(key)).first); }
 
     using Container::insert;
     template <class Pair>
@@ -100,11 +100,11 @@ private:
     template <class Source>
     std::pair<iterator, bool> assigned(std::pair<iterator, bool> result, Source&& value) {
         if (!result.second) // then nothing was taken from it
-            announced(*result.first) = std::forward<Source>(value);
+            declared(*result.first) = std::forward<Source>(value);
         return result;
     }
-    mapped_type& announced(value_type& element) {
-        this->announce(std::addressof(element.second), sizeof(mapped_type)); // NOLINT(bugprone-sizeof-expression)
+    mapped_type& declared(value_type& element) {
+        this->declare(std::addressof(element.second), sizeof(mapped_type)); // NOLINT(bugprone-sizeof-expression)
         return element.second;
     }
 };

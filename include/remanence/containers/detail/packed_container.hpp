@@ -17,7 +17,7 @@
 #include <remanence/containers/detail/packed_tree.hpp>
 #include <remanence/containers/detail/ranges.hpp>
 #include <remanence/containers/detail/read_ahead.hpp>
-#include <remanence/detail/announcer.hpp>
+#include <remanence/detail/declarer.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -50,7 +50,7 @@ class packed_container {
     using block = typename trees::block;
     using separator = typename trees::separator;
     using place = typename tree::iterator;
-    using announce_to = announcer<typename block::allocator_type>;
+    using declare_to = declarer<typename block::allocator_type>;
 
 public:
     using key_type = std::string_view;
@@ -269,9 +269,9 @@ public:
     iterator assign(const_iterator to, std::string_view value) {
         const packed_record before = to.leaf_.record(to.index_);
         const packed_record after = checked({before.key, value});
-        const announce_to announce(tree_.get_allocator());
+        const declare_to declare(tree_.get_allocator());
         if (value.size() == before.value.size()) {
-            announce(before.value.data(), value.size());
+            declare(before.value.data(), value.size());
             if (!value.empty())
                 std::memmove(const_cast<char*>(before.value.data()), value.data(), value.size()); // NOLINT
             return to;
@@ -289,7 +289,7 @@ public:
         set_size(size_ - 1);
         if (leaf.count() == 1)
             return drop(at);
-        packed_leaf_writer(at->second.data(), at->second.size()).erase(from.index_, announce_to(tree_.get_allocator()));
+        packed_leaf_writer(at->second.data(), at->second.size()).erase(from.index_, declare_to(tree_.get_allocator()));
         return tidied(at, from.index_);
     }
     iterator erase(const_iterator first, const_iterator last) noexcept {
@@ -355,7 +355,7 @@ private:
     }
 
     void set_size(std::uint64_t size) noexcept {
-        announce_to(tree_.get_allocator())(&size_, sizeof size_);
+        declare_to(tree_.get_allocator())(&size_, sizeof size_);
         size_ = size;
     }
     std::uint64_t take_size() noexcept {
@@ -518,7 +518,7 @@ private:
         const packed_leaf_and_one all{leaf, index, added};
         if (leaf.free_bytes() >= packed_marked_bytes(added))
             packed_leaf_writer(at->second.data(), at->second.size())
-                .insert(index, added, packed_mark_of(added.key), announce_to(tree_.get_allocator()));
+                .insert(index, added, packed_mark_of(added.key), declare_to(tree_.get_allocator()));
         else if (packed_leaf::k_header_bytes + live <= k_packed_leaf_bytes)
             at->second = make().leaf_of(all, 0, all.count(), live, packed_builder<Alloc>::spare(live));
         else

@@ -199,32 +199,32 @@ public:
     /// Now it is a leaf.
     void finish() noexcept { std::memcpy(begin_, &head_, sizeof head_); }
 
-    // Changes of a leaf. `announce` is told of each place before it is written.
+    // Changes of a leaf. `declare` is told of each place before it is written.
 
     /// There is room for it.
-    template <class Announce>
-    void insert(std::size_t index, const packed_record& record, std::uint32_t mark, const Announce& announce) noexcept {
+    template <class Declare>
+    void insert(std::size_t index, const packed_record& record, std::uint32_t mark, const Declare& declare) noexcept {
         head_ = leaf().head();
-        announce(begin_, sizeof head_);
+        declare(begin_, sizeof head_);
         const std::size_t marks = head_.count - index; // behind it
         std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
-        announce(last - packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * (marks + 1));
+        declare(last - packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * (marks + 1));
         std::memmove(last - packed_leaf::k_mark_bytes, last, packed_leaf::k_mark_bytes * marks);
         put_mark(index, mark | head_.record_bytes);
         std::byte* const to = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
-        announce(to, record.bytes());
+        declare(to, record.bytes());
         head_.record_bytes += static_cast<std::uint32_t>(record.write(to) - to);
         ++head_.count;
         finish();
     }
-    template <class Announce>
-    void erase(std::size_t index, const Announce& announce) noexcept {
+    template <class Declare>
+    void erase(std::size_t index, const Declare& declare) noexcept {
         head_ = leaf().head();
-        announce(begin_, sizeof head_);
+        declare(begin_, sizeof head_);
         const std::size_t marks = head_.count - index - 1; // behind it
         std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
         head_.dead_bytes = static_cast<std::uint16_t>(head_.dead_bytes + leaf().record_bytes(index));
-        announce(last + packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * marks);
+        declare(last + packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * marks);
         std::memmove(last + packed_leaf::k_mark_bytes, last, packed_leaf::k_mark_bytes * marks);
         --head_.count;
         finish();

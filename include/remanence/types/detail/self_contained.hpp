@@ -1,4 +1,4 @@
-// Which types may be moved about in memory by a container that promises to announce what it writes: those whose move
+// Which types may be moved about in memory by a container that promises to declare what it writes: those whose move
 // cannot throw, and writes to the two objects only. The move of a std::list, for instance, also writes to its first and
 // last node. Depends on the standard library only.
 #pragma once

@@ -1,7 +1,7 @@
-// Threads that share an allocator by fronts: their blocks are disjoint and keep their contents, and once all is settled the allocator
+// Threads that share an allocator by thread caches: their blocks are disjoint and keep their contents, and once all is settled the allocator
 // is exact. Run under the thread sanitizer, too.
 
-#include "txn/thread_fronts.hpp"
+#include "txn/slab_caches.hpp"
 
 #include "support/seed.hpp"
 #include "testing/simulated_disk.hpp"
@@ -29,26 +29,26 @@ namespace {
 class shared_allocator {
 public:
     void* allocate(std::size_t bytes) {
-        if (void* const block = fronts_.allocate(bytes, 8))
+        if (void* const block = thread_caches_.allocate(bytes, 8))
             return block;
         const std::scoped_lock lock(mutex_);
-        void* const block = fronts_.refill(bytes, 8);
+        void* const block = thread_caches_.refill(bytes, 8);
         return block != nullptr ? block : heap_->allocate(bytes);
     }
     void deallocate(void* block, std::size_t bytes) {
-        if (fronts_.deallocate(block, bytes))
+        if (thread_caches_.deallocate(block, bytes))
             return;
         const std::scoped_lock lock(mutex_);
-        fronts_.free_returned();
-        fronts_.free(block, bytes, alloc::k_granule_bytes);
+        thread_caches_.free_returned();
+        thread_caches_.free(block, bytes, alloc::k_granule_bytes);
     }
     std::optional<alloc::block> block_of(const void* address) {
         const std::scoped_lock lock(mutex_);
-        return fronts_.block_of(address);
+        return thread_caches_.block_of(address);
     }
     bool settle() {
         const std::scoped_lock lock(mutex_);
-        return fronts_.settle();
+        return thread_caches_.settle();
     }
     void expect_sound(std::uint64_t allocated_bytes) {
         settle();
@@ -61,7 +61,7 @@ public:
 
     alloc::test_heap heap_;
     os::quick_mutex mutex_;
-    thread_fronts fronts_{*heap_};
+    slab_caches thread_caches_{*heap_};
 };
 
 struct filled_block {
@@ -102,7 +102,7 @@ std::vector<filled_block> allocate_and_free(shared_allocator& shared, unsigned s
 }
 
 // Each round, the blocks that are left go to threads that did not allocate them.
-TEST(fronts_threads, blocks_are_disjoint_and_the_allocator_is_exact_when_all_is_settled) {
+TEST(thread_caches_threads, blocks_are_disjoint_and_the_allocator_is_exact_when_all_is_settled) {
     constexpr unsigned k_threads = 3;
     const unsigned seed = test::random_seed();
     shared_allocator shared;
@@ -133,7 +133,7 @@ TEST(fronts_threads, blocks_are_disjoint_and_the_allocator_is_exact_when_all_is_
     shared.expect_sound(0);
 }
 
-TEST(fronts, a_block_that_was_given_back_is_none_before_it_is_freed) {
+TEST(thread_caches, a_block_that_was_given_back_is_none_before_it_is_freed) {
     shared_allocator shared;
     void* const block = shared.heap_->allocate(64);
     shared.deallocate(block, 64); // not in this thread's slab, for it has none
@@ -143,7 +143,7 @@ TEST(fronts, a_block_that_was_given_back_is_none_before_it_is_freed) {
     shared.expect_sound(0);
 }
 
-TEST(fronts, what_is_forgotten_is_as_the_memory_says) {
+TEST(thread_caches, what_is_forgotten_is_as_the_memory_says) {
     shared_allocator shared;
     void* const kept = shared.heap_->allocate(64);
     shared.heap_->flush();
@@ -152,13 +152,13 @@ TEST(fronts, what_is_forgotten_is_as_the_memory_says) {
     shared.deallocate(kept, 64);
     shared.heap_.restore(committed);
     ASSERT_TRUE(shared.heap_->check_state());
-    shared.fronts_.forget();
+    shared.thread_caches_.forget();
     EXPECT_FALSE(shared.settle());
     shared.expect_sound(64);
     EXPECT_EQ(shared.block_of(kept), (alloc::block{kept, 64}));
 }
 
-TEST(fronts_DeathTest, a_block_that_is_freed_twice_ends_the_process) {
+TEST(thread_caches_DeathTest, a_block_that_is_freed_twice_ends_the_process) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(
         {
@@ -180,14 +180,14 @@ TEST(fronts_DeathTest, a_block_that_is_freed_twice_ends_the_process) {
         "not an allocated block");
 }
 
-class fronts_of_a_heap : public testing::Test {
+class thread_caches_of_a_heap : public testing::Test {
 protected:
-    fronts_of_a_heap() { open(); }
+    thread_caches_of_a_heap() { open(); }
     void open() {
         engine_options options;
         options.reserve_bytes = 256 * MiB;
         options.chunk_bytes = 64 * KiB;
-        options.has.fronts = thread_fronts::make;
+        options.has.thread_caches = slab_caches::make;
         auto opened = engine::open(disk_, "dir/heap", open_mode::open_or_create, options, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         heap_ = std::move(*opened);
@@ -215,7 +215,7 @@ protected:
         for (std::thread& each : threads)
             each.join();
     }
-    void fill_by_fronts(int blocks_each) {
+    void fill_by_thread_caches(int blocks_each) {
         heap_->memory().expect_threads();
         fill(blocks_each);
     }
@@ -232,40 +232,40 @@ protected:
 };
 
 // What a thread had at its end is in the commit, or is free.
-TEST_F(fronts_of_a_heap, a_commit_is_exact_and_a_rollback_takes_all_of_it_back) {
+TEST_F(thread_caches_of_a_heap, a_commit_is_exact_and_a_rollback_takes_all_of_it_back) {
     constexpr int k_blocks = 4000;
     constexpr std::uint64_t k_bytes = std::uint64_t{k_threads} * k_blocks * 48;
     for (std::uint64_t round = 1; round != 4; ++round) {
-        fill_by_fronts(k_blocks);
+        fill_by_thread_caches(k_blocks);
         commit();
         EXPECT_EQ(allocated_bytes(), round * k_bytes);
-        fill_by_fronts(k_blocks / 2);
+        fill_by_thread_caches(k_blocks / 2);
         ASSERT_TRUE(heap_->rollback());
         EXPECT_EQ(allocated_bytes(), round * k_bytes);
         expect_sound();
         EXPECT_GE(heap_->memory().slabs_lent(), k_threads);
     }
-    fill_by_fronts(k_blocks); // is in no commit
-    heap_.reset();            // as if the process had been killed
+    fill_by_thread_caches(k_blocks); // is in no commit
+    heap_.reset();                   // as if the process had been killed
     open();
     EXPECT_EQ(allocated_bytes(), 3 * k_bytes);
     expect_sound();
 }
 
-TEST_F(fronts_of_a_heap, slabs_are_lent_once_threads_wait_for_each_other) {
+TEST_F(thread_caches_of_a_heap, slabs_are_lent_once_threads_wait_for_each_other) {
     for (int n = 0; n != 1000 && heap_->memory().slabs_lent() < k_threads; ++n)
         fill(2000);
     EXPECT_GE(heap_->memory().slabs_lent(), k_threads);
 }
 
-TEST_F(fronts_of_a_heap, one_thread_borrows_none) {
+TEST_F(thread_caches_of_a_heap, one_thread_borrows_none) {
     for (int n = 0; n != 10000; ++n)
         ASSERT_NE(allocate(48), nullptr);
     commit();
     EXPECT_EQ(heap_->memory().slabs_lent(), 0U);
 }
 
-TEST_F(fronts_of_a_heap, a_commit_ends_the_loan) {
+TEST_F(thread_caches_of_a_heap, a_commit_ends_the_loan) {
     heap_->memory().expect_threads();
     ASSERT_NE(allocate(48), nullptr);
     EXPECT_EQ(heap_->memory().slabs_lent(), 1U);
@@ -274,22 +274,22 @@ TEST_F(fronts_of_a_heap, a_commit_ends_the_loan) {
     EXPECT_EQ(heap_->memory().slabs_lent(), 1U);
 }
 
-TEST_F(fronts_of_a_heap, a_savepoint_takes_back_what_threads_had_since) {
-    fill_by_fronts(1000);
+TEST_F(thread_caches_of_a_heap, a_savepoint_takes_back_what_threads_had_since) {
+    fill_by_thread_caches(1000);
     const auto point = heap_->points().make(1);
     ASSERT_TRUE(point);
-    fill_by_fronts(1000);
+    fill_by_thread_caches(1000);
     ASSERT_TRUE(heap_->points().roll_back_to(*point));
     EXPECT_EQ(allocated_bytes(), k_threads * 1000 * 48U);
     expect_sound();
-    fill_by_fronts(1000);
+    fill_by_thread_caches(1000);
     commit();
     EXPECT_EQ(allocated_bytes(), k_threads * 2000 * 48U);
     expect_sound();
 }
 
-// Its commits take only what was announced: what fronts changed before is not.
-TEST_F(fronts_of_a_heap, a_declared_section_has_none_and_commits_what_they_changed_before) {
+// Its commits take only what was declared: what thread caches changed before is not.
+TEST_F(thread_caches_of_a_heap, a_declared_section_has_none_and_commits_what_they_changed_before) {
     void* const freed = allocate(48);
     commit();
     heap_->memory().expect_threads();
@@ -307,7 +307,7 @@ TEST_F(fronts_of_a_heap, a_declared_section_has_none_and_commits_what_they_chang
 }
 
 // The thread that frees has another slab, or none.
-TEST_F(fronts_of_a_heap, blocks_of_an_arena_are_freed_with_it_or_before) {
+TEST_F(thread_caches_of_a_heap, blocks_of_an_arena_are_freed_with_it_or_before) {
     const auto arena = heap_->memory().make_arena("names", {.room_bytes = MiB});
     ASSERT_TRUE(arena);
     std::optional<unexpected> why;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t k_block_sizes[] = {1, 16, 40, 700, 5000, 8192, 8193, 70'000, 300'000};
 
-class announcements : public testing::Test {
+class declarations : public testing::Test {
 protected:
     void listen() {
         told_.clear();
@@ -61,7 +61,7 @@ protected:
     std::vector<live_block> blocks_;
 };
 
-TEST_F(announcements, name_every_page_that_random_operations_write) {
+TEST_F(declarations, name_every_page_that_random_operations_write) {
     random_engine random(test::random_seed());
     std::size_t pages = 0;
     for (int round = 0; round < 100; ++round) {
@@ -95,7 +95,7 @@ TEST_F(announcements, name_every_page_that_random_operations_write) {
     EXPECT_TRUE(is_sound(*heap_));
 }
 
-TEST_F(announcements, are_few_for_a_small_block) {
+TEST_F(declarations, are_few_for_a_small_block) {
     allocate(40, 16);
     listen();
     allocate(40, 16);
@@ -110,7 +110,7 @@ TEST_F(announcements, are_few_for_a_small_block) {
     EXPECT_FALSE(told_.empty());
 }
 
-TEST_F(announcements, reach_nobody_after_nobody_listens) {
+TEST_F(declarations, reach_nobody_after_nobody_listens) {
     listen();
     stop();
     allocate(100'000, 16);

@@ -1,4 +1,4 @@
-#include "change/announced_pages.hpp"
+#include "change/declared_pages.hpp"
 
 #include "base/range.hpp"
 #include "change/change_set.hpp"
@@ -17,7 +17,7 @@ heap_range whole(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit) 
 
 } // namespace
 
-bool announced_pages::add(std::uint64_t offset, std::uint64_t bytes) noexcept {
+bool declared_pages::add(std::uint64_t offset, std::uint64_t bytes) noexcept {
     const heap_range pages = whole(offset, bytes, k_page_bytes);
     const std::uint64_t page = pages.offset / k_page_bytes;
     std::uint64_t& recent = recent_[page % k_recent];
@@ -33,7 +33,7 @@ bool announced_pages::add(std::uint64_t offset, std::uint64_t bytes) noexcept {
     return !is_known;
 }
 
-bool announced_pages::add_words(std::uint64_t offset, std::uint64_t bytes) noexcept {
+bool declared_pages::add_words(std::uint64_t offset, std::uint64_t bytes) noexcept {
     const std::uint64_t page = offset / k_page_bytes;
     std::uint64_t& recent = recent_[page % k_recent];
     if (page != (offset + bytes - 1) / k_page_bytes) {
@@ -48,7 +48,7 @@ bool announced_pages::add_words(std::uint64_t offset, std::uint64_t bytes) noexc
     return !is_known;
 }
 
-void announced_pages::add_to(list& which, heap_range range) noexcept {
+void declared_pages::add_to(list& which, heap_range range) noexcept {
     if (which.ranges.size() == which.merge_at) {
         sort_and_merge(which.ranges);
         which.merge_at = std::max(k_merge_from, 2 * which.ranges.size());
@@ -60,17 +60,17 @@ void announced_pages::add_to(list& which, heap_range range) noexcept {
     }
 }
 
-const std::vector<heap_range>& announced_pages::ranges() {
+const std::vector<heap_range>& declared_pages::ranges() {
     sort_and_merge(pages_.ranges);
     return pages_.ranges;
 }
 
-const std::vector<heap_range>& announced_pages::words() {
+const std::vector<heap_range>& declared_pages::words() {
     sort_and_merge(words_.ranges);
     return words_.ranges;
 }
 
-void announced_pages::clear() {
+void declared_pages::clear() {
     recent_.fill(~std::uint64_t{0});
     for (list* const each : {&pages_, &words_}) {
         each->ranges.clear();

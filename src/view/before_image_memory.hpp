@@ -1,4 +1,4 @@
-// Memory for twins. What one checkpoint no longer needs, the twins behind the next one use again: the kernel would
+// Memory for before-images. What one checkpoint no longer needs, the before-images behind the next one use again: the kernel would
 // have to find and clear it page by page, at the expense of commits.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace remanence::view {
 
-class twin_memory {
+class before_image_memory {
     struct free_deleter {
         void operator()(std::byte* bytes) const;
     };
@@ -18,10 +18,10 @@ public:
         std::unique_ptr<std::byte, free_deleter> bytes;
         std::uint64_t pages;
     };
-    twin_memory() = default;
-    twin_memory(const twin_memory&) = delete;
-    twin_memory& operator=(const twin_memory&) = delete;
-    ~twin_memory() { trim(); }
+    before_image_memory() = default;
+    before_image_memory(const before_image_memory&) = delete;
+    before_image_memory& operator=(const before_image_memory&) = delete;
+    ~before_image_memory() { trim(); }
 
     static constexpr std::uint64_t k_pages_max = 512; // of a block; 2 MiB: a huge page
 

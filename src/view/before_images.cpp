@@ -1,4 +1,4 @@
-#include "view/twins.hpp"
+#include "view/before_images.hpp"
 
 #include "base/assert.hpp"
 
@@ -8,17 +8,17 @@
 
 namespace remanence::view {
 
-std::byte* twins::find(std::uint64_t page) const {
+std::byte* before_images::find(std::uint64_t page) const {
     auto chunk = chunks_.find(page / chunk_pages_);
     return chunk == chunks_.end() ? nullptr : chunk->second[page % chunk_pages_].bytes;
 }
 
-bool twins::has_newer(std::uint64_t page) const {
+bool before_images::has_newer(std::uint64_t page) const {
     auto chunk = chunks_.find(page / chunk_pages_);
     return chunk != chunks_.end() && chunk->second[page % chunk_pages_].checksum != 0;
 }
 
-std::byte* twins::allocate(std::uint64_t count) {
+std::byte* before_images::allocate(std::uint64_t count) {
     expected_ -= std::min(expected_, count);
     if (count == 1 && !free_.empty()) {
         std::byte* page = free_.back();
@@ -39,7 +39,7 @@ std::byte* twins::allocate(std::uint64_t count) {
     return pages;
 }
 
-void twins::discard(std::byte* page) {
+void before_images::discard(std::byte* page) {
     if (page + k_page_bytes == next_) {
         next_ = page;
         ++block_pages_left_;
@@ -48,7 +48,7 @@ void twins::discard(std::byte* page) {
     }
 }
 
-void twins::insert(std::uint64_t page, std::byte* bytes) {
+void before_images::insert(std::uint64_t page, std::byte* bytes) {
     auto found = chunks_.find(page / chunk_pages_);
     if (found == chunks_.end())
         found = chunks_.emplace(page / chunk_pages_, std::vector<slot>(chunk_pages_)).first; // never an empty one
@@ -58,16 +58,16 @@ void twins::insert(std::uint64_t page, std::byte* bytes) {
     ++count_;
 }
 
-void twins::set_checksum(std::uint64_t page, std::uint32_t checksum) {
+void before_images::set_checksum(std::uint64_t page, std::uint32_t checksum) {
     chunks_.at(page / chunk_pages_)[page % chunk_pages_].checksum = checksum;
 }
 
-std::vector<store::folded_page> twins::sorted() const {
+std::vector<store::applied_page> before_images::sorted() const {
     std::vector<std::uint64_t> order;
     for (const auto& [chunk, slots] : chunks_)
         order.push_back(chunk);
     std::sort(order.begin(), order.end());
-    std::vector<store::folded_page> pages;
+    std::vector<store::applied_page> pages;
     pages.reserve(static_cast<std::size_t>(count_));
     for (std::uint64_t chunk : order) {
         const std::vector<slot>& slots = chunks_.at(chunk);
@@ -79,7 +79,7 @@ std::vector<store::folded_page> twins::sorted() const {
     return pages;
 }
 
-void twins::forget(std::uint64_t chunk) {
+void before_images::forget(std::uint64_t chunk) {
     const auto found = chunks_.find(chunk);
     if (found == chunks_.end())
         return;
@@ -88,7 +88,7 @@ void twins::forget(std::uint64_t chunk) {
     chunks_.erase(found);
 }
 
-void twins::freeze_into(twins& frozen) {
+void before_images::freeze_into(before_images& frozen) {
     REM_CHECK(frozen.chunks_.empty() && frozen.blocks_.empty());
     for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {
         bool is_newer = false;
@@ -108,7 +108,7 @@ void twins::freeze_into(twins& frozen) {
     frozen.clear_free();
 }
 
-void twins::take(twins& other) {
+void before_images::take(before_images& other) {
     REM_CHECK(chunks_.empty() && blocks_.empty());
     std::swap(chunks_, other.chunks_);
     std::swap(blocks_, other.blocks_);
@@ -116,15 +116,15 @@ void twins::take(twins& other) {
     other.clear(); // memory that was not handed out stays unused until clear()
 }
 
-void twins::clear_free() {
+void before_images::clear_free() {
     free_.clear();
     next_ = nullptr;
     block_pages_left_ = 0;
 }
 
-void twins::clear() {
+void before_images::clear() {
     chunks_.clear();
-    for (twin_memory::block& each : blocks_)
+    for (before_image_memory::block& each : blocks_)
         memory_.give_back(std::move(each));
     blocks_.clear();
     clear_free();

@@ -1,33 +1,33 @@
 // Slabs and returned blocks of threads that share an allocator. Of this process only.
 //
-// A thread always uses the same front, which it may share with others: there are 16, each with a mutex of its own. So a thread that ends
+// A thread always uses the same thread cache, which it may share with others: there are 16, each with a mutex of its own. So a thread that ends
 // leaves nothing that somebody would have to find.
 //
-//  FN1  The allocator's lock comes before a front's mutex, and a front's before no other. Which slab is lent to a front changes only with
+//  FN1  The allocator's lock comes before a thread cache's mutex, and a thread cache's before no other. Which slab is lent to a thread cache changes only with
 //       both locked.
 //  FN2  No block that the allocator keeps (magazines) or has yet to free (returned_blocks) lies in a lent slab: lend() frees them, and
-//       what lies in a lent slab is freed by its front.
-//  FN3  After settle() all is in the allocator, which is as if there were no fronts. It comes before whatever looks at the allocator as a
+//       what lies in a lent slab is freed by its thread cache.
+//  FN3  After settle() all is in the allocator, which is as if there were no thread caches. It comes before whatever looks at the allocator as a
 //       whole, a commit first of all (M2).
 //  FN4  What is given back is freed, and so found to be a block, before anybody gets it (G1).
-//  FN5  Until turn_on(), nothing is in any front.
+//  FN5  Until turn_on(), nothing is in any thread cache.
 #pragma once
 
 #include "alloc/lent_slab.hpp"
 #include "alloc/returned_blocks.hpp"
 #include "os/quick_mutex.hpp"
-#include "txn/fronts.hpp"
+#include "txn/thread_caches.hpp"
 
 #include <array>
 
 namespace remanence::txn {
 
-class thread_fronts final : public fronts {
+class slab_caches final : public thread_caches {
 public:
     static constexpr std::size_t k_count = 16;
 
-    explicit thread_fronts(alloc::block_allocator& of) : of_(of) {}
-    static std::unique_ptr<fronts> make(alloc::block_allocator& of) { return std::make_unique<thread_fronts>(of); }
+    explicit slab_caches(alloc::block_allocator& of) : of_(of) {}
+    static std::unique_ptr<thread_caches> make(alloc::block_allocator& of) { return std::make_unique<slab_caches>(of); }
 
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) override;
     [[nodiscard]] bool deallocate(void* address, std::size_t bytes) override;
@@ -43,30 +43,30 @@ public:
 private:
     static constexpr std::uint32_t k_waits_until_on = 1024; // so that what a look for a slab costs does not count
 
-    struct alignas(128) front { // two cache lines: processors fetch pairs
+    struct alignas(128) thread_cache { // two cache lines: processors fetch pairs
         os::quick_mutex mutex;
         alloc::lent_slab slab; // FN1
         alloc::returned_blocks returned;
         std::uint64_t blocks = 0;
     };
 
-    /// The nth thread that comes here has the nth front, and so on in turn.
+    /// The nth thread that comes here has the nth thread cache, and so on in turn.
     [[nodiscard]] static std::size_t number_of_thread();
-    [[nodiscard]] front& mine() { return all_[number_of_thread()]; }
-    [[nodiscard]] front* owner_of(const void* address);
+    [[nodiscard]] thread_cache& mine() { return all_[number_of_thread()]; }
+    [[nodiscard]] thread_cache* owner_of(const void* address);
     /// Its mutex is locked.
-    void take_back(front& of) {
+    void take_back(thread_cache& of) {
         if (!of.slab.is_none())
             of_.take_back(of.slab);
     }
-    bool free_returned(front& of);
+    bool free_returned(thread_cache& of);
     bool take_all_back() override;
     void forget_all() override;
 
     alloc::block_allocator& of_;
     std::uint64_t lent_count_ = 0;
     std::uint32_t waits_until_on_ = 0;
-    std::array<front, k_count> all_;
+    std::array<thread_cache, k_count> all_;
 };
 
 } // namespace remanence::txn

@@ -16,22 +16,22 @@ extern std::atomic<unsigned> declared_sections;
 
 /// The open heap with this header if a declared section is open in it, else null.
 [[nodiscard]] heap_impl* declared_heap(const heap_header* where) noexcept;
-/// Announces [first, first+bytes), and nothing beside it, in words of 8 bytes; nothing where that does not lie in the heap.
-void announce(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
+/// Declares [first, first+bytes), and nothing beside it, in words of 8 bytes; nothing where that does not lie in the heap.
+void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
 
 /// Made at the beginning of an operation that writes, with the container's allocator; then called before each write.
 /// Memory that is allocated in the operation needs no call. For any allocator but remanence's it does nothing.
 template <class Alloc>
-class announcer {
+class declarer {
 public:
-    explicit announcer(const Alloc&) noexcept {}
+    explicit declarer(const Alloc&) noexcept {}
     void operator()(const void*, std::size_t) const noexcept {}
 };
 
 template <class T>
-class announcer<allocator<T>> {
+class declarer<allocator<T>> {
 public:
-    explicit announcer(const allocator<T>& where) noexcept {
+    explicit declarer(const allocator<T>& where) noexcept {
         if (declared_sections.load(std::memory_order_relaxed) != 0) [[unlikely]] {
             if (where.heap() != nullptr)
                 heap_ = declared_heap(where.heap());
@@ -39,7 +39,7 @@ public:
     }
     void operator()(const void* first, std::size_t bytes) const noexcept {
         if (heap_ != nullptr) [[unlikely]]
-            announce(heap_, first, bytes);
+            declare(heap_, first, bytes);
     }
 
 private:

@@ -1,6 +1,6 @@
-// Homes that chunks left when they moved to their other one, and that may still have bytes.
+// Copies that chunks left when they moved to their other one, and that may still have bytes.
 //
-// R3 is kept here: a home that was left may be named by something durable until the checkpoint that ends the window of the
+// R3 is kept here: a copy that was left may be named by something durable until the checkpoint that ends the window of the
 // log has ruled; before, no chunk moves there, and its space is not given back. Under the lock of the store.
 #pragma once
 
@@ -12,52 +12,52 @@
 
 namespace remanence::store {
 
-class retired_homes {
+class retired_copies {
 public:
-    /// Chunk moved with this commit. `is_mapped`: somebody maps the home that it left, until note_unmapped().
+    /// Chunk moved with this commit. `is_mapped`: somebody maps the copy that it left, until note_unmapped().
     void add(std::uint64_t chunk, std::uint64_t version, bool is_mapped) {
-        homes_[chunk] = {version, is_mapped};
+        copies_[chunk] = {version, is_mapped};
         ++newly_; // may_be_taken(): it was not one of them
     }
-    /// Its home is to be used again, or both are given back otherwise.
-    void erase(std::uint64_t chunk) { homes_.erase(chunk); }
+    /// Its copy is to be used again, or both are given back otherwise.
+    void erase(std::uint64_t chunk) { copies_.erase(chunk); }
     void note_unmapped(std::uint64_t chunk) {
-        if (const auto left = homes_.find(chunk); left != homes_.end())
+        if (const auto left = copies_.find(chunk); left != copies_.end())
             left->second.is_mapped = false;
     }
     void note_all_unmapped() {
-        for (auto& [chunk, home] : homes_)
-            home.is_mapped = false;
+        for (auto& [chunk, copy] : copies_)
+            copy.is_mapped = false;
     }
 
-    /// Whether nothing durable names the home that the chunk left, if it left one: the superblock that rules is of this version.
+    /// Whether nothing durable names the copy that the chunk left, if it left one: the current superblock is of this version.
     [[nodiscard]] bool may_be_taken(std::uint64_t chunk, std::uint64_t checkpoint_version) const {
-        const auto left = homes_.find(chunk);
-        return left == homes_.end() || left->second.version <= checkpoint_version;
+        const auto left = copies_.find(chunk);
+        return left == copies_.end() || left->second.version <= checkpoint_version;
     }
     /// How many were left since the last checkpoint.
     [[nodiscard]] std::uint64_t newly_retired() const { return newly_; }
     void note_checkpoint(std::uint64_t version) {
         newly_ = static_cast<std::uint64_t>(
-            std::ranges::count_if(homes_, [&](const auto& each) { return each.second.version > version; }));
+            std::ranges::count_if(copies_, [&](const auto& each) { return each.second.version > version; }));
     }
 
     /// Calls `f(chunk)` for all of them, in order.
     template <class F>
     void for_each(const F& f) const {
-        for (const auto& [chunk, home] : homes_)
+        for (const auto& [chunk, copy] : copies_)
             f(chunk);
     }
     /// The first of these chunks, [first, end), that left one; `end` when none did.
     [[nodiscard]] std::uint64_t first_within(std::uint64_t first, std::uint64_t end) const {
-        const auto left = homes_.lower_bound(first);
-        return left == homes_.end() ? end : std::min(left->first, end);
+        const auto left = copies_.lower_bound(first);
+        return left == copies_.end() ? end : std::min(left->first, end);
     }
     /// Those whose space may be given back, in order.
     [[nodiscard]] std::vector<std::uint64_t> free_ones(std::uint64_t checkpoint_version) const {
         std::vector<std::uint64_t> found;
-        for (const auto& [chunk, home] : homes_) {
-            if (!home.is_mapped && home.version <= checkpoint_version)
+        for (const auto& [chunk, copy] : copies_) {
+            if (!copy.is_mapped && copy.version <= checkpoint_version)
                 found.push_back(chunk);
         }
         return found;
@@ -68,7 +68,7 @@ private:
         std::uint64_t version; // of the commit that moved the chunk
         bool is_mapped;
     };
-    std::map<std::uint64_t, retired> homes_; // by chunk
+    std::map<std::uint64_t, retired> copies_; // by chunk
     std::uint64_t newly_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Persistence points while the device is at work: what a ticket says then, who hears of a failure, and what a power loss
+// Asynchronous commits while the device is at work: what a ticket says then, who hears of a failure, and what a power loss
 // leaves. Run under the thread sanitizer, too.
 
 #include "api/heap_impl.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 /// A heap on a simulated disk, whose durable writes wait while the gate is shut. Its points are made at once, or copied and made by
 /// its thread.
-class persistence_points_threads : public testing::TestWithParam<const char*> {
+class asynchronous_commits_threads : public testing::TestWithParam<const char*> {
 protected:
     void SetUp() override {
         files_.before_each([this](std::string_view call) {
@@ -63,7 +63,7 @@ protected:
     numbers* values_ = nullptr;
 };
 
-INSTANTIATE_TEST_SUITE_P(made, persistence_points_threads, testing::Values("at_once", "copied"),
+INSTANTIATE_TEST_SUITE_P(made, asynchronous_commits_threads, testing::Values("at_once", "copied"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 /// Goes through the moments of the trace at which a marker says what was promised; a power loss then leaves what is durable
@@ -88,7 +88,7 @@ void after_power_losses(
     }
 }
 
-TEST_P(persistence_points_threads, a_ready_ticket_is_the_state_at_the_call_whatever_came_later) {
+TEST_P(asynchronous_commits_threads, a_ready_ticket_is_the_state_at_the_call_whatever_came_later) {
     gate_.shut();
     const commit_ticket first = point(1);
     change(2); // while the device is at work
@@ -114,7 +114,7 @@ TEST_P(persistence_points_threads, a_ready_ticket_is_the_state_at_the_call_whate
     EXPECT_EQ(seen, 2);
 }
 
-TEST_P(persistence_points_threads, a_dropped_ticket_leaves_its_commit_to_become_durable) {
+TEST_P(asynchronous_commits_threads, a_dropped_ticket_leaves_its_commit_to_become_durable) {
     gate_.shut();
     (void)point(1);
     gate_.await_visitor(); // it is written, though nobody asked
@@ -123,7 +123,7 @@ TEST_P(persistence_points_threads, a_dropped_ticket_leaves_its_commit_to_become_
     expect_values(1);
 }
 
-TEST_P(persistence_points_threads, all_tickets_hear_of_a_failed_write_and_so_does_the_next_commit) {
+TEST_P(asynchronous_commits_threads, all_tickets_hear_of_a_failed_write_and_so_does_the_next_commit) {
     gate_.shut();
     const commit_ticket first = point(1);
     gate_.await_visitor();
@@ -145,7 +145,7 @@ TEST_P(persistence_points_threads, all_tickets_hear_of_a_failed_write_and_so_doe
     expect_values(1);
 }
 
-TEST_P(persistence_points_threads, a_failure_that_no_ticket_hears_is_heard_by_the_next_commit_or_close) {
+TEST_P(asynchronous_commits_threads, a_failure_that_no_ticket_hears_is_heard_by_the_next_commit_or_close) {
     for (const bool closes : {true, false}) {
         gate_.shut();
         (void)point(1);
@@ -168,7 +168,7 @@ TEST_P(persistence_points_threads, a_failure_that_no_ticket_hears_is_heard_by_th
     }
 }
 
-TEST_P(persistence_points_threads, close_and_destructor_wait_for_those_in_flight) {
+TEST_P(asynchronous_commits_threads, close_and_destructor_wait_for_those_in_flight) {
     for (const bool closes : {true, false}) {
         gate_.shut();
         const commit_ticket ticket = point(closes ? 1 : 2);
@@ -193,7 +193,7 @@ TEST_P(persistence_points_threads, close_and_destructor_wait_for_those_in_flight
     }
 }
 
-TEST_P(persistence_points_threads, a_close_that_fails_says_why_and_its_tickets_too) {
+TEST_P(asynchronous_commits_threads, a_close_that_fails_says_why_and_its_tickets_too) {
     gate_.shut();
     const commit_ticket ticket = point(1);
     gate_.await_visitor();
@@ -206,7 +206,7 @@ TEST_P(persistence_points_threads, a_close_that_fails_says_why_and_its_tickets_t
     expect_values(0);
 }
 
-TEST_P(persistence_points_threads, several_threads_wait_for_one_and_for_different_ones) {
+TEST_P(asynchronous_commits_threads, several_threads_wait_for_one_and_for_different_ones) {
     gate_.shut();
     const commit_ticket first = point(1);
     gate_.await_visitor();
@@ -231,7 +231,7 @@ TEST_P(persistence_points_threads, several_threads_wait_for_one_and_for_differen
 
 // Each thread counts in a place of its own, by commits of every kind, beside checkpoints; whenever it knows its count to be
 // durable, it says so in the trace.
-TEST_P(persistence_points_threads, a_power_loss_leaves_all_that_was_known_to_be_durable) {
+TEST_P(asynchronous_commits_threads, a_power_loss_leaves_all_that_was_known_to_be_durable) {
     constexpr std::size_t k_threads = 3;
     constexpr int k_commits = 60;
     const auto seed = test::random_seed();

@@ -1,6 +1,6 @@
-#include "txn/guards.hpp"
+#include "txn/red_zones.hpp"
 
-#include "alloc/guards.hpp"
+#include "alloc/red_zones.hpp"
 #include "os/anonymous_memory.hpp"
 #include "txn/heap_memory.hpp"
 
@@ -15,27 +15,27 @@ unexpected overrun(const heap_memory& memory, const alloc::block& of) {
     return fail(errc::corrupt,
                 "commit of " + memory.path() + ": the bytes behind the block at offset " +
                     std::to_string(memory.offset_of(of.start)) + " of the heap, of " + std::to_string(of.bytes) +
-                    " bytes with its guard, were written over. The program wrote behind what it had allocated; roll "
+                    " bytes with its red zone, were written over. The program wrote behind what it had allocated; roll "
                     "back, and look for where.",
                 memory.path());
 }
 
 } // namespace
 
-void heap_memory::put_guard(const alloc::block& of, std::uint64_t asked) {
+void heap_memory::put_red_zone(const alloc::block& of, std::uint64_t asked) {
     asked = std::max<std::uint64_t>(asked, 1);
     if (is_declared())
-        (void)view_.announce(offset_of(of.start) + asked, of.bytes - asked);
-    alloc::put_guard(of.start, of.bytes, alloc::k_guard_record_bytes, asked);
+        (void)view_.declare(offset_of(of.start) + asked, of.bytes - asked);
+    alloc::put_red_zone(of.start, of.bytes, alloc::k_red_zone_record_bytes, asked);
 }
 
-void heap_memory::check_guard(const void* block) const {
+void heap_memory::check_red_zone(const void* block) const {
     const auto found = allocator_->block_of(block);
-    if (found && found->start == block && !alloc::guarded_bytes(block, found->bytes, alloc::k_guard_record_bytes))
+    if (found && found->start == block && !alloc::red_zoned_bytes(block, found->bytes, alloc::k_red_zone_record_bytes))
         os::abort_with("the bytes behind this block were written over", block);
 }
 
-result<void> check_guards(heap_memory& memory, const change::change_set& changes) {
+result<void> check_red_zones(heap_memory& memory, const change::change_set& changes) {
     const void* checked = nullptr;
     const auto check_page = [&](std::uint64_t page) -> result<void> {
         const std::uint64_t end = (page + 1) * k_page_bytes;
@@ -46,7 +46,7 @@ result<void> check_guards(heap_memory& memory, const change::change_set& changes
                 continue;
             }
             if (found->start != checked &&
-                !alloc::guarded_bytes(found->start, found->bytes, alloc::k_guard_record_bytes))
+                !alloc::red_zoned_bytes(found->start, found->bytes, alloc::k_red_zone_record_bytes))
                 return overrun(memory, *found);
             checked = found->start;
             at = memory.offset_of(found->start) + found->bytes;
@@ -56,7 +56,7 @@ result<void> check_guards(heap_memory& memory, const change::change_set& changes
     for (const change::changed_page& changed : changes.pages)
         REM_TRY(check_page(changed.page));
     const std::uint64_t chunk_pages = memory.chunk_bytes() / k_page_bytes;
-    for (const auto* chunks : {&changes.moved, &changes.fresh}) {
+    for (const auto* chunks : {&changes.relocated, &changes.fresh}) {
         for (const change::whole_chunk& whole : *chunks) {
             for (std::uint64_t i = 0; i != chunk_pages; ++i) {
                 if (whole.checksums[i] != 0)

@@ -1,5 +1,5 @@
-// What the memory of a heap asks of its fronts: slabs and returned blocks of threads that share an allocator, so that each needs the
-// allocator's lock once for many small blocks. They are a part (parts.hpp), which thread_fronts.hpp has, with its rules.
+// What the memory of a heap asks of its thread caches: slabs and returned blocks of threads that share an allocator, so that each needs the
+// allocator's lock once for many small blocks. They are a part (parts.hpp), which slab_caches.hpp has, with its rules.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -12,17 +12,17 @@
 
 namespace remanence::txn {
 
-class fronts {
+class thread_caches {
 public:
-    fronts() = default;
-    fronts(const fronts&) = delete;
-    fronts& operator=(const fronts&) = delete;
-    virtual ~fronts() = default;
+    thread_caches() = default;
+    thread_caches(const thread_caches&) = delete;
+    thread_caches& operator=(const thread_caches&) = delete;
+    virtual ~thread_caches() = default;
 
     // For threads that do not hold the allocator's lock.
 
     [[nodiscard]] bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
-    /// Whether a front takes part in such a request, or in freeing such a block.
+    /// Whether a thread cache takes part in such a request, or in freeing such a block.
     [[nodiscard]] static bool serves(std::size_t bytes, std::size_t alignment) {
         return bytes <= k_bytes_max && alignment <= alloc::k_line_granules * alloc::k_granule_bytes;
     }
@@ -30,32 +30,32 @@ public:
     [[nodiscard]] virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
     /// False, and nothing was done: free_returned() is due, or it is no block, which free() tells.
     [[nodiscard]] virtual bool deallocate(void* address, std::size_t bytes) = 0;
-    /// For a handler of a signal: whether no thread is in a front.
+    /// For a handler of a signal: whether no thread is in a thread cache.
     [[nodiscard]] virtual bool is_quiet() = 0;
 
     // For who holds the lock.
 
-    /// Fronts are worth it until settle().
+    /// Thread caches are worth it until settle().
     void turn_on() { is_on_.store(true, std::memory_order_relaxed); }
     /// A thread has waited for the lock: turns them on, unless there was no slab to lend lately.
     virtual void note_wait() = 0;
     /// How many slabs were lent, ever.
     [[nodiscard]] virtual std::uint64_t lent_count() const = 0;
-    /// Lends this thread's front another slab, and allocates there. Null when there is none to lend: settle() is due, and fronts stay off for a
+    /// Lends this thread's thread cache another slab, and allocates there. Null when there is none to lend: settle() is due, and thread caches stay off for a
     /// while.
     [[nodiscard]] virtual void* refill(std::size_t bytes, std::size_t alignment) = 0;
-    /// How many blocks this thread's front handed out and took back since this was asked last.
+    /// How many blocks this thread's thread cache handed out and took back since this was asked last.
     [[nodiscard]] virtual std::uint64_t take_block_count() = 0;
-    /// Frees what this thread's front was given back.
+    /// Frees what this thread's thread cache was given back.
     virtual void free_returned() = 0;
 
-    /// Whether some front may have something. Not: the allocator has all, and what follows need not be called.
+    /// Whether some thread cache may have something. Not: the allocator has all, and what follows need not be called.
     [[nodiscard]] bool is_used() const { return is_used_.load(std::memory_order_relaxed); }
     /// Frees a block that may lie in a lent slab. Aborts as block_allocator::deallocate() does.
     virtual void free(void* address, std::size_t bytes, std::size_t alignment) = 0;
     /// block_allocator::block_of(), with slabs lent.
     [[nodiscard]] virtual std::optional<alloc::block> block_of(const void* address) = 0;
-    /// Gives everything to the allocator, and turns fronts off. Whether there was anything.
+    /// Gives everything to the allocator, and turns thread caches off. Whether there was anything.
     bool settle() {
         is_on_.store(false, std::memory_order_relaxed);
         return is_used_.exchange(false, std::memory_order_relaxed) && take_all_back();
@@ -79,7 +79,7 @@ private:
     std::atomic<bool> is_used_ = false; // since settle()
 };
 
-/// Makes the fronts of an allocator, which must outlive them.
-using front_maker = std::unique_ptr<fronts> (*)(alloc::block_allocator& of);
+/// Makes the thread caches of an allocator, which must outlive them.
+using thread_cache_maker = std::unique_ptr<thread_caches> (*)(alloc::block_allocator& of);
 
 } // namespace remanence::txn

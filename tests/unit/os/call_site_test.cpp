@@ -1,5 +1,5 @@
 // Whatever changes a file or a directory asks for the name of its call site first: without one there is no such function.
-// That a name must be there when the program is compiled, and not empty, is for tests/sites.
+// That a name must be there when the program is compiled, and not empty, is for tests/call sites.
 #include "os/file.hpp"
 
 #include <gtest/gtest.h>
@@ -32,13 +32,13 @@ template <class F> concept changes_directories_named = requires(F& f, std::strin
 };
 // clang-format on
 
-TEST(site, is_asked_for_by_whatever_changes_something) {
+TEST(call_site, is_asked_for_by_whatever_changes_something) {
     static_assert(changes_named<file> && changes_directories_named<file_system>);
     static_assert(!writes_unnamed<file> && !writes_directly_unnamed<file> && !writes_durably_unnamed<file> &&
                   !syncs_unnamed<file> && !resizes_unnamed<file> && !reserves_unnamed<file> && !punches_unnamed<file>);
     static_assert(!renames_unnamed<file_system> && !renames_over_unnamed<file_system> &&
                   !removes_unnamed<file_system> && !syncs_directories_unnamed<file_system>);
-    constexpr site named("log: record");
+    constexpr call_site named("log: record");
     EXPECT_EQ(std::string_view(named), "log: record");
 }
 

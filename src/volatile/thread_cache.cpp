@@ -1,4 +1,4 @@
-#include "volatile/front.hpp"
+#include "volatile/thread_cache.hpp"
 
 namespace remanence::transient {
 
@@ -16,7 +16,7 @@ std::uint32_t lowest_bit(std::uint64_t bits) { return static_cast<std::uint32_t>
 
 } // namespace
 
-void front::format(heap* of, std::uint64_t number, const class_table& table) {
+void thread_cache::format(heap* of, std::uint64_t number, const class_table& table) {
     home = of;
     heap_number = number;
     classes = &table;
@@ -27,7 +27,7 @@ void front::format(heap* of, std::uint64_t number, const class_table& table) {
 }
 
 // The slab is in no list afterwards.
-void front::leave_current(bin& which) {
+void thread_cache::leave_current(bin& which) {
     slab& left = *which.current;
     const std::uint64_t bit = std::uint64_t{1} << which.word_index;
     const std::uint64_t free = left.words[which.word_index].free.load(std::memory_order_relaxed);
@@ -39,7 +39,7 @@ void front::leave_current(bin& which) {
     which.word_index = 0;
 }
 
-void front::put_in_list(slab& which) {
+void thread_cache::put_in_list(slab& which) {
     slab*& head = listed[which.size_class];
     which.next = head;
     which.before = nullptr;
@@ -49,14 +49,14 @@ void front::put_in_list(slab& which) {
     which.is_listed = true;
 }
 
-void front::take_out_of_list(slab& which) {
+void thread_cache::take_out_of_list(slab& which) {
     (which.before != nullptr ? which.before->next : listed[which.size_class]) = which.next;
     if (which.next != nullptr)
         which.next->before = which.before;
     which.is_listed = false;
 }
 
-bool front::next_word(bin& which) {
+bool thread_cache::next_word(bin& which) {
     slab& current = *which.current;
     const std::uint64_t used_up = std::uint64_t{1} << which.word_index;
     current.filled &= ~used_up;
@@ -71,7 +71,7 @@ bool front::next_word(bin& which) {
     return true;
 }
 
-bool front::adopt_listed(std::uint32_t index) {
+bool thread_cache::adopt_listed(std::uint32_t index) {
     slab* const found = listed[index];
     if (found == nullptr)
         return false;
@@ -88,7 +88,7 @@ bool front::adopt_listed(std::uint32_t index) {
 void tell_owner(slab& of) {
     if (of.told.load(std::memory_order_seq_cst) || of.told.exchange(true, std::memory_order_seq_cst))
         return;
-    front* const owner = of.owner.load(std::memory_order_acquire);
+    thread_cache* const owner = of.owner.load(std::memory_order_acquire);
     if (owner == nullptr) { // it had nothing to collect but what has been collected since
         of.told.store(false, std::memory_order_seq_cst);
         return;

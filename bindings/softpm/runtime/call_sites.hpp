@@ -14,16 +14,16 @@
 namespace remanence::softpm {
 
 /// Whether there are several containers.
-[[nodiscard]] bool has_sites() noexcept;
-void set_has_sites(bool has) noexcept;
+[[nodiscard]] bool has_call_sites() noexcept;
+void set_has_call_sites(bool has) noexcept;
 
 /// Where blocks go that are allocated there; null: nothing was learned.
-[[nodiscard]] arena* arena_of_site(std::uintptr_t site) noexcept;
+[[nodiscard]] arena* arena_of_call_site(std::uintptr_t call_site) noexcept;
 /// In a critical section.
-void note_site(const void* block, std::uintptr_t site) noexcept;
+void note_call_site(const void* block, std::uintptr_t call_site) noexcept;
 /// The block has become a guest of the container with this arena. While the world stands.
-void learn_site_of(const void* block, arena& of) noexcept;
+void learn_call_site_of(const void* block, arena& of) noexcept;
 /// While the world stands, or as the last one to use the arena.
-void forget_sites_of(const arena& of) noexcept;
+void forget_call_sites_of(const arena& of) noexcept;
 
 } // namespace remanence::softpm

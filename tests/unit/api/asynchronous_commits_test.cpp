@@ -1,4 +1,4 @@
-// Persistence points, as seen by one thread of the program: what is refused, what a ticket says, what becomes durable.
+// Asynchronous commits, as seen by one thread of the program: what is refused, what a ticket says, what becomes durable.
 
 #include "api/heap_impl.hpp"
 #include "support/failing_files.hpp"
@@ -25,7 +25,7 @@ std::uint64_t value_kept_in(const fs::path& path) {
     return *h.find_root<std::uint64_t>("value");
 }
 
-TEST(persistence_points, hold_what_was_there_and_not_what_came_later) {
+TEST(asynchronous_commits, hold_what_was_there_and_not_what_came_later) {
     temp_dir dir;
     EXPECT_EQ(in_child([&] {
                   auto* left_open = new heap(heap::open(dir / "h", small_heap()));
@@ -45,7 +45,7 @@ TEST(persistence_points, hold_what_was_there_and_not_what_came_later) {
     EXPECT_EQ(std::count(list.begin(), list.end(), 1U), 100'000);
 }
 
-TEST(persistence_points, where_nothing_changed_are_reached) {
+TEST(asynchronous_commits, where_nothing_changed_are_reached) {
     temp_dir dir;
     heap h = heap::open(dir / "h", small_heap());
     h.commit_async().wait(); // of a new heap: its own header
@@ -60,7 +60,7 @@ TEST(persistence_points, where_nothing_changed_are_reached) {
     EXPECT_EQ(again.version(), version);
 }
 
-TEST(persistence_points, are_named_by_copies_of_a_ticket_and_by_one_that_was_moved_from) {
+TEST(asynchronous_commits, are_named_by_copies_of_a_ticket_and_by_one_that_was_moved_from) {
     temp_dir dir;
     heap h = heap::open(dir / "h", small_heap());
     auto& value = h.root<std::uint64_t>("value");
@@ -77,7 +77,7 @@ TEST(persistence_points, are_named_by_copies_of_a_ticket_and_by_one_that_was_mov
     }
 }
 
-TEST(persistence_points, are_refused_as_commits_are) {
+TEST(asynchronous_commits, are_refused_as_commits_are) {
     temp_dir dir;
     heap h = heap::open(make_heap(dir / "h"), small_heap());
     const auto point = [&] { (void)h.commit_async(); };
@@ -103,7 +103,7 @@ TEST(persistence_points, are_refused_as_commits_are) {
     EXPECT_TRUE(has_contents(h));
 }
 
-TEST(persistence_points, within_a_section_are_not_undone_with_it) {
+TEST(asynchronous_commits, within_a_section_are_not_undone_with_it) {
     temp_dir dir;
     heap h = heap::open(dir / "h", small_heap());
     auto& value = h.root<std::uint64_t>("value");
@@ -128,7 +128,7 @@ TEST(persistence_points, within_a_section_are_not_undone_with_it) {
     EXPECT_EQ(value_kept_in(dir / "h"), 3U);
 }
 
-TEST(persistence_points, that_end_a_section_hold_what_it_left) {
+TEST(asynchronous_commits, that_end_a_section_hold_what_it_left) {
     temp_dir dir;
     EXPECT_EQ(in_child([&] {
                   auto* left_open = new heap(heap::open(dir / "h", small_heap()));
@@ -142,7 +142,7 @@ TEST(persistence_points, that_end_a_section_hold_what_it_left) {
     EXPECT_EQ(value_kept_in(dir / "h"), 1U);
 }
 
-TEST(persistence_points, that_would_end_a_section_are_undone_with_it) {
+TEST(asynchronous_commits, that_would_end_a_section_are_undone_with_it) {
     temp_dir dir;
     heap h = heap::open(dir / "h", small_heap());
     auto& value = h.root<std::uint64_t>("value", 1U);
@@ -178,7 +178,7 @@ TEST(persistence_points, that_would_end_a_section_are_undone_with_it) {
     EXPECT_EQ(value_kept_in(dir / "h"), 3U);
 }
 
-TEST(persistence_points, need_no_section_and_count_as_commits) {
+TEST(asynchronous_commits, need_no_section_and_count_as_commits) {
     temp_dir dir;
     heap_options options = small_heap();
     options.log.log_limit_bytes = 64 * KiB; // checkpoints come between
@@ -201,7 +201,7 @@ TEST(persistence_points, need_no_section_and_count_as_commits) {
     EXPECT_EQ(std::count(kept.begin(), kept.end(), 200U), 1000);
 }
 
-TEST(persistence_points, of_a_parent_are_closed_to_a_forked_child) {
+TEST(asynchronous_commits, of_a_parent_are_closed_to_a_forked_child) {
     temp_dir dir;
     std::optional<heap> h = heap::open(dir / "h", small_heap());
     auto& value = h->root<std::uint64_t>("value");
@@ -258,7 +258,7 @@ private:
     struct sigaction before_{};
 };
 
-TEST(persistence_points, are_not_disturbed_by_signals) {
+TEST(asynchronous_commits, are_not_disturbed_by_signals) {
     temp_dir dir;
     heap h = heap::open(dir / "h", small_heap());
     auto& value = h.root<std::uint64_t>("value");
@@ -294,7 +294,7 @@ TEST(persistence_points, are_not_disturbed_by_signals) {
 }
 
 /// A heap on a simulated disk.
-class persistence_points_on_disk : public testing::Test {
+class asynchronous_commits_on_disk : public testing::Test {
 protected:
     heap open() {
         heap_options options = small_heap();
@@ -304,7 +304,7 @@ protected:
     simulation::simulated_disk disk_;
 };
 
-TEST_F(persistence_points_on_disk, without_room_change_nothing_and_may_be_repeated) {
+TEST_F(asynchronous_commits_on_disk, without_room_change_nothing_and_may_be_repeated) {
     heap h = open();
     auto& value = h.root<std::uint64_t>("value");
     value = 1;
@@ -327,7 +327,7 @@ TEST_F(persistence_points_on_disk, without_room_change_nothing_and_may_be_repeat
 }
 
 /// A heap of 16 MiB of numbers whose last point, of every 16th of them, finds the disk full once it is compared.
-class points_that_fail : public persistence_points_on_disk {
+class points_that_fail : public asynchronous_commits_on_disk {
 protected:
     void SetUp() override {
         if (types::checks_pointers())
@@ -384,7 +384,7 @@ TEST_F(points_that_fail, are_no_failure_of_later_ones_that_find_nothing_changed)
 }
 
 // Room was granted before, so this is no lack of space that the program could mend and go on.
-TEST_F(persistence_points_on_disk, whose_granted_room_is_not_there_poison) {
+TEST_F(asynchronous_commits_on_disk, whose_granted_room_is_not_there_poison) {
     heap h = open();
     auto& value = h.root<std::uint64_t>("value");
     value = 1;
@@ -404,7 +404,7 @@ TEST_F(persistence_points_on_disk, whose_granted_room_is_not_there_poison) {
     EXPECT_EQ(*open().find_root<std::uint64_t>("value"), 1U);
 }
 
-TEST_F(persistence_points_on_disk, bring_lazy_commits_before_them_along) {
+TEST_F(asynchronous_commits_on_disk, bring_lazy_commits_before_them_along) {
     heap h = open();
     auto& value = h.root<std::uint64_t>("value");
     h.write(durability::lazy, [&] { value = 1; });
@@ -421,7 +421,7 @@ TEST_F(persistence_points_on_disk, bring_lazy_commits_before_them_along) {
 }
 
 // Then nobody else would write.
-TEST_F(persistence_points_on_disk, are_reached_at_once_where_no_thread_can_be_started) {
+TEST_F(asynchronous_commits_on_disk, are_reached_at_once_where_no_thread_can_be_started) {
     EXPECT_EQ(as_nobody([&]() -> std::string {
                   heap h = open();
                   refuse_threads();

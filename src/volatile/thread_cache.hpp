@@ -1,7 +1,7 @@
 // What a thread has of a heap: for each class the slab that it allocates from, and those with free blocks. Depends on slab.hpp.
 //
-//  FR1  A front belongs to a thread, which alone uses it, or is vacant and used under the heap's lock. A thread that ends leaves its
-//       front with the slabs in it; the next thread takes the whole of it, and others take single slabs out of it when they need one.
+//  FR1  A thread cache belongs to a thread, which alone uses it, or is vacant and used under the heap's lock. A thread that ends leaves its
+//       thread cache with the slabs in it; the next thread takes the whole of it, and others take single slabs out of it when they need one.
 //  FR2  bin::word is the current slab's word with the number word_index, or a word of zeros when there is no current slab.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace remanence::transient {
 
 class heap;
-struct thread_fronts;
+struct slab_caches;
 
 /// What blocks of a class are taken from.
 struct bin {
@@ -36,13 +36,13 @@ struct bin {
     }
 };
 
-struct alignas(64) front {
+struct alignas(64) thread_cache {
     heap* home;
     std::uint64_t heap_number;
     const class_table* classes;
-    front* next_of_thread; // guarded by the mutex of threads.cpp, as is `thread`
-    thread_fronts* thread; // null: none has it
-    front* next_vacant;    // guarded by the heap's lock
+    thread_cache* next_of_thread; // guarded by the mutex of threads.cpp, as is `thread`
+    slab_caches* thread;          // null: none has it
+    thread_cache* next_vacant;    // guarded by the heap's lock
     std::array<bin, k_class_count> bins;
     std::array<slab*, k_class_count> listed; // the first of each class's list
 

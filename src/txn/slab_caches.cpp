@@ -1,4 +1,4 @@
-#include "txn/thread_fronts.hpp"
+#include "txn/slab_caches.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -19,7 +19,7 @@ struct request {
 
 } // namespace
 
-std::size_t thread_fronts::number_of_thread() {
+std::size_t slab_caches::number_of_thread() {
     static constinit std::atomic<std::size_t> threads = 0;
     static constinit thread_local std::size_t number = 0; // from 1 on
     if (number == 0) [[unlikely]]
@@ -27,29 +27,30 @@ std::size_t thread_fronts::number_of_thread() {
     return number - 1;
 }
 
-// The fronts of who holds the allocator's lock do not change their slabs meanwhile (FN1).
-thread_fronts::front* thread_fronts::owner_of(const void* address) {
-    const auto found = std::ranges::find_if(all_, [&](const front& each) { return each.slab.contains(address); });
+// The thread caches of who holds the allocator's lock do not change their slabs meanwhile (FN1).
+slab_caches::thread_cache* slab_caches::owner_of(const void* address) {
+    const auto found =
+        std::ranges::find_if(all_, [&](const thread_cache& each) { return each.slab.contains(address); });
     return found == all_.end() ? nullptr : &*found;
 }
 
-void* thread_fronts::allocate(std::size_t bytes, std::size_t alignment) {
+void* slab_caches::allocate(std::size_t bytes, std::size_t alignment) {
     const request wanted(bytes, alignment);
-    front& here = mine();
+    thread_cache& here = mine();
     const std::scoped_lock lock(here.mutex);
     void* const block = here.slab.allocate(wanted.granules, wanted.alignment);
     here.blocks += block != nullptr ? 1 : 0;
     return block;
 }
 
-bool thread_fronts::deallocate(void* address, std::size_t bytes) {
-    front& here = mine();
+bool slab_caches::deallocate(void* address, std::size_t bytes) {
+    thread_cache& here = mine();
     const std::scoped_lock lock(here.mutex);
     const bool is_here = here.slab.contains(address);
     if (is_here ? !here.slab.deallocate(address, alloc::granules_of(bytes)) : here.returned.is_full())
         return false;
     if (!is_here) {
-        // With the mutex held: settle() comes before, or empties this front.
+        // With the mutex held: settle() comes before, or empties this thread cache.
         note_use();
         (void)here.returned.put(address, static_cast<std::uint32_t>(bytes));
     }
@@ -57,8 +58,8 @@ bool thread_fronts::deallocate(void* address, std::size_t bytes) {
     return true;
 }
 
-[[gnu::cold]] bool thread_fronts::is_quiet() {
-    return !is_used() || std::ranges::all_of(all_, [](front& each) {
+[[gnu::cold]] bool slab_caches::is_quiet() {
+    return !is_used() || std::ranges::all_of(all_, [](thread_cache& each) {
         const bool is_free = each.mutex.try_lock();
         if (is_free)
             each.mutex.unlock();
@@ -66,17 +67,17 @@ bool thread_fronts::deallocate(void* address, std::size_t bytes) {
     });
 }
 
-void thread_fronts::note_wait() {
+void slab_caches::note_wait() {
     if (waits_until_on_ == 0)
         turn_on();
     else
         --waits_until_on_;
 }
 
-[[gnu::cold]] void* thread_fronts::refill(std::size_t bytes, std::size_t alignment) {
+[[gnu::cold]] void* slab_caches::refill(std::size_t bytes, std::size_t alignment) {
     const request wanted(bytes, alignment);
     note_use();
-    front& here = mine();
+    thread_cache& here = mine();
     const std::scoped_lock lock(here.mutex);
     take_back(here);
     if (!of_.lend(here.slab, wanted.granules, wanted.alignment)) {
@@ -88,16 +89,16 @@ void thread_fronts::note_wait() {
     return here.slab.allocate(wanted.granules, wanted.alignment);
 }
 
-[[gnu::cold]] std::uint64_t thread_fronts::take_block_count() {
-    front& here = mine();
+[[gnu::cold]] std::uint64_t slab_caches::take_block_count() {
+    thread_cache& here = mine();
     const std::scoped_lock lock(here.mutex);
     return std::exchange(here.blocks, 0);
 }
 
-void thread_fronts::free_returned() { (void)free_returned(mine()); }
+void slab_caches::free_returned() { (void)free_returned(mine()); }
 
-// They are copied: to free them may take another front's mutex (FN1).
-[[gnu::cold]] bool thread_fronts::free_returned(front& of) {
+// They are copied: to free them may take another thread cache's mutex (FN1).
+[[gnu::cold]] bool slab_caches::free_returned(thread_cache& of) {
     alloc::returned_blocks freed;
     {
         const std::scoped_lock lock(of.mutex);
@@ -107,8 +108,8 @@ void thread_fronts::free_returned() { (void)free_returned(mine()); }
     return !freed.is_empty();
 }
 
-[[gnu::cold]] void thread_fronts::free(void* address, std::size_t bytes, std::size_t alignment) {
-    front* const owner = owner_of(address);
+[[gnu::cold]] void slab_caches::free(void* address, std::size_t bytes, std::size_t alignment) {
+    thread_cache* const owner = owner_of(address);
     if (owner != nullptr) {
         const std::scoped_lock lock(owner->mutex);
         if (owner->slab.deallocate(address, alloc::granules_of(bytes)))
@@ -120,35 +121,35 @@ void thread_fronts::free_returned() { (void)free_returned(mine()); }
         of_.free_returned(); // which tells that it is no block
 }
 
-[[gnu::cold]] std::optional<alloc::block> thread_fronts::block_of(const void* address) {
+[[gnu::cold]] std::optional<alloc::block> slab_caches::block_of(const void* address) {
     std::optional<alloc::block> found;
-    if (front* const owner = owner_of(address)) {
+    if (thread_cache* const owner = owner_of(address)) {
         const std::scoped_lock lock(owner->mutex);
         found = of_.block_of(address);
     } else {
         found = of_.block_of(address);
     }
-    const auto was_returned = [&](front& each) {
+    const auto was_returned = [&](thread_cache& each) {
         const std::scoped_lock lock(each.mutex);
         return each.returned.holds(found->start);
     };
     return found && std::ranges::any_of(all_, was_returned) ? std::nullopt : found;
 }
 
-[[gnu::cold]] bool thread_fronts::take_all_back() {
+[[gnu::cold]] bool slab_caches::take_all_back() {
     bool had_any = false;
-    for (front& each : all_) {
+    for (thread_cache& each : all_) {
         const std::scoped_lock lock(each.mutex);
         had_any = had_any || !each.slab.is_none();
         take_back(each);
     }
-    for (front& each : all_)
+    for (thread_cache& each : all_)
         had_any = free_returned(each) || had_any;
     return had_any;
 }
 
-[[gnu::cold]] void thread_fronts::forget_all() {
-    for (front& each : all_) {
+[[gnu::cold]] void slab_caches::forget_all() {
+    for (thread_cache& each : all_) {
         const std::scoped_lock lock(each.mutex);
         each.slab = {};
         each.returned.forget();

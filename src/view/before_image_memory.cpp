@@ -1,4 +1,4 @@
-#include "view/twin_memory.hpp"
+#include "view/before_image_memory.hpp"
 
 #include "base/assert.hpp"
 #include "base/units.hpp"
@@ -11,9 +11,9 @@
 
 namespace remanence::view {
 
-void twin_memory::free_deleter::operator()(std::byte* bytes) const { std::free(bytes); }
+void before_image_memory::free_deleter::operator()(std::byte* bytes) const { std::free(bytes); }
 
-twin_memory::block twin_memory::take(std::uint64_t pages, std::uint64_t more, bool is_small) {
+before_image_memory::block before_image_memory::take(std::uint64_t pages, std::uint64_t more, bool is_small) {
     REM_CHECK(pages <= k_pages_max);
     if (unused_ != nullptr) {
         block again{std::unique_ptr<std::byte, free_deleter>(unused_), k_pages_max};
@@ -33,7 +33,7 @@ twin_memory::block twin_memory::take(std::uint64_t pages, std::uint64_t more, bo
     return fresh;
 }
 
-void twin_memory::give_back(block unused) noexcept {
+void before_image_memory::give_back(block unused) noexcept {
     if (unused.pages != k_pages_max)
         return;
     std::byte* const first = unused.bytes.release();
@@ -41,7 +41,7 @@ void twin_memory::give_back(block unused) noexcept {
     unused_ = first;
 }
 
-void twin_memory::trim() noexcept {
+void before_image_memory::trim() noexcept {
     while (unused_ != nullptr)
         (void)take(1, 0, false);
 }

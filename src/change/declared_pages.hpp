@@ -1,6 +1,6 @@
 // What somebody said will be written: pages, of which any byte may change, and words, beside which nothing does.
 //
-// An announcement costs a few instructions when it repeats a recent one, else an entry of a list, which is kept as short
+// A declarement costs a few instructions when it repeats a recent one, else an entry of a list, which is kept as short
 // as the places make it. Nothing here depends on the size of the heap.
 #pragma once
 
@@ -16,9 +16,9 @@
 namespace remanence::change {
 
 /// Not thread-safe: whoever owns it has a lock around it.
-class announced_pages {
+class declared_pages {
 public:
-    announced_pages() { clear(); }
+    declared_pages() { clear(); }
 
     /// Adds the pages of [offset, offset + bytes), which is at least one byte. Returns false when all of them are known to be in
     /// already, as pages or with words. When there is no memory to note them, the lists become incomplete.

@@ -1,5 +1,5 @@
 #include "base/range.hpp"
-#include "change/announced_pages.hpp"
+#include "change/declared_pages.hpp"
 #include "support/seed.hpp"
 
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 namespace remanence::change {
 namespace {
 
-TEST(announced_pages, are_all_there_once_and_in_order) {
+TEST(declared_pages, are_all_there_once_and_in_order) {
     std::mt19937_64 random(test::random_seed());
     for (int round = 0; round < 20; ++round) {
-        announced_pages pages;
+        declared_pages pages;
         std::set<std::uint64_t> expected;
         const std::uint64_t span = 1 + random() % 20'000;
         for (std::uint64_t i = random() % 10'000; i > 0; --i) {
@@ -40,8 +40,8 @@ TEST(announced_pages, are_all_there_once_and_in_order) {
     }
 }
 
-TEST(announced_pages, keep_words_apart_from_pages) {
-    announced_pages all;
+TEST(declared_pages, keep_words_apart_from_pages) {
+    declared_pages all;
     EXPECT_TRUE(all.is_empty());
     EXPECT_TRUE(all.add_words(k_page_bytes + 17, 8)); // words at 16 and 24
     EXPECT_FALSE(all.is_empty());
@@ -57,8 +57,8 @@ TEST(announced_pages, keep_words_apart_from_pages) {
     EXPECT_TRUE(all.is_empty());
 }
 
-TEST(announced_pages, announced_over_and_over_take_no_more_room) {
-    announced_pages pages;
+TEST(declared_pages, declared_over_and_over_take_no_more_room) {
+    declared_pages pages;
     std::size_t notes = 0;
     for (int i = 0; i < 100'000; ++i) {
         for (const unsigned page : {7U, 8U, 7U + 64U}) // two of them share a place among the recent ones

@@ -1,9 +1,9 @@
-// Twins: copies of the committed bytes of pages whose newest commit is in the log but not yet in the image (R1).
+// Before-images: copies of the committed bytes of pages whose newest commit is in the log but not yet in the image (R1).
 #pragma once
 
 #include "base/units.hpp"
 #include "store/image_writer.hpp"
-#include "view/twin_memory.hpp"
+#include "view/before_image_memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace remanence::view {
 
-class twins {
+class before_images {
 public:
     /// The memory must outlive it.
-    twins(twin_memory& memory, std::uint64_t chunk_pages)
+    before_images(before_image_memory& memory, std::uint64_t chunk_pages)
         : memory_(memory), chunk_pages_(static_cast<std::size_t>(chunk_pages)) {}
-    twins(const twins&) = delete;
-    twins& operator=(const twins&) = delete;
-    ~twins() = default;
+    before_images(const before_images&) = delete;
+    before_images& operator=(const before_images&) = delete;
+    ~before_images() = default;
 
-    /// The twin of a page, or null.
+    /// The before-image of a page, or null.
     [[nodiscard]] std::byte* find(std::uint64_t page) const;
     /// Whether it has one whose content is newer than the image's.
     [[nodiscard]] bool has_newer(std::uint64_t page) const;
@@ -29,20 +29,20 @@ public:
     [[nodiscard]] bool has_any_in(std::uint64_t chunk) const { return chunks_.contains(chunk); }
     /// So many pages, at most, are likely to be allocated next.
     void expect(std::uint64_t pages) { expected_ = pages; }
-    /// Memory for `count` pages in a row, to become twins by insert() or to be given back by discard().
+    /// Memory for `count` pages in a row, to become before-images by insert() or to be given back by discard().
     std::byte* allocate(std::uint64_t count);
-    /// Last page first: then runs of which nothing became a twin are whole again, and no memory gathers.
+    /// Last page first: then runs of which nothing became a before-image are whole again, and no memory gathers.
     void discard(std::byte* page);
     void insert(std::uint64_t page, std::byte* bytes);
-    /// The twin has newer content than the image, with this checksum.
+    /// The before-image has newer content than the image, with this checksum.
     void set_checksum(std::uint64_t page, std::uint32_t checksum);
 
     /// Those whose content is newer than the image's, sorted by page. Valid until clear(), here or where they were moved.
-    [[nodiscard]] std::vector<store::folded_page> sorted() const;
+    [[nodiscard]] std::vector<store::applied_page> sorted() const;
     /// Moves those to `frozen`, where there must be none, and forgets the others: the image has their content.
-    void freeze_into(twins& frozen);
+    void freeze_into(before_images& frozen);
     /// Takes all of another one, of the same memory. Precondition: there are none here.
-    void take(twins& other);
+    void take(before_images& other);
     /// Those of a chunk are none any more; their memory stays in use until clear().
     void forget(std::uint64_t chunk);
     [[nodiscard]] std::uint64_t bytes() const { return count_ * k_page_bytes; }
@@ -56,10 +56,10 @@ private:
     };
     void clear_free();
 
-    twin_memory& memory_;
+    before_image_memory& memory_;
     std::size_t chunk_pages_;
     std::unordered_map<std::uint64_t, std::vector<slot>> chunks_;
-    std::vector<twin_memory::block> blocks_;
+    std::vector<before_image_memory::block> blocks_;
     std::uint64_t block_pages_left_ = 0; // at the end of the last block
     std::byte* next_ = nullptr;
     std::vector<std::byte*> free_; // single pages
