@@ -7,13 +7,13 @@
 namespace remanence::os {
 namespace {
 
-using bytes = std::span<const std::byte>;
+using byte_span = std::span<const std::byte>;
 
 // clang-format off
-template <class F> concept writes_unnamed = requires(F& f, bytes b) { f.write(0, b); };
-template <class F> concept writes_directly_unnamed = requires(F& f, bytes b) { f.write_direct(0, b); };
+template <class F> concept writes_unnamed = requires(F& f, byte_span b) { f.write(0, b); };
+template <class F> concept writes_directly_unnamed = requires(F& f, byte_span b) { f.write_direct(0, b); };
 template <class F> concept writes_durably_unnamed =
-    requires(F& f, bytes b) { f.write_durable(0, b); } || requires(F& f, bytes b) { f.write_durable("test", 0, b); };
+    requires(F& f, byte_span b) { f.write_durable(0, b); } || requires(F& f, byte_span b) { f.write_durable("test", 0, b); };
 template <class F> concept syncs_unnamed = requires(F& f) { f.sync(); };
 template <class F> concept resizes_unnamed = requires(F& f) { f.resize(std::uint64_t{1}); };
 template <class F> concept reserves_unnamed = requires(F& f) { f.reserve(0, 1); };
@@ -23,7 +23,7 @@ template <class F> concept renames_over_unnamed = requires(F& f, std::string s) 
 template <class F> concept removes_unnamed = requires(F& f, std::string s, file& g) { f.remove(s, g); };
 template <class F> concept syncs_directories_unnamed = requires(F& f, std::string s) { f.sync_directory(s); };
 
-template <class F> concept changes_named = requires(F& f, bytes b) {
+template <class F> concept changes_named = requires(F& f, byte_span b) {
     f.write("test", 0, b); f.write_direct("test", 0, b); f.write_durable("test", "test", 0, b); f.sync("test");
     f.resize("test", 1); f.reserve("test", 0, 1); f.punch("test", 0, 1);
 };
