@@ -285,7 +285,7 @@ public:
             beside_->come_by();
         else if (kind_ == sections::watched)
             (void)engine_->spill_excess(); // a failure poisons
-        else if (kind_ == sections::declared || kind_ == sections::declared)
+        else if (kind_ == sections::declaring || kind_ == sections::declared)
             declare_to(engine_->memory(), first, bytes);
     }
     [[nodiscard]] bool gives_back() const override { return true; }

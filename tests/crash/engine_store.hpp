@@ -18,10 +18,10 @@ namespace remanence::crash {
 /// Small chunks and a fixed base, so that heaps are small and the same each time.
 txn::engine_options small_heap_options();
 
-/// With `declared`, changes are declared; with `declared`, they are, too, all is done in declared sections, and commits look for
+/// With `declaring`, changes are declared; with `declared`, they are, too, all is done in declared sections, and commits look for
 /// no others. With `watched` nobody is told of changes, but memory is looked at before each. With `among_threads`, three threads allocate
 /// and free in turn, as if they waited for each other: each borrows slabs.
-enum class sections { ordinary, declared, declared, watched, among_threads };
+enum class sections { ordinary, declaring, declared, watched, among_threads };
 /// With `in_background`, the threads that a heap has beside the program's own go on between and inside of what is done next,
 /// and of what each other does, at moments that are drawn. One carries out checkpoints that are due, by steps that are drawn: at
 /// one go, dragged out, or not until somebody has to wait for it. One makes durable what was committed lazily or

@@ -14,7 +14,7 @@ constexpr std::uint64_t k_spill_block = 90 * KiB;
 constexpr std::uint64_t k_spill_blocks = 12; // together beyond it
 
 open_function spilling_engine(std::uint64_t log_limit_bytes, checkpointing how = checkpointing::at_one_go,
-                              sections kind = sections::declared) {
+                              sections kind = sections::declaring) {
     auto options = small_heap_options();
     options.log_limit_bytes = log_limit_bytes;
     options.dirty_limit_bytes = k_spill_budget;

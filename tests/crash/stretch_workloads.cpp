@@ -113,7 +113,7 @@ std::vector<workload> stretch_workloads() {
          .open = engine(leaving_gaps(k_tight), sections::ordinary, checkpointing::in_background),
          .phases = {gaps_in_use}},
         {.name = "gaps_spilled",
-         .open = engine(leaving_gaps(k_roomy, 512 * KiB), sections::declared),
+         .open = engine(leaving_gaps(k_roomy, 512 * KiB), sections::declaring),
          .phases = {gaps_spilled}},
         killed("killed_in_gaps", engine(leaving_gaps(k_roomy)), gaps_cut_short),
         failing("failing_in_gaps_ext4", engine(leaving_gaps(k_roomy)), gaps_cut_short, simulation::failed_sync::ext4),
