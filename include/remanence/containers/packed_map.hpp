@@ -57,7 +57,7 @@ public:
     using base::base;
     using typename base::iterator;
     using typename base::value_type;
-    /// Makes an empty map; the default allocator takes memory from the heap that the map lies in.
+    /// Makes an empty map.
     basic_packed_map() = default;
     basic_packed_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
