@@ -1,14 +1,14 @@
 // The tree behind the ordered containers: a B-tree with elements in all nodes. Depends on the standard library only.
 //
-// BT1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and only
-// while it is taken apart; a tree without elements has no node.
-// BT2  A full node gives elements to a neighbour before it is split. A node in which an erasure leaves fewer than half
-// its slots in use is joined with a neighbour if both fit into one. Insertions at either end leave full nodes behind,
-// so that sorted input is packed.
-// BT3  Whatever throws (comparator, constructor, allocator) does so before elements move: BN3. A split that gets no
-// memory for its next step leaves a tree with other nodes and the same elements.
-// BT4  Each write to memory that was there before is declared (declarer.hpp), except those of users through references.
-// A node does not know its index in its parent, so that a split writes to few other nodes.
+//  BT1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and
+//       only while it is taken apart; a tree without elements has no node.
+//  BT2  A full node gives elements to a neighbour before it is split. A node in which an erasure leaves fewer than half
+//       its slots in use is joined with a neighbour if both fit into one. Insertions at either end leave full nodes
+//       behind, so that sorted input is packed.
+//  BT3  Whatever throws (comparator, constructor, allocator) does so before elements move: BN3. A split that gets no
+//       memory for its next step leaves a tree with other nodes and the same elements.
+//  BT4  Each write to memory that was there before is declared (declarer.hpp), except those of users through
+//       references. A node does not know its index in its parent, so that a split writes to few other nodes.
 #pragma once
 
 #include <remanence/containers/detail/btree_iterator.hpp>

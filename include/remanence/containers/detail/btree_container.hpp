@@ -180,7 +180,7 @@ public:
             become<propagates>(other);
         } else {
             btree_container moved(std::move(other), tree_.alloc());
-            tree_.set_compare(other.tree_.compare()); // NOLINT(bugprone-use-after-move): its elements
+            tree_.set_compare(other.tree_.compare()); // NOLINT(bugprone-use-after-move): only elements moved
             become<false>(moved);
         }
         return *this;

@@ -1,12 +1,12 @@
 // The nodes of our B-trees, which are part of the file format. Depends on the standard library only.
 //
-// BN1  A node is a header and `capacity` slots, of which the first `count` hold elements. An inner node, whose height
-// is not 0, also has the distances to count + 1 children. Nothing in a node depends on its address: its parent is a
-// link, and a child is a distance from the node.
-// BN2  A slot is the element itself if that is_self_contained() and has at most k_btree_inline_bytes. Otherwise it is a
-// link to a block with the element, which then never moves.
-// BN3  Moving elements between slots never throws and writes nothing outside the slots (element_slot.hpp). So an
-// insertion that has its memory and its element cannot fail any more.
+//  BN1  A node is a header and `capacity` slots, of which the first `count` hold elements. An inner node, whose height
+//       is not 0, also has the distances to count + 1 children. Nothing in a node depends on its address: its parent is
+//       a link, and a child is a distance from the node.
+//  BN2  A slot is the element itself if that is_self_contained() and has at most k_btree_inline_bytes. Otherwise it is
+//       a link to a block with the element, which then never moves.
+//  BN3  Moving elements between slots never throws and writes nothing outside the slots (element_slot.hpp). So an
+//       insertion that has its memory and its element cannot fail any more.
 #pragma once
 
 #include <remanence/containers/detail/element_slot.hpp>
