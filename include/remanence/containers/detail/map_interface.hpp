@@ -52,7 +52,7 @@ public:
     iterator insert(const_iterator hint, Pair&& value) {
         return this->emplace_hint(hint, std::forward<Pair>(value));
     }
-    // NOLINTBEGIN(bugprone-use-after-move): references are passed on, and nothing is moved but where the element is made
+    // NOLINTBEGIN(bugprone-use-after-move): passes references; only the new element moves from them
 
     /// Does not move from its arguments if there is such a key.
     template <class... Args>
