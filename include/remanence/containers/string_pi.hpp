@@ -712,7 +712,7 @@ private:
     }
     basic_string_pi& replace_by(size_type at, size_type count, std::string_view text) {
         if (lies_here(text) && at <= size() && size() - std::min(count, size() - at) + text.size() <= capacity()) {
-            const std::string copy(text); // it would move as it is read
+            const std::string copy(text); // the text would move while it is read
             return replace_by(at, count, std::string_view(copy));
         }
         change(at, count, text.size(), [&](char* where) {

@@ -41,8 +41,8 @@ namespace remanence {
 /// expressions.
 ///
 /// Elements. They must meet std::vector's requirements. They move by construction and destruction, not by assignment,
-/// unless their move may throw. When a range is added, no element exists twice meanwhile. An allocator with construct()
-/// or destroy() of its own is called for each element, also for one that moves.
+/// unless their move may throw. An insertion of many elements makes no temporary copies of them. An allocator with
+/// construct() or destroy() of its own is called for each element, also for one that moves.
 ///
 /// Exceptions. Insertions at the end, assignments, reserve, resize and shrink_to_fit have no effect if they throw. Nor
 /// has any other insertion, unless the elements' move constructor may throw and they cannot be copied. erase() throws

@@ -45,7 +45,6 @@ struct type_list {
 ///
 /// The traits of the standard library's classes are in types/detail/known_classes.hpp. They also say why a class is
 /// never stored (`k_why`), and that its parts lie in its own bytes (`k_composition`).
-/// and that its parts lie in its own bytes (`k_composition`).
 template <class T>
 struct class_traits {};
 

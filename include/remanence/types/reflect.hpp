@@ -74,13 +74,13 @@ namespace remanence {
 
 /// The kind of a type.
 enum class type_kind_of : std::uint8_t {
-    hidden, ///< a class that cannot be examined
-    number, ///< integers, characters, bool, floating point
-    enumeration,
-    members, ///< an aggregate, a class with REM_REFLECT, a pair or a tuple
-    array,
-    pointer,
-    container, ///< or another class that keeps elements in a known shape: string, std::optional, std::variant
+    hidden,      ///< a class that cannot be examined
+    number,      ///< integers, characters, bool, floating point
+    enumeration, ///< an enum
+    members,     ///< an aggregate, a class with REM_REFLECT, a pair or a tuple
+    array,       ///< a C array
+    pointer,     ///< a plain pointer
+    container,   ///< a class with elements in a known shape: containers, strings, std::optional, std::variant
 };
 
 class reflection;
@@ -106,16 +106,16 @@ public:
         std::string_view name;
     };
 
-    type_kind_of kind = type_kind_of::hidden;
-    std::size_t size = 0;      ///< in bytes
-    std::size_t alignment = 0; ///< in bytes
-    std::uint32_t layout_number = 0;
-    bool is_position_independent = false; ///< objects hold no address
-    bool is_trivially_copyable = false;
-    bool is_empty = false;
-    std::size_t base_count = 0;   ///< the first members are the bases: this many
-    std::size_t member_count = 0; ///< bases included
-    std::size_t extent = 0;       ///< the number of elements of an array
+    type_kind_of kind = type_kind_of::hidden; ///< the kind of the type
+    std::size_t size = 0;                     ///< in bytes
+    std::size_t alignment = 0;                ///< in bytes
+    std::uint32_t layout_number = 0;          ///< remanence::layout_number<T>
+    bool is_position_independent = false;     ///< objects hold no address
+    bool is_trivially_copyable = false;       ///< as std::is_trivially_copyable says
+    bool is_empty = false;                    ///< as std::is_empty says
+    std::size_t base_count = 0;               ///< the first members are the bases: this many
+    std::size_t member_count = 0;             ///< bases included
+    std::size_t extent = 0;                   ///< the number of elements of an array
 
     /// Returns the name of the type, as a programmer writes it.
     [[nodiscard]] std::string name() const { return detail::readable_name(type_->name()); }

@@ -215,10 +215,10 @@ public:
     insertion insert(const value_type& one) { return emplace(one.first, one.second); }
     iterator insert(const_iterator, const value_type& one) { return where(insert(one)); }
     /// Sorts the range and inserts it. It sorts a million elements at a time, with 80 bytes of memory outside the heap
-    /// for each. A range that yields pairs by value, with strings of their own, is inserted one by one instead. A range
-    /// of this container, or with views into it, is first copied to memory outside the heap; so is any range with views
-    /// into the same heap, unless the container is empty. Elements that belong behind all others fill leaves
-    /// completely.
+    /// for each. A range that can be read only once, or that yields pairs by value with strings of their own, is
+    /// inserted one by one instead. A range of this container, or with views into it, is first copied to memory outside
+    /// the heap; so is any range with views into the same heap, unless the container is empty. Elements that belong
+    /// behind all others fill leaves completely.
     template <std::input_iterator Iterator>
     void insert(Iterator first, Iterator last) {
         if constexpr (views_stay<Iterator>()) {

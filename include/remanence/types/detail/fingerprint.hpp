@@ -10,7 +10,6 @@
 // members. Each class is written once. A class with constructors of its own shows only its name, size, alignment and
 // layout number. The same program gives the same hash with g++ and clang, with and without NDEBUG and
 // _GLIBCXX_ASSERTIONS.
-// clang, with and without NDEBUG and _GLIBCXX_ASSERTIONS.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
