@@ -1,5 +1,5 @@
-// Ordered maps for pages and caches: B-trees with the interface of std::map and std::multimap. What holds for all of
-// them (complexity, invalidation, exceptions, allocators) is said in btree_set.hpp. Depends on the standard library only.
+// Ordered maps for pages and caches: B-trees with the interface of std::map and std::multimap. btree_set.hpp says what
+// holds for all four B-tree containers. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -26,7 +26,12 @@ using btree_map_base =
                   btree_container<btree_traits<Key, std::pair<const Key, Value>, Compare, Alloc, NodeBytes, true>>>;
 } // namespace detail
 
-/// As std::map. `NodeBytes`: size of a leaf, which holds at least four elements; 0: 512, or more for large elements.
+/// An ordered map with the interface of std::map, in a B-tree. `NodeBytes` is the size of a leaf, which holds at least
+/// four elements; 0 chooses 512 bytes, or more for large elements.
+///
+/// All differences from std::map are listed at btree_set. The most important: an insertion or an erasure invalidates
+/// all iterators, pointers and references to elements. The map declares what it writes, and so do operator[] and
+/// insert_or_assign(): they declare the value that they return or assign to.
 template <class Key, class Value, class Compare = std::less<>, class Allocator = allocator<std::pair<const Key, Value>>,
           std::size_t NodeBytes = 0>
 class btree_map : public detail::btree_map_base<Key, Value, Compare, Allocator, NodeBytes> {
@@ -35,11 +40,12 @@ class btree_map : public detail::btree_map_base<Key, Value, Compare, Allocator, 
 public:
     using typename base::value_type;
 
-    /// Those of std::map, and with `sorted_unique` before a range: throws errc::invalid_argument when that is not so.
+    /// Constructors of std::map. With `sorted_unique` before a range they throw errc::invalid_argument if the range is
+    /// not sorted or a key occurs twice.
     using base::base;
     btree_map() = default;
     btree_map(std::initializer_list<value_type> all)
-        : base(all) {} // not inherited, for the deduction of arguments by g++
+        : base(all) {} // not inherited: g++ needs it here to deduce the arguments
     btree_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;
@@ -47,7 +53,9 @@ public:
     friend void swap(btree_map& a, btree_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 };
 
-/// As std::multimap. Equivalent keys stay in the order of their insertion, but for hints.
+/// An ordered map with equivalent keys and the interface of std::multimap, in a B-tree. All differences from
+/// std::multimap are listed at btree_set. Equivalent keys stay in the order of their insertion, unless a hint says
+/// otherwise.
 template <class Key, class Value, class Compare = std::less<>, class Allocator = allocator<std::pair<const Key, Value>>,
           std::size_t NodeBytes = 0>
 class btree_multimap
@@ -62,12 +70,12 @@ public:
     using typename base::iterator;
     using typename base::value_type;
 
-    /// Those of std::multimap, and with `sorted_equivalent` before a range: throws errc::invalid_argument when that is
-    /// not so.
+    /// Constructors of std::multimap. With `sorted_equivalent` before a range they throw errc::invalid_argument if the
+    /// range is not sorted.
     using base::base;
     btree_multimap() = default;
     btree_multimap(std::initializer_list<value_type> all)
-        : base(all) {} // not inherited, for the deduction of arguments by g++
+        : base(all) {} // not inherited: g++ needs it here to deduce the arguments
     btree_multimap& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;
@@ -87,7 +95,7 @@ public:
     }
 };
 
-/// Erases all that `predicate` is true of; returns how many. O(n).
+/// Erases all elements for which `predicate` returns true; returns how many. O(n).
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes, class Predicate>
 std::size_t erase_if(btree_map<Key, Value, Compare, Allocator, NodeBytes>& from, Predicate predicate) {
     return detail::erase_one_by_one(from, predicate);
@@ -124,7 +132,7 @@ btree_map(from_range_t, Range&&, Allocator)
                  detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 btree_map(const btree_map<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_map<Key, Value, Compare, Allocator, NodeBytes>; // of a copy or a move
+    -> btree_map<Key, Value, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
 
 template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
           detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
@@ -153,7 +161,7 @@ btree_multimap(from_range_t, Range&&, Allocator)
                       detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 btree_multimap(const btree_multimap<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_multimap<Key, Value, Compare, Allocator, NodeBytes>; // of a copy or a move
+    -> btree_multimap<Key, Value, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 struct class_traits<btree_map<Key, Value, Compare, Allocator, NodeBytes>>

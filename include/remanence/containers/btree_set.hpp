@@ -1,45 +1,6 @@
 // Ordered sets for pages and caches: B-trees with the interface of std::set and std::multiset. Depends on the standard
-// library only. Nothing of ours needs a set: they are the maps' code, for programs that come from std::set.
-//
-// What holds for them, and for the maps in btree_map.hpp:
-//
-// Interface. That of C++20, and of C++23 insert_range(), construction from_range, and erase() and extract() by what a transparent
-// comparator takes. clang 19 refuses a struct that has a btree_map of itself and a defaulted operator<=>: write that operator.
-//
-// Complexity. As the standard's, that is O(log n) comparisons for a look-up, an insertion and an erasure; an insertion or
-// an erasure also moves elements within a node (about 512 bytes) or two. With a hint that is right an insertion needs two
-// comparisons. size() is O(1). A range that is sorted is inserted, and a container is made of one, in O(n) if it goes behind
-// all elements, and then nodes are full. erase(first, last) and erase_if take constant time for each element, apart from the
-// moves. clear() frees whole nodes.
-//
-// Invalidation. An insertion, extract(), merge() and an erasure invalidate all iterators, pointers and references to
-// elements of the containers involved; use the iterators that they return. Swapping and moving with an equal allocator
-// leave them all valid but end(); assignment invalidates those of the target. (Only elements that cannot move freely have
-// stable references, and none is promised.)
-//
-// Exceptions. Insertion of one element (insert, emplace, try_emplace, operator[], a node handle) has no effect if
-// anything throws: comparator, constructor, allocator; only lack of memory may still invalidate iterators. Erasure by
-// iterator never throws, erasure by key only if the comparator does, without effect. Copy assignment has no effect if
-// it throws. Insertion of a range keeps what it has inserted; merge() keeps each element in one of both. A move to
-// another allocator that throws leaves the source empty.
-//
-// Elements. Of any type that std::set takes. One lies in a node if its move does not throw and is known to write
-// nowhere else (numbers, strings, vectors, unique_ptr, these containers; pairs, tuples, optionals, variants, arrays and
-// aggregates of such, without a destructor of their own) and it is of at most 256 bytes; else in a block of its own.
-//
-// Allocators. Of any kind with plain pointers. Between different ones swapping, merge() and node handles make elements anew:
-// copied or, if that is not possible, moved. With remanence::allocator the containers lie in a heap and declare what they
-// write, so that they work in declared sections (heap::write(declared, f)). What a program changes through references and
-// iterators it must touch() there; operator[] and insert_or_assign() declare the value that they hand out or assign to, but
-// not what that owns. A rem::string of 16 characters and more has them in a block, which an assignment writes to if they fit: after
-// `m[key] = "short"` a crash before the next ordinary commit may leave the new length with the old characters. string_pi
-// declares its own; or erase the element and insert another.
-//
-// Layout. Nodes are linked by distances, so a container works at any address as long as it is moved as a whole with its
-// nodes and its allocator does. It is part of the file format: the number of the layout, the size of nodes and how elements
-// lie are in the type's fingerprint, so a program with another layout is refused by errc::type_mismatch.
-//
-// Threads: as a container of the standard library.
+// library only. The library itself uses no set: they are for programs that come from std::set, and share the code of
+// the maps.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -57,16 +18,63 @@
 
 namespace remanence {
 
-/// As std::set. `NodeBytes`: size of a leaf, which holds at least four elements; 0: 512, or more for large elements.
+/// An ordered set with the interface of std::set, in a B-tree. `NodeBytes` is the size of a leaf, which holds at least
+/// four elements; 0 chooses 512 bytes, or more for large elements.
+///
+/// All that follows holds for btree_multiset, btree_map and btree_multimap, too.
+///
+/// Interface. That of C++20, and from C++23 insert_range(), construction from_range, and erase() and extract() by any
+/// key that a transparent comparator takes. clang 19 refuses a struct that contains a btree_map of itself and has a
+/// defaulted operator<=>: write that operator yourself.
+///
+/// Complexity. As the standard requires: O(log n) comparisons for a look-up, an insertion and an erasure. An insertion
+/// or an erasure also moves elements within one or two nodes (about 512 bytes each). An insertion with a correct hint
+/// takes two comparisons. size() is O(1). A sorted range that belongs behind all elements is inserted in O(n), and its
+/// nodes are full then; construction from a sorted range is such an insertion. erase(first, last) and erase_if() take
+/// constant time for each element, apart from the moves. clear() frees whole nodes.
+///
+/// Invalidation. Insertion, extract(), merge() and erasure invalidate all iterators, pointers and references to
+/// elements of the containers involved: use the iterators that they return. swap(), and a move between equal
+/// allocators, keep them valid, except end(). Assignment invalidates those of the target. (Elements in blocks of their
+/// own do not move, but no stable reference is promised.)
+///
+/// Exceptions. The insertion of one element (insert, emplace, try_emplace, operator[], a node handle) has no effect if
+/// the comparator, a constructor or the allocator throws; lack of memory may still invalidate iterators. Erasure by
+/// iterator never throws. Erasure by key throws only what the comparator throws, and then has no effect. Copy
+/// assignment has no effect if it throws. The insertion of a range keeps what it has inserted so far. When merge()
+/// throws, each element is in one of the two containers. A move to another allocator that throws leaves the source
+/// empty.
+///
+/// Elements. Any type that std::set takes. An element lies in the node itself if it has at most 256 bytes, and if its
+/// move does not throw and is known to write nowhere else. These are numbers, strings, vectors, unique_ptr and these
+/// containers; and pairs, tuples, optionals, variants, arrays and aggregates of such, without a destructor of their
+/// own. Any other element lies in a block of its own.
+///
+/// Allocators. Any allocator with plain pointers. Between different allocators swap(), merge() and node handles make
+/// elements anew: they copy or, if that is not possible, move them.
+///
+/// Sections. With remanence::allocator the containers lie in a heap and declare what they write, so that they may be
+/// changed in declared sections (heap::write(declared, f)). There a program must touch() what it changes through
+/// references and iterators. operator[] and insert_or_assign() declare the value that they return or assign to, but not
+/// the memory that this value owns. A rem::string of 16 or more characters keeps them in a block, and an assignment
+/// that fits writes into it: after `m[key] = "short"` a crash before the next ordinary commit may leave the new length
+/// with the old characters. Use string_pi, which declares its writes; or erase the element and insert another.
+///
+/// Layout. Nodes are linked by distances, so a container works at any address if it moves as a whole with its nodes,
+/// and if its allocator works there. The layout is part of the file format. Its number, the size of nodes and the form
+/// of elements are in the fingerprint of the type, so a program with another layout gets errc::type_mismatch.
+///
+/// Threads. As containers of the standard library.
 template <class Key, class Compare = std::less<>, class Allocator = allocator<Key>, std::size_t NodeBytes = 0>
 class btree_set : public detail::btree_container<detail::btree_traits<Key, Key, Compare, Allocator, NodeBytes, true>> {
     using base = detail::btree_container<detail::btree_traits<Key, Key, Compare, Allocator, NodeBytes, true>>;
 
 public:
-    /// Those of std::set, and with `sorted_unique` before a range: throws errc::invalid_argument when that is not so.
+    /// Constructors of std::set. With `sorted_unique` before a range they throw errc::invalid_argument if the range is
+    /// not sorted or a key occurs twice.
     using base::base;
     btree_set() = default;
-    btree_set(std::initializer_list<Key> all) : base(all) {} // not inherited, for the deduction of arguments by g++
+    btree_set(std::initializer_list<Key> all) : base(all) {} // not inherited: g++ needs it here to deduce arguments
     btree_set& operator=(std::initializer_list<Key> all) {
         base::operator=(all);
         return *this;
@@ -74,19 +82,21 @@ public:
     friend void swap(btree_set& a, btree_set& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 };
 
-/// As std::multiset. Equivalent keys stay in the order of their insertion, but for hints.
+/// An ordered set with equivalent keys and the interface of std::multiset, in a B-tree. All differences from
+/// std::multiset are listed at btree_set. Equivalent keys stay in the order of their insertion, unless a hint says
+/// otherwise.
 template <class Key, class Compare = std::less<>, class Allocator = allocator<Key>, std::size_t NodeBytes = 0>
 class btree_multiset
     : public detail::btree_container<detail::btree_traits<Key, Key, Compare, Allocator, NodeBytes, false>> {
     using base = detail::btree_container<detail::btree_traits<Key, Key, Compare, Allocator, NodeBytes, false>>;
 
 public:
-    /// Those of std::multiset, and with `sorted_equivalent` before a range: throws errc::invalid_argument when that is
-    /// not so.
+    /// Constructors of std::multiset. With `sorted_equivalent` before a range they throw errc::invalid_argument if the
+    /// range is not sorted.
     using base::base;
     btree_multiset() = default;
     btree_multiset(std::initializer_list<Key> all)
-        : base(all) {} // not inherited, for the deduction of arguments by g++
+        : base(all) {} // not inherited: g++ needs it here to deduce the arguments
     btree_multiset& operator=(std::initializer_list<Key> all) {
         base::operator=(all);
         return *this;
@@ -94,7 +104,7 @@ public:
     friend void swap(btree_multiset& a, btree_multiset& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 };
 
-/// Erases all that `predicate` is true of; returns how many. O(n).
+/// Erases all elements for which `predicate` returns true; returns how many. O(n).
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes, class Predicate>
 std::size_t erase_if(btree_set<Key, Compare, Allocator, NodeBytes>& from, Predicate predicate) {
     return detail::erase_one_by_one(from, predicate);
@@ -124,7 +134,7 @@ template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
 btree_set(from_range_t, Range&&, Allocator) -> btree_set<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 btree_set(const btree_set<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_set<Key, Compare, Allocator, NodeBytes>; // of a copy or a move
+    -> btree_set<Key, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
 
 template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
           detail::deduced_allocator Allocator = allocator<std::iter_value_t<Iterator>>>
@@ -147,7 +157,7 @@ btree_multiset(from_range_t, Range&&, Allocator)
     -> btree_multiset<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 btree_multiset(const btree_multiset<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // of a copy or a move
+    -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct class_traits<btree_set<Key, Compare, Allocator, NodeBytes>>

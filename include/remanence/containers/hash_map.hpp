@@ -1,5 +1,5 @@
-// Hash maps that hold no address and no static: open addressing, with the interface of std::unordered_map. What holds for
-// them (complexity, order, invalidation, exceptions, hashes) is said in hash_set.hpp. Depends on the standard library only.
+// A hash map that holds no address and refers to no static object: open addressing, with the interface of
+// std::unordered_map. hash_set.hpp says what holds for both hash containers. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -25,7 +25,11 @@ using hash_map_base =
     map_interface<Value, hash_container<hash_traits<Key, std::pair<const Key, Value>, Hash, Equal, Alloc>>>;
 } // namespace detail
 
-/// As std::unordered_map, without access to buckets.
+/// A hash map with the interface of std::unordered_map, without access to buckets.
+///
+/// All differences from std::unordered_map are listed at hash_set. The most important: an insertion that grows the
+/// table invalidates all iterators, pointers and references to elements. The map declares what it writes, and so do
+/// operator[] and insert_or_assign(): they declare the value that they return or assign to.
 template <class Key, class Value, class Hash = seeded_hash<Key>, class KeyEqual = std::equal_to<>,
           class Allocator = allocator<std::pair<const Key, Value>>>
 class hash_map : public detail::hash_map_base<Key, Value, Hash, KeyEqual, Allocator> {
@@ -34,11 +38,11 @@ class hash_map : public detail::hash_map_base<Key, Value, Hash, KeyEqual, Alloca
 public:
     using typename base::value_type;
 
-    /// Those of std::unordered_map; the number is one of elements.
+    /// Constructors of std::unordered_map; the number is one of elements, not of buckets.
     using base::base;
     hash_map() = default;
     hash_map(std::initializer_list<value_type> all)
-        : base(all) {} // not inherited, for the deduction of arguments by g++
+        : base(all) {} // not inherited: g++ needs it here to deduce the arguments
     hash_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
         return *this;
@@ -46,7 +50,7 @@ public:
     friend void swap(hash_map& a, hash_map& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 };
 
-/// Erases all that `predicate` is true of; returns how many. O(bucket_count()).
+/// Erases all elements for which `predicate` returns true; returns how many. O(bucket_count()).
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator, class Predicate>
 std::size_t erase_if(hash_map<Key, Value, Hash, KeyEqual, Allocator>& from, Predicate predicate) {
     return detail::erase_one_by_one(from, predicate);
@@ -108,7 +112,7 @@ hash_map(from_range_t, Range&&, std::size_t, Hash, Allocator)
                 detail::deduced_mapped<std::ranges::range_value_t<Range>>, Hash, std::equal_to<>, Allocator>;
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 hash_map(const hash_map<Key, Value, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
-    -> hash_map<Key, Value, Hash, KeyEqual, Allocator>; // of a copy or a move
+    -> hash_map<Key, Value, Hash, KeyEqual, Allocator>; // for a copy or a move with another allocator
 
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct class_traits<hash_map<Key, Value, Hash, KeyEqual, Allocator>>

@@ -1,46 +1,5 @@
-// Hash sets that hold no address and no static: open addressing, with the interface of std::unordered_set. Depends on
-// the standard library only.
-//
-// What holds for them, and for the maps in hash_map.hpp:
-//
-// Interface. That of C++20 without buckets and a load factor to choose, and of C++23 insert_range(), construction from_range, and
-// erase() and extract() by what a transparent hash and equality take.
-//
-// Complexity. Look-up, insertion and erasure are O(1) on average with a hash that spreads. An insertion that finds
-// elements to be thirteen sixteenths of bucket_count() grows the table: it moves all elements to one of twice the size,
-// or of the same where erasures have made it look full. reserve() does it ahead. max_load_factor() is thirteen
-// sixteenths, and cannot be changed. An iteration, begin() and erase_if also look at all groups: O(bucket_count() / 16).
-// So do not take elements out by erase(begin()) until none is left. A table beyond the processor's caches makes each
-// find() wait for memory, once for the slot and once for what its element has elsewhere; find_each(), which is told
-// many keys, lets those waits overlap. Erasure does not make the table smaller; rehash(0) does, and clear() frees it.
-//
-// Order. It depends on the seed that each container takes from a random source when it is made, and stores. It stays
-// the same until the next insertion that grows the table, also over reopening. A copy has another seed and another
-// order.
-//
-// Invalidation. An insertion that grows the table, rehash() and reserve() invalidate all iterators, pointers and
-// references to elements; other insertions, and those that fail, none, but an iterator that was incremented before need
-// not meet what they insert, so that no range that ends there may begin with it. Erasure and extract() invalidate those
-// to that element. Swapping and moving with an equal allocator leave them all valid, even end(); assignment and clear()
-// invalidate those of the target.
-//
-// Exceptions. Insertion of one element, rehash() and reserve() have no effect if anything throws: hash, equality,
-// constructor, allocator. Erasure by iterator never throws, erasure by key only if hash or equality do, without effect.
-// Copy assignment has no effect if elements or memory throw; assignment leaves an empty container if hash or equality
-// do. Insertion of a range keeps what it has inserted; merge() keeps each element in one of both.
-//
-// Hash and equality. By default seeded_hash, which gets the seed, and std::equal_to<>; with strings they are
-// transparent: look-up by any kind of string makes no other. A hash of your own is called with the key and the seed if
-// it takes both; else what it returns is mixed with the seed. It must give the same in each program that opens the
-// heap: not one of addresses, not one that a process seeds for itself. The types of hash and equality are in the fingerprint of a root,
-// what they compute is not: give a hash that changes another name.
-//
-// Elements, allocators, declared sections, threads: as those of btree_set.hpp. An element lies in its slot if it may
-// lie in a B-tree's node and is of at most 128 bytes.
-//
-// Layout. Holds no address, but for what elements, hash and equality hold. It is part of the file format: its number,
-// that of the default hash with it, and how elements lie are in the type's fingerprint, beside the types of hash and
-// equality, so a program with others is refused by errc::type_mismatch.
+// A hash set that holds no address and refers to no static object: open addressing, with the interface of
+// std::unordered_set. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -58,16 +17,59 @@
 
 namespace remanence {
 
-/// As std::unordered_set, without access to buckets.
+/// A hash set with the interface of std::unordered_set, without access to buckets. All that follows holds for hash_map,
+/// too.
+///
+/// Interface. That of C++20, without access to buckets and without a choice of the load factor; and from C++23
+/// insert_range(), construction from_range, and erase() and extract() by any key that a transparent hash and equality
+/// take. find_each() is an addition.
+///
+/// Complexity. Look-up, insertion and erasure are O(1) on average with a hash that spreads keys. The table grows at an
+/// insertion when its elements are thirteen sixteenths of bucket_count(): all elements move to a table of twice the
+/// size, or of the same size if earlier erasures took up much of the room. reserve() does it in advance.
+/// max_load_factor() is thirteen sixteenths and cannot be changed. An iteration, begin() and erase_if() also look at
+/// all groups of slots: O(bucket_count() / 16). So do not empty a container by erase(begin()) in a loop. In a table
+/// larger than the processor's caches, each find() waits for memory twice: for the slot, and for memory that its
+/// element owns. find_each() takes many keys and lets these waits overlap. Erasure does not shrink the table; rehash(0)
+/// does, and clear() frees it.
+///
+/// Order. It depends on a seed, which each container takes from a random source when it is made, and stores. The order
+/// stays the same until the next insertion that grows the table, also when the heap is reopened. A copy has another
+/// seed and another order.
+///
+/// Invalidation. An insertion that grows the table, rehash() and reserve() invalidate all iterators, pointers and
+/// references to elements. Other insertions, and those that fail, invalidate none. But an iterator that was incremented
+/// before an insertion may pass over the new element, so it must not begin a range that ends at that element. Erasure
+/// and extract() invalidate those to the element. swap(), and a move between equal allocators, keep all valid, even
+/// end(). Assignment and clear() invalidate those of the target.
+///
+/// Exceptions. The insertion of one element, rehash() and reserve() have no effect if the hash, the equality, a
+/// constructor or the allocator throws. Erasure by iterator never throws. Erasure by key throws only what hash and
+/// equality throw, and then has no effect. Copy assignment has no effect if an element or the allocator throws;
+/// assignment leaves an empty container if the hash or the equality throws. The insertion of a range keeps what it has
+/// inserted so far. When merge() throws, each element is in one of the two containers.
+///
+/// Hash and equality. The defaults are seeded_hash, which gets the seed, and std::equal_to<>. For strings they are
+/// transparent: a look-up by any kind of string makes no other string. A hash of your own is called with key and seed
+/// if it takes both; otherwise its result is mixed with the seed. It must return the same value in each program that
+/// opens the heap: it must not hash addresses, nor use a seed that differs between processes. The fingerprint of a root
+/// contains the types of hash and equality, but not what they compute: when you change a hash, change its name, too.
+///
+/// Elements, allocators, sections, threads. As btree_set says. But an element lies in its slot only if it has at most
+/// 128 bytes.
+///
+/// Layout. The table holds no address, unless elements, hash or equality hold one. The layout is part of the file
+/// format. Its number, which also stands for the default hash, the form of elements, and the types of hash and equality
+/// are in the fingerprint of the type, so a program with others gets errc::type_mismatch.
 template <class Key, class Hash = seeded_hash<Key>, class KeyEqual = std::equal_to<>, class Allocator = allocator<Key>>
 class hash_set : public detail::hash_container<detail::hash_traits<Key, Key, Hash, KeyEqual, Allocator>> {
     using base = detail::hash_container<detail::hash_traits<Key, Key, Hash, KeyEqual, Allocator>>;
 
 public:
-    /// Those of std::unordered_set; the number is one of elements.
+    /// Constructors of std::unordered_set; the number is one of elements, not of buckets.
     using base::base;
     hash_set() = default;
-    hash_set(std::initializer_list<Key> all) : base(all) {} // not inherited, for the deduction of arguments by g++
+    hash_set(std::initializer_list<Key> all) : base(all) {} // not inherited: g++ needs it here to deduce arguments
     hash_set& operator=(std::initializer_list<Key> all) {
         base::operator=(all);
         return *this;
@@ -75,7 +77,7 @@ public:
     friend void swap(hash_set& a, hash_set& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
 };
 
-/// Erases all that `predicate` is true of; returns how many. O(bucket_count()).
+/// Erases all elements for which `predicate` returns true; returns how many. O(bucket_count()).
 template <class Key, class Hash, class KeyEqual, class Allocator, class Predicate>
 std::size_t erase_if(hash_set<Key, Hash, KeyEqual, Allocator>& from, Predicate predicate) {
     return detail::erase_one_by_one(from, predicate);
@@ -124,7 +126,7 @@ hash_set(from_range_t, Range&&, std::size_t, Hash, Allocator)
     -> hash_set<std::ranges::range_value_t<Range>, Hash, std::equal_to<>, Allocator>;
 template <class Key, class Hash, class KeyEqual, class Allocator>
 hash_set(const hash_set<Key, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
-    -> hash_set<Key, Hash, KeyEqual, Allocator>; // of a copy or a move
+    -> hash_set<Key, Hash, KeyEqual, Allocator>; // for a copy or a move with another allocator
 
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct class_traits<hash_set<Key, Hash, KeyEqual, Allocator>>

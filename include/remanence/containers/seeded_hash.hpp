@@ -1,5 +1,5 @@
-// The hash of hash_map and hash_set, which give it the seed that each of them stores. Depends on the standard library
-// only.
+// The default hash of hash_map and hash_set. It takes the seed that each container stores. Depends on the standard
+// library only.
 #pragma once
 
 #include <remanence/containers/detail/hash_bytes.hpp>
@@ -20,14 +20,17 @@ namespace remanence {
 template <class Allocator>
 class basic_string_pi; // <remanence/containers/string_pi.hpp>
 
-/// Equal keys have equal hashes in every program, at every address. Strong for numbers and strings, and for pairs and
-/// tuples of these. Of other types, those with a std::hash, it is as strong and as stable as that (of pointers it is
-/// their address). Specialise it for your own types, with a second argument for the seed.
+/// Hashes a key with a seed. Equal keys have equal hashes in every program and at every address.
+///
+/// It is strong for numbers and strings, and for pairs and tuples of these. Other types need a std::hash, and then it
+/// is as strong and as stable as that one (the std::hash of a pointer is its address). Specialise it for your own
+/// types, with the seed as second argument.
 template <class Key>
 struct seeded_hash {
     static_assert(
         requires(const Key& key) { std::hash<Key>()(key); },
         "no hash for this type: specialise remanence::seeded_hash or std::hash, or name a hash of yours");
+    /// Returns the hash of `key`, which differs from seed to seed.
     [[nodiscard]] std::uint64_t operator()(const Key& key, std::uint64_t seed = 0) const
         noexcept(noexcept(std::hash<Key>()(key))) {
         return detail::hash_number(std::hash<Key>()(key), seed);
@@ -51,9 +54,10 @@ struct seeded_hash<Key> {
     }
 };
 
-/// Of every kind of string, so that look-up by any of them makes no other.
+/// Hashes every kind of string alike, so that a look-up by one kind makes no string of another.
 struct seeded_string_hash {
     using is_transparent = void;
+    /// Returns the hash of the characters.
     [[nodiscard]] std::uint64_t operator()(std::string_view text, std::uint64_t seed = 0) const noexcept {
         return detail::hash_bytes(text.data(), text.size(), seed);
     }

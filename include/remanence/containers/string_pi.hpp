@@ -37,31 +37,32 @@ namespace remanence {
 
 namespace detail {
 
-/// Every kind of string: const char*, std::string, std::string_view, ours.
+/// Any kind of string: const char*, std::string, std::string_view, basic_string_pi.
 template <class Text>
 concept text_like = std::convertible_to<const Text&, std::string_view>;
 
-/// Those but const char*, of which a number tells the length, and not where to begin.
+/// Any kind of string except const char*: after a const char* a number is a length, after these it is a position.
 template <class Text>
 concept string_like = text_like<Text> && !std::convertible_to<const Text&, const char*>;
 
 template <class T>
 inline constexpr bool is_string_pi_v = false;
 
-/// The iterators of a string, which are pointers: so 0 is a number wherever both could be meant.
+/// The iterators of a string, which are pointers. A literal 0 has neither type, so overloads take it for a number.
 template <class Iterator>
 concept own_iterator = std::same_as<Iterator, char*> || std::same_as<Iterator, const char*>;
 
-/// std::filesystem::path, without its header.
+/// Matches std::filesystem::path, without including its header.
 template <class T>
 concept path_like = requires {
     typename T::format;
     T::preferred_separator;
 } && std::same_as<typename T::value_type, char> && std::constructible_from<T, std::string_view>;
 
+/// A range whose elements become characters of a string.
 template <class Range>
 concept range_of_characters = range_of_elements<Range, char>;
-/// The characters of a range: where they lie, or copied.
+/// Returns the characters of a range: a view where they lie side by side, else a copy.
 template <range_of_characters Range>
 [[nodiscard]] auto text_of_range(Range&& all) {
     if constexpr (std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
@@ -75,7 +76,7 @@ template <range_of_characters Range>
     }
 }
 
-/// What std::string_view's search functions take.
+/// An argument of std::string_view's search functions: a string or a character.
 template <class What>
 concept searchable_text = text_like<What> || std::same_as<What, char>;
 template <text_like Text>
@@ -86,20 +87,23 @@ template <text_like Text>
 
 } // namespace detail
 
-/// As std::string of C++20, with what C++23 added. Up to 23 characters lie in the object itself, which takes 24 bytes and what its allocator takes (8
-/// in a heap); more of them in a block that it finds by a distance.
+/// A string that holds no address: std::string of C++20, with what C++23 added, for heaps that may be mapped elsewhere.
 ///
-/// Left out of std::string's interface: other characters than char, reserve() without an argument, use in constant expressions. It compares
-/// with every kind of string and converts to std::string_view, also for std::filesystem::path; std::stoi and its like need std::string(s), and
-/// std::format a std::string_view.
+/// It takes 24 bytes and the size of its allocator (8 in a heap). Up to 23 characters lie in the object itself. More of
+/// them lie in a block, which the string finds by a distance.
 ///
-/// Exceptions. Whatever throws (lack of memory, a length beyond max_size(): std::length_error, a position behind the
-/// end: std::out_of_range) has no effect. Moves throw between different allocators only.
+/// Left out of std::string's interface: other characters than char, reserve() without an argument, use in constant
+/// expressions. It compares with every kind of string and converts to std::string_view, also where a
+/// std::filesystem::path is made. std::stoi and its like need std::string(s), and std::format needs a std::string_view.
 ///
-/// Invalidation. As std::string's; a move or swap of a string of at most 23 characters invalidates, too.
+/// Exceptions. An operation that throws has no effect. It throws on lack of memory, std::length_error beyond
+/// max_size(), and std::out_of_range for a position behind the end. Moves throw only between different allocators.
 ///
-/// Sections. It declares what it writes itself, so it may be changed in declared sections; what a program writes
-/// through references, iterators and data() it must touch() there. Threads: as std::string.
+/// Invalidation. As std::string's; besides, a move or swap of a string of at most 23 characters invalidates references
+/// and iterators.
+///
+/// Sections. The string declares what it writes itself, so it may be changed in declared sections. There a program must
+/// touch() what it writes through references, iterators and data(). Threads: as std::string.
 template <class Allocator>
 class basic_string_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
@@ -130,7 +134,7 @@ public:
         requires std::default_initializable<Allocator>
         : basic_string_pi(Allocator()) {}
     explicit basic_string_pi(const Allocator& alloc) noexcept : alloc_(alloc) {}
-    /// Of any kind of string.
+    /// Copies a string of any kind.
     basic_string_pi(const char* text, const Allocator& alloc = Allocator()) // NOLINT(google-explicit-constructor)
         : alloc_(alloc) {
         begin_with(text);
@@ -141,7 +145,8 @@ public:
         begin_with(text);
     }
     basic_string_pi(std::nullptr_t) = delete;
-    /// Of its characters from `at` on, at most `count`; so in all calls that have these two behind a string.
+    /// Copies at most `count` characters of a string, from position `at` on. All calls that have these two parameters
+    /// after a string mean them so.
     template <detail::text_like Text = basic_string_pi>
     basic_string_pi(const Text& text, size_type at, size_type count, const Allocator& alloc = Allocator())
         : basic_string_pi(part(text, at, count), alloc) {}
@@ -166,7 +171,7 @@ public:
         : basic_string_pi(other, alloc_traits::select_on_container_copy_construction(other.get_allocator())) {}
     basic_string_pi(const basic_string_pi& other, const Allocator& alloc) : alloc_(alloc) { begin_with(other.view()); }
     basic_string_pi(basic_string_pi&& other) noexcept : alloc_(other.get_allocator()) { take(other); }
-    /// Copies between different allocators.
+    /// Copies the characters if the allocators differ.
     basic_string_pi(basic_string_pi&& other, const Allocator& alloc) : alloc_(alloc) {
         if (get_allocator() == other.get_allocator())
             take(other);
@@ -246,7 +251,7 @@ public:
 
     [[nodiscard]] allocator_type get_allocator() const noexcept { return alloc_.get(); }
 
-    // Elements. Ends with a zero, which is not counted.
+    // Elements. A zero follows the last one and is not counted.
 
     [[nodiscard]] char* data() noexcept { return const_cast<char*>(std::as_const(*this).data()); } // NOLINT
     [[nodiscard]] const char* data() const noexcept {
@@ -280,7 +285,7 @@ public:
     [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
     [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
 
-    // Room.
+    // Capacity.
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] size_type size() const noexcept {
@@ -321,8 +326,8 @@ public:
             append(count - size(), character);
     }
 
-    /// As in C++23: `operation(data(), count)` writes up to `count` characters, behind those that are there or over them, and
-    /// returns how many there are to be. It must not throw.
+    /// Like C++23's: `operation(data(), count)` writes up to `count` characters behind or over those that are there,
+    /// and returns the new size. It must not throw.
     template <class Operation>
     void resize_and_overwrite(size_type count, Operation operation) {
         if (count > max_size())
@@ -332,7 +337,7 @@ public:
         const declare_to declare(get_allocator());
         declare(this, sizeof *this);
         char* const all = data();
-        const bool was_long = is_long(); // the operation may write to all[count], the mark of a short one
+        const bool was_long = is_long(); // the operation may write to all[count], which is the mark of a short string
         const size_type room = capacity();
         if (was_long)
             declare(all, count + 1);
@@ -344,9 +349,10 @@ public:
             last() = static_cast<char>(k_short_max - after);
     }
 
-    // Changes. All come down to replace(). Of a string in braces nothing is deduced: `Text` is then this class.
+    // Changes. All of them call replace(). The default of `Text` is this class, for strings in braces, from which
+    // nothing is deduced.
 
-    /// Characters from `at` on, at most `count`.
+    /// Replaces at most `count` characters from position `at` on.
     template <detail::text_like Text = basic_string_pi>
     basic_string_pi& replace(size_type at, size_type count, const Text& text) {
         return replace_by(at, count, std::string_view(text));
@@ -484,7 +490,7 @@ public:
         return begin() + at;
     }
 
-    /// Copies between different allocators.
+    /// Copies the characters if the allocators differ.
     void swap(basic_string_pi& other) noexcept(k_swaps_blocks) {
         if (!detail::may_exchange_blocks(get_allocator(), other.get_allocator()))
             return detail::swap_by_value(*this, other);
@@ -495,7 +501,7 @@ public:
     }
     friend void swap(basic_string_pi& a, basic_string_pi& b) noexcept(k_swaps_blocks) { a.swap(b); }
 
-    // Questions.
+    // Searches and comparisons.
 
     [[nodiscard]] basic_string_pi substr(size_type at = 0, size_type count = npos) const {
         return basic_string_pi(view().substr(at, count),
@@ -580,9 +586,9 @@ public:
 private:
     friend struct class_traits<basic_string_pi>;
 
-    // The layout is part of what programs store. Long: the distance from raw_ to the block; the size; the capacity,
-    // which the block exceeds by one, and the highest bit set. Short: the characters; in the last byte how many more
-    // there could be, so that it is the terminating zero of the longest.
+    // The layout is part of the file format. A long string: the distance from raw_ to the block, the size, and the
+    // capacity with the highest bit set; the block is one byte larger than the capacity. A short string: the
+    // characters, and in the last byte 23 minus the size, which for 23 characters is the terminating zero.
     struct long_form {
         std::uint64_t distance; // modulo 2^64
         std::uint64_t size;
@@ -594,7 +600,7 @@ private:
     static_assert(std::endian::native == std::endian::little, "the mark of a long string is in its last byte");
 
     [[nodiscard]] std::string_view view() const noexcept { return {data(), size()}; }
-    /// Throws std::out_of_range when it begins behind the end.
+    /// Throws std::out_of_range if `at` is behind the end.
     [[nodiscard]] static std::string_view part(std::string_view text, size_type at, size_type count) {
         return text.substr(at, count);
     }
@@ -611,12 +617,12 @@ private:
         raw_ = std::bit_cast<std::array<char, sizeof(long_form)>>(
             long_form{reinterpret_cast<std::uintptr_t>(block) - place(), size, capacity | k_long_mark});
     }
-    /// Zeros, so that nothing is left of what was there.
+    /// Writes zeros, so that no old bytes remain.
     void set_empty() noexcept {
         raw_ = {};
         last() = static_cast<char>(k_short_max);
     }
-    /// With the terminating zero; declared before.
+    /// Writes size and terminating zero. The caller has declared both.
     void set_size(size_type size) noexcept {
         data()[size] = '\0';
         if (is_long())
@@ -637,9 +643,10 @@ private:
         if (is_long())
             free_block(data(), capacity());
     }
-    /// A capacity that fills blocks.
+    /// Returns a capacity that fills the allocator's blocks.
     [[nodiscard]] static size_type rounded(size_type count) noexcept { return count | 7U; }
-    /// That of the next block: for so many characters, which are more than fit now, and twice the room if possible.
+    /// Returns the capacity of the next block, for `count` characters, which do not fit now: twice the present one if
+    /// possible.
     [[nodiscard]] size_type grown(size_type count) const noexcept {
         return std::max(rounded(std::min(std::max(count, 2 * capacity()), max_size() & ~size_type{7})), count);
     }
@@ -653,7 +660,7 @@ private:
         return at;
     }
 
-    /// In a constructor: nothing is there. A block is not larger than it must be.
+    /// For constructors: the string has no block yet. The new block is no larger than necessary.
     void begin_with(std::string_view text) {
         const declare_to declare(get_allocator());
         declare(this, sizeof *this);
@@ -670,7 +677,7 @@ private:
         if (!text.empty())
             std::memcpy(to, text.data(), text.size());
     }
-    /// Opens a gap of `added` characters in place of `count` at `at`, which `fill` fills.
+    /// Replaces `count` characters at `at` by a gap of `added` characters, which `fill` fills.
     template <class Fill>
     void change(size_type at, size_type count, size_type added, const Fill& fill) {
         const size_type before = size();
@@ -705,7 +712,7 @@ private:
     }
     basic_string_pi& replace_by(size_type at, size_type count, std::string_view text) {
         if (lies_here(text) && at <= size() && size() - std::min(count, size() - at) + text.size() <= capacity()) {
-            const std::string copy(text); // it would move as it is read
+            const std::string copy(text); // the text would move while it is read
             return replace_by(at, count, std::string_view(copy));
         }
         change(at, count, text.size(), [&](char* where) {
@@ -729,7 +736,7 @@ private:
             std::memmove(data() + at, data() + at + count, before - at - count);
         set_size(before - count);
     }
-    /// To a block of this capacity, which suffices.
+    /// Moves the characters to a new block of this capacity, which suffices.
     void move_to_block(size_type larger) {
         char* const block = new_block(larger);
         const size_type count = size();
@@ -740,17 +747,18 @@ private:
         set_long(block, count, larger);
     }
 
-    /// Has what the other has, which becomes empty. This one has no block.
+    /// Takes the contents of the other string, which becomes empty. This one has no block.
     void take(basic_string_pi& other) noexcept {
         const auto form = std::bit_cast<long_form>(other.raw_);
         const std::uint64_t moved = other.is_long() ? other.place() - place() : 0;
-        // As a whole: a processor waits if it is to read what it has just written in parts.
+        // Written as a whole: a processor stalls when it reads at once what it has just written in parts.
         raw_ = std::bit_cast<decltype(raw_)>(long_form{form.distance + moved, form.size, form.capacity});
         const declare_to declare(other.get_allocator());
         declare(&other, sizeof other);
         other.set_empty();
     }
-    /// The same in place of what this one had. Unless it takes the other's allocator, too, theirs are equal.
+    /// Frees its own block, then takes the other's contents. The allocators are equal, unless it takes the other's
+    /// allocator, too.
     template <bool TakesAllocator>
     void adopt(basic_string_pi& other) noexcept {
         const declare_to declare(get_allocator());
@@ -761,8 +769,9 @@ private:
         take(other);
     }
 
-    // Part of the layout ("string 1"). If the highest bit of the last byte is set, raw_ is a long_form, whose capacity has that bit; the
-    // block has room for one character more, a zero. Else raw_ has the characters, and in its last byte 23 minus the size.
+    // Part of the layout ("string 1"). If the highest bit of the last byte is set, raw_ is a long_form, whose capacity
+    // has that bit. Its block has room for one character more, the terminating zero. Otherwise raw_ has the characters,
+    // and in its last byte 23 minus the size.
     [[no_unique_address]] detail::kept_allocator<Allocator> alloc_;
     alignas(std::uint64_t) std::array<char, sizeof(long_form)> raw_ = [] {
         std::array<char, sizeof(long_form)> empty{};
@@ -771,26 +780,30 @@ private:
     }();
 };
 
-/// The string to use in heaps.
+/// The string to use in a heap.
 using string_pi = basic_string_pi<allocator<char>>;
 
 template <class Allocator>
 inline constexpr bool detail::is_string_pi_v<basic_string_pi<Allocator>> = true;
 
+/// True if the characters are equal.
 template <class Allocator, detail::text_like Text>
 [[nodiscard]] bool operator==(const basic_string_pi<Allocator>& a, const Text& b) noexcept {
     return std::string_view(a) == std::string_view(b);
 }
+/// Compares the characters.
 template <class Allocator, detail::text_like Text>
 [[nodiscard]] std::strong_ordering operator<=>(const basic_string_pi<Allocator>& a, const Text& b) noexcept {
     return std::string_view(a) <=> std::string_view(b);
 }
 
+/// Concatenates in a copy of `a`.
 template <class Allocator, detail::searchable_text What>
 [[nodiscard]] basic_string_pi<Allocator> operator+(basic_string_pi<Allocator> a, const What& b) {
     a += b;
     return a;
 }
+/// Concatenates in a new string with the allocator that `b` gives to copies.
 template <detail::searchable_text What, class Allocator>
     requires(!detail::is_string_pi_v<What>)
 [[nodiscard]] basic_string_pi<Allocator> operator+(const What& a, const basic_string_pi<Allocator>& b) {
@@ -801,6 +814,7 @@ template <detail::searchable_text What, class Allocator>
     return both;
 }
 
+/// Writes the characters as a std::string_view is written.
 template <class Traits, class Allocator>
     requires std::same_as<Traits, std::char_traits<char>>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
@@ -809,7 +823,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 }
 
 namespace detail {
-/// Lets `read` do with a std::string what it is to do with `text`, whatever it throws.
+/// Lets `read` change a std::string in place of `text`, and copies the outcome to `text`, also if `read` throws.
 template <class Allocator, class Read>
 void read_as_std_string(basic_string_pi<Allocator>& text, Read read) {
     std::string changed(text);
@@ -823,13 +837,14 @@ void read_as_std_string(basic_string_pi<Allocator>& text, Read read) {
 }
 } // namespace detail
 
-/// As std::string's: a word, or a line.
+/// Reads a word, like std::string's operator.
 template <class Traits, class Allocator>
     requires std::same_as<Traits, std::char_traits<char>>
 std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, basic_string_pi<Allocator>& text) {
     detail::read_as_std_string(text, [&](std::string& word) { in >> word; });
     return in;
 }
+/// Reads a line, like std::getline().
 template <class Traits, class Allocator>
     requires std::same_as<Traits, std::char_traits<char>>
 std::basic_istream<char, Traits>& getline(std::basic_istream<char, Traits>& in, basic_string_pi<Allocator>& text,
@@ -837,6 +852,7 @@ std::basic_istream<char, Traits>& getline(std::basic_istream<char, Traits>& in, 
     detail::read_as_std_string(text, [&](std::string& line) { std::getline(in, line, end); });
     return in;
 }
+/// Reads a line, like std::getline().
 template <class Traits, class Allocator>
     requires std::same_as<Traits, std::char_traits<char>>
 std::basic_istream<char, Traits>& getline(std::basic_istream<char, Traits>&& in, basic_string_pi<Allocator>& text,
@@ -844,7 +860,7 @@ std::basic_istream<char, Traits>& getline(std::basic_istream<char, Traits>&& in,
     return getline(in, text, end);
 }
 
-/// Erases all that `predicate` is true of, or that equal `character`; returns how many. O(n).
+/// Erases all characters for which `predicate` returns true; returns how many. O(n).
 template <class Allocator, class Predicate>
 std::size_t erase_if(basic_string_pi<Allocator>& from, Predicate predicate) {
     std::string left(from);
@@ -853,6 +869,7 @@ std::size_t erase_if(basic_string_pi<Allocator>& from, Predicate predicate) {
         from = left;
     return count;
 }
+/// Erases all characters that equal `character`; returns how many. O(n).
 template <class Allocator>
 std::size_t erase(basic_string_pi<Allocator>& from, char character) {
     return erase_if(from, [&](char each) { return each == character; });
@@ -883,7 +900,7 @@ struct class_traits<basic_string_pi<Allocator>> {
 
 } // namespace remanence
 
-/// Equal to the hash of a std::string_view with the same characters.
+/// Equals the hash of a std::string_view with the same characters.
 template <class Allocator>
 struct std::hash<remanence::basic_string_pi<Allocator>> {
     [[nodiscard]] std::size_t operator()(const remanence::basic_string_pi<Allocator>& text) const noexcept {

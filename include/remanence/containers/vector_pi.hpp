@@ -33,25 +33,32 @@
 
 namespace remanence {
 
-/// As std::vector of C++20, with the functions for ranges of C++23, in 24 bytes and what its allocator takes (8 in a heap). It finds
-/// its elements by a distance. Of bool, too, each is an object. Left out of std::vector's interface: std::hash, use in constant expressions.
+/// A vector that holds no address: std::vector of C++20, with the functions for ranges of C++23, for heaps that may be
+/// mapped elsewhere.
 ///
-/// It asks of elements what std::vector asks. They move by construction and destruction, not by assignment, unless their move may throw.
-/// While it gets many it holds each value once. An allocator of another kind constructs and destroys each element, also one that moves.
+/// It takes 24 bytes and the size of its allocator (8 in a heap), and finds its elements by a distance. A vector_pi of
+/// bool has ordinary bool objects as elements. Left out of std::vector's interface: std::hash, use in constant
+/// expressions.
 ///
-/// Exceptions. Insertions at the end, assignments, reserve, resize and shrink_to_fit have no effect if they throw. Other insertions
-/// have none either, unless elements move by a constructor that may throw and cannot be copied. erase() throws what elements throw.
+/// Elements. They must meet std::vector's requirements. They move by construction and destruction, not by assignment,
+/// unless their move may throw. An insertion of many elements makes no temporary copies of them. An allocator with
+/// construct() or destroy() of its own is called for each element, also for one that moves.
 ///
-/// Invalidation. As std::vector's. But where moving an element may throw, an insertion before another one takes a new block, and an
-/// assignment does. Elsewhere an assignment keeps the block if the new elements fit in behind the old ones, or are numbers; its
-/// capacity never shrinks.
+/// Exceptions. Insertions at the end, assignments, reserve, resize and shrink_to_fit have no effect if they throw. Nor
+/// has any other insertion, unless the elements' move constructor may throw and they cannot be copied. erase() throws
+/// what elements throw.
 ///
-/// What it is given may be its own: its elements, a range of them, and what they own. These are read before anything moves or is
-/// destroyed. (A vector that is moved into, or swapped with, one in its own elements owns itself then: nothing leads to it.)
+/// Invalidation. As std::vector's, with one exception: where moving an element may throw, an insertion before another
+/// element and an assignment always take a new block. Otherwise an assignment keeps the block if the new elements fit
+/// in behind the old ones, or are numbers. The capacity never shrinks by an assignment.
 ///
-/// Sections. It declares what it writes itself, elements and all, so it may be changed in declared sections; what a
-/// program writes through references and iterators it must touch() there, and so must it what elements write elsewhere
-/// when they move (those of a std::list, for instance, write to its nodes). Threads: as std::vector.
+/// Arguments. They may be elements of the vector itself, a range of these, or what they own: all are read before
+/// anything moves or is destroyed. (If a vector is moved into, or swapped with, one in its own elements, it then owns
+/// itself, and nothing leads to it.)
+///
+/// Sections. The vector declares what it writes itself, elements included, so it may be changed in declared sections.
+/// There a program must touch() what it writes through references and iterators, and what elements write elsewhere when
+/// they move (a std::list, for instance, writes to its nodes). Threads: as std::vector.
 template <class T, class Allocator = allocator<T>>
 class vector_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
@@ -97,7 +104,7 @@ public:
         : vector_pi(other, alloc_traits::select_on_container_copy_construction(other.get_allocator())) {}
     vector_pi(const vector_pi& other, const Allocator& alloc) : vector_pi(other.begin(), other.end(), alloc) {}
     vector_pi(vector_pi&& other) noexcept : vector_pi(other.get_allocator()) { take(other); }
-    /// Moves element by element between different allocators.
+    /// Moves each element if the allocators differ.
     vector_pi(vector_pi&& other, const Allocator& alloc) : vector_pi(alloc) {
         if (get_allocator() == other.get_allocator())
             take(other);
@@ -106,7 +113,7 @@ public:
     }
     ~vector_pi() { free_all(); }
 
-    // Assignment. What is assigned may be of this vector, or of what its elements own: these are destroyed last.
+    // Assignment. The source may be part of this vector, or of what its elements own: old elements are destroyed last.
 
     vector_pi& operator=(const vector_pi& other) {
         if (this == &other)
@@ -143,7 +150,7 @@ public:
     }
     void assign(size_type count, const T& value) {
         if constexpr (k_is_number) {
-            const T copy = value; // it may be written to
+            const T copy = value; // `value` may be an element that is overwritten
             if (count <= capacity())
                 return write_over(count, [&](T* to) { std::fill_n(to, count, copy); });
         }
@@ -191,7 +198,7 @@ public:
     [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin()); }
     [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
 
-    // Room.
+    // Capacity.
 
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(size_); }
@@ -229,7 +236,7 @@ public:
     reference emplace_back(Args&&... args) {
         if (size_ == capacity_) {
             fresh larger(*this, grown(1));
-            larger.made(size()).construct(std::forward<Args>(args)...); // first: they may be of this vector
+            larger.made(size()).construct(std::forward<Args>(args)...); // first: args may be elements
             larger.become_with_all(size());
         } else {
             const declare_to declare(get_allocator());
@@ -258,7 +265,7 @@ public:
         const size_type at = index_of(where);
         if constexpr (k_is_number) {
             if (count <= capacity() - size()) {
-                const T copy = value; // it may move
+                const T copy = value; // `value` may be an element that moves
                 write_between(at, count, [&](T* to) { std::fill_n(to, count, copy); });
                 return begin() + at;
             }
@@ -300,7 +307,7 @@ public:
         return begin() + at;
     }
 
-    /// O(n) between different allocators: elements are copied or, if that is not possible, moved.
+    /// O(n) between different allocators: copies the elements or, if that is not possible, moves them.
     void swap(vector_pi& other) noexcept(k_swaps_blocks) {
         if (!detail::may_exchange_blocks(get_allocator(), other.get_allocator()))
             return detail::swap_by_value(*this, other);
@@ -331,26 +338,27 @@ public:
 
 private:
     static constexpr size_type k_element_bytes = sizeof(T); // NOLINT(bugprone-sizeof-expression): may be a pointer
-    /// An allocator that constructs and destroys elements itself is asked for each, also when one moves.
+    /// True if the allocator constructs or destroys elements itself; then it is called for each one, also when it
+    /// moves.
     static constexpr bool k_asks_allocator = detail::constructs_elements_v<Allocator, T>;
     static constexpr bool k_is_bytes = detail::is_plain_bytes_v<T> && !k_asks_allocator;
-    static constexpr bool k_is_number = // any construction is a copy
+    static constexpr bool k_is_number = // any construction of one is a copy
         (std::is_arithmetic_v<T> || std::is_enum_v<T>) && !k_asks_allocator;
-    /// Elements move by construction, never by assignment: that might write into memory which the one assigned to owns.
+    /// Elements move by construction, never by assignment: an assignment might write into memory that its target owns.
     static constexpr bool k_moves_freely =
         std::is_nothrow_move_constructible_v<T> && detail::moves_without_throwing_v<Allocator, T>;
 
     [[nodiscard]] size_type index_of(const_iterator where) const noexcept {
         return static_cast<size_type>(where - data());
     }
-    /// A capacity for so many more.
+    /// Returns a capacity for `added` more elements.
     [[nodiscard]] size_type grown(size_type added) const {
         if (added > max_size() - size())
             throw std::length_error("vector_pi: too many elements");
         return std::max(size() + added, std::min(2 * capacity(), max_size()));
     }
 
-    /// From one raw place to another; the first is raw then.
+    /// Moves an element to a raw place; its old place is raw afterwards.
     static void move_one([[maybe_unused]] Allocator& alloc, T* from, T* to) noexcept {
         if constexpr (k_is_bytes) {
             std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), k_element_bytes);
@@ -378,7 +386,7 @@ private:
     void move_within(size_type from, size_type to, size_type count) noexcept {
         move_all(get_allocator(), data() + from, data() + to, count);
     }
-    /// The elements from `middle` on come before those from `first` on.
+    /// Exchanges the elements [first, middle) with those from `middle` on.
     void rotate(size_type first, size_type middle) noexcept {
         constexpr size_type k_kept_count = std::max<size_type>(1024 / k_element_bytes, 1);
         const size_type before = middle - first;
@@ -397,7 +405,7 @@ private:
             };
             auto* const ones = reinterpret_cast<one*>(all); // bytes, since elements may have no assignment
             std::rotate(ones, ones + before, ones + before + behind);
-        } else { // in cycles, so that each moves once
+        } else { // in cycles, so that each element moves once
             for (size_type start = std::gcd(before, behind); start-- != 0;) {
                 move_one(alloc, all + start, kept);
                 size_type to = start;
@@ -417,7 +425,7 @@ private:
         for (T* each = data() + from; each != data() + to; ++each)
             alloc_traits::destroy(alloc, each);
     }
-    /// Declared, unless it is empty behind that.
+    /// Destroys the elements from `count` on. Declares the vector, and the elements if their destructors may write.
     void cut(size_type count) noexcept {
         const declare_to declare(get_allocator());
         declare(this, sizeof *this);
@@ -427,7 +435,7 @@ private:
         size_ = count;
     }
 
-    /// New elements in raw places, one behind the other; destroyed at the end, unless they are kept.
+    /// New elements in raw places, one behind the other. The destructor destroys them, unless keep() was called.
     class elements_made {
     public:
         elements_made(Allocator& alloc, T* first) noexcept : alloc_(alloc), first_(first) {}
@@ -437,7 +445,7 @@ private:
             for (; count_ != 0; --count_)
                 alloc_traits::destroy(alloc_, first_ + count_ - 1);
         }
-        /// Where the first comes to, before there is one.
+        /// Sets the place of the first element, before there is one.
         elements_made& begin_at(T* first) noexcept {
             first_ = first;
             return *this;
@@ -447,7 +455,7 @@ private:
             alloc_traits::construct(alloc_, first_ + count_, std::forward<Args>(args)...);
             ++count_;
         }
-        /// So many of the same arguments.
+        /// Constructs `count` elements from the same arguments.
         template <class... Args>
         void fill(size_type count, const Args&... args) {
             if constexpr (k_is_number) {
@@ -479,8 +487,8 @@ private:
         size_type count_ = 0;
     };
 
-    /// A block that new elements come into, and then those of the vector; freed, with what was made in it, if it does not become
-    /// the vector's.
+    /// A new block: first new elements are made in it, then those of the vector move in. If it does not become the
+    /// vector's, it is freed with all elements that were made in it.
     class fresh {
     public:
         fresh(vector_pi& of, size_type capacity)
@@ -490,9 +498,9 @@ private:
               before_(memory_.alloc, memory_.first),
               behind_(memory_.alloc, memory_.first) {}
 
-        /// For the new ones.
+        /// For the new elements, which begin at `at`.
         [[nodiscard]] elements_made& made(size_type at) noexcept { return new_.begin_at(memory_.first + at); }
-        /// Becomes the vector's, whose elements come before and behind the new ones, which begin at `at`.
+        /// Becomes the vector's block, with the vector's elements before and behind the new ones, which begin at `at`.
         void become_with_all(size_type at) {
             const size_type before = of_.size();
             const size_type behind = at + new_.count();
@@ -503,7 +511,7 @@ private:
                     declare(of_.data(), before * k_element_bytes);
                 move_all(memory_.alloc, of_.data(), memory_.first, at);
                 move_all(memory_.alloc, of_.data() + at, memory_.first + behind, before - at);
-                of_.size_ = 0; // its places are raw
+                of_.size_ = 0; // its places are raw now
             } else {
                 for (size_type i = 0; i != at; ++i)
                     before_.construct(std::move_if_noexcept(of_[i]));
@@ -513,7 +521,7 @@ private:
             }
             become(before + new_.count());
         }
-        /// Becomes the vector's, whose elements go.
+        /// Becomes the vector's block; destroys the vector's elements.
         void become(size_type size) noexcept {
             const declare_to declare(memory_.alloc);
             declare(&of_, sizeof of_);
@@ -546,7 +554,7 @@ private:
         vector_pi& of_;
         memory memory_;
         elements_made new_;
-        elements_made before_; // copies of the vector's
+        elements_made before_; // copies of the vector's elements
         elements_made behind_;
     };
 
@@ -555,7 +563,7 @@ private:
         other.become_with_all(0);
     }
 
-    /// Whether its elements lie side by side in memory, and any construction from one is a copy.
+    /// True if the elements of a range lie side by side in memory and constructing from one is a copy of its bytes.
     template <class Range>
     static constexpr bool k_has_numbers =
         k_is_number && std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
@@ -576,7 +584,8 @@ private:
         return count;
     }
 
-    /// In a constructor: `make` makes `count` elements in the first block. Nothing moves, so that nothing need be movable.
+    /// For constructors: `make` makes `count` elements in the first block. Nothing moves, so elements need not be
+    /// movable.
     template <class Make>
     void begin_with(size_type count, const Make& make) {
         if (count == 0)
@@ -599,7 +608,8 @@ private:
         else
             append_one_by_one(range);
     }
-    /// `make` makes `count` elements, which come to `at`. Until it has done so nothing moves: it may read the vector.
+    /// `make` makes `count` elements, which come to `at`. Nothing moves before it has returned, so it may read the
+    /// vector.
     template <class Make>
     void add(size_type at, size_type count, const Make& make) {
         if (count == 0)
@@ -625,7 +635,7 @@ private:
                 rotate(at, before);
         }
     }
-    /// The same with numbers for which there is room. `write` must not read the vector.
+    /// Like add(), with numbers for which there is room. `write` must not read the vector.
     template <class Write>
     void write_between(size_type at, size_type count, const Write& write) noexcept {
         const declare_to declare(get_allocator());
@@ -669,7 +679,8 @@ private:
             throw;
         }
     }
-    /// `make` makes `count` elements, which take the place of all: these go when it has done so, with what they own.
+    /// `make` makes `count` elements, which replace all others. These are destroyed, with what they own, after it has
+    /// returned.
     template <class Make>
     void replace(size_type count, const Make& make) {
         const size_type before = size();
@@ -692,7 +703,7 @@ private:
             size_ = count;
         }
     }
-    /// The same with numbers for which there is room.
+    /// Like replace(), with numbers for which there is room.
     template <class Write>
     void write_over(size_type count, const Write& write) noexcept {
         const declare_to declare(get_allocator());
@@ -718,7 +729,7 @@ private:
         }
     }
 
-    /// Between two elements a gap of raw places, while some are erased; closed at the end, whatever the predicate
+    /// A gap of raw places between two elements, while some are erased. Its destructor closes it, also if the predicate
     /// throws.
     struct gap {
         vector_pi& of;
@@ -765,7 +776,7 @@ private:
         Allocator alloc = get_allocator();
         alloc_traits::deallocate(alloc, data(), capacity());
     }
-    /// Has what the other has, which becomes empty. This one has no block.
+    /// Takes the contents of the other vector, which becomes empty. This one has no block.
     void take(vector_pi& other) noexcept {
         const declare_to declare(other.get_allocator());
         declare(&other, sizeof other);
@@ -774,7 +785,7 @@ private:
         capacity_ = std::exchange(other.capacity_, 0);
         other.first_.set(nullptr);
     }
-    /// The same in place of what this one had, which may own the other.
+    /// Frees its own elements, then takes the other's contents. Its own elements may own the other vector.
     template <bool TakesAllocator>
     void adopt(vector_pi& other) noexcept {
         const declare_to declare(get_allocator());
@@ -798,18 +809,19 @@ vector_pi(Iterator, Iterator, Allocator = Allocator()) -> vector_pi<std::iter_va
 template <std::ranges::input_range Range, class Allocator = allocator<std::ranges::range_value_t<Range>>>
 vector_pi(from_range_t, Range&&, Allocator = Allocator()) -> vector_pi<std::ranges::range_value_t<Range>, Allocator>;
 
-/// Erases all that `predicate` is true of, or that equal `value`; returns how many. O(n).
+/// Erases all elements for which `predicate` returns true; returns how many. O(n).
 template <class T, class Allocator, class Predicate>
 std::size_t erase_if(vector_pi<T, Allocator>& from, Predicate predicate) {
     const std::size_t before = from.size();
     from.erase_where(predicate);
     return before - from.size();
 }
+/// Erases all elements that equal `value`; returns how many. O(n).
 template <class T, class Allocator, class Value>
 std::size_t erase(vector_pi<T, Allocator>& from, const Value& value) {
     if constexpr (std::is_same_v<Value, T> && std::is_copy_constructible_v<T>) {
         if (const std::less<> before; !before(&value, from.data()) && before(&value, from.data() + from.size())) {
-            const T copy(value); // it moves, or goes, as others are compared with it
+            const T copy(value); // `value` moves, or is destroyed, while others are compared with it
             return erase_if(from, [&](const T& each) { return each == copy; });
         }
     }

@@ -1,6 +1,6 @@
-// What the standard library of the including translation unit looks like in memory. A heap stores this text when it is
-// created and refuses programs with another one: their containers would read its nodes wrongly. Depends on the
-// standard library only.
+// The memory layout of the standard library in the including translation unit, as a text. A heap stores this text when
+// it is created, and refuses programs with another one, since their containers would read its nodes wrongly. Depends on
+// the standard library only.
 //
 // Left out on purpose, since they change no layout: NDEBUG, _GLIBCXX_ASSERTIONS, the compiler, the page size.
 #pragma once
@@ -14,9 +14,10 @@
 #include <string_view>
 #include <unordered_map>
 
-// In debug mode the standard library's containers have other members, and some of them are arguments and results of
-// compiled functions. So the library defines the one of these that is as it was compiled, and whoever includes this asks
-// for his: a program that was compiled otherwise is not linked, and reads why. Costs a program one pointer.
+// In debug mode the standard library's containers have other members, and compiled functions take and return some of
+// these containers. So the library defines only that one of the two symbols below that fits how it was compiled, and
+// each includer refers to the one that fits itself. A program that was compiled differently fails to link, and the
+// symbol's name says why. This costs a program one pointer.
 #if defined(__GLIBCXX__)
 #if defined(__has_attribute)
 #if __has_attribute(retain)
@@ -42,14 +43,14 @@ REM_KEPT_BY_LINKER inline const char* const k_plain_library = &remanence_library
 
 namespace remanence::detail {
 
-/// A text put together at compile time.
+/// A text that is composed at compile time.
 struct abi_text {
     std::array<char, 120> characters{};
     std::size_t size = 0;
 
     constexpr abi_text& operator+=(std::string_view text) {
         for (const char character : text)
-            characters[size++] = character; // too long: does not compile
+            characters[size++] = character; // if it is too long, this does not compile
         return *this;
     }
     constexpr abi_text& operator+=(std::size_t number) {
@@ -65,8 +66,8 @@ struct abi_text {
     }
 };
 
-// Internal linkage on purpose, here and below: translation units may be compiled with different settings, and each
-// must speak for itself.
+// Internal linkage on purpose, here and below: translation units may be compiled with different settings, and each must
+// describe itself.
 static constexpr abi_text k_abi_text = [] {
     abi_text text;
 #if defined(__GLIBCXX__)

@@ -1,4 +1,4 @@
-// What the compiler must do. Included before anything else, so that its sentence is the first that a user reads.
+// Requirements on the compiler. Included before anything else, so that these messages are the first that a user reads.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L

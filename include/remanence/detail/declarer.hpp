@@ -1,5 +1,5 @@
-// How our own containers tell a heap what they are about to write, so that they work in declared sections. Depends on
-// the standard library only.
+// How our own containers declare what they are about to write, so that they work in declared sections. Depends on the
+// standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -11,16 +11,17 @@ namespace remanence::detail {
 
 class heap_impl; // src/api/heap_impl.hpp
 
-/// How many declared sections are open in this process. A thread knows of those that it works in.
+/// The number of declared sections that are open in this process. A thread sees at least those that it works in.
 extern std::atomic<unsigned> declared_sections;
 
-/// The open heap with this header if a declared section is open in it, else null.
+/// Returns the open heap with this header if a declared section is open in it, else null.
 [[nodiscard]] heap_impl* declared_heap(const heap_header* where) noexcept;
-/// Declares [first, first+bytes), and nothing beside it, in words of 8 bytes; nothing where that does not lie in the heap.
+/// Declares [first, first+bytes) in words of 8 bytes, and nothing else. Does nothing for bytes outside of the heap.
 void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
 
-/// Made at the beginning of an operation that writes, with the container's allocator; then called before each write.
-/// Memory that is allocated in the operation needs no call. For any allocator but remanence's it does nothing.
+/// A container constructs it with its allocator at the beginning of an operation that writes, and calls it before each
+/// write. Memory that the operation allocates need not be declared. With other allocators than Remanence's it does
+/// nothing.
 template <class Alloc>
 class declarer {
 public:

@@ -1,4 +1,4 @@
-// Parts of the library that are in a program only if it names an option which needs one.
+// Options that need a part of the library. The part is linked into a program only if the program names such an option.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,8 @@ namespace remanence::detail {
 struct version_part; // src/api/version_opening.hpp
 extern const version_part k_version_part;
 
-/// The value of an option. Whoever gives it one refers to the part that it needs, so that the linker takes that; a default-made one does not.
+/// An option's value. Code that assigns a value refers to the part that it needs, so that the linker takes the part; a
+/// default-made option does not refer to it.
 template <class T, class Part, const Part& The>
 class option_with_part : public T {
 public:
@@ -20,7 +21,7 @@ public:
     option_with_part(U&& value)
         : T(std::forward<U>(value)), part_(&The) {} // NOLINT(google-explicit-constructor): as T's
 
-    /// Null: nobody gave it a value.
+    /// Returns the part; null if the option got no value.
     [[nodiscard]] const Part* part() const noexcept { return part_; }
 
 private:

@@ -1,5 +1,5 @@
-// What a write section returns, made anew where the caller's objects belong: what the section made by default has memory of its
-// heap, wherever that is hidden.
+// The result of a write section, made anew where the caller's objects belong. Inside the section, allocators made by
+// default took memory of its heap, and the result may hide such memory anywhere.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -29,7 +29,7 @@ consteval bool is_taken_apart() {
         return false;
 }
 
-// Both with the types whose answer is being looked for: a struct may have a vector of its own.
+// Both take the types that are being examined (`Seen`): a struct may contain a vector of itself.
 
 template <bool IsMadeAnew, class T, class... Seen>
 consteval bool hides_memory();
@@ -45,8 +45,9 @@ consteval bool all_can_be_copied(type_list<Parts...>) {
     return (can_be_copied<Parts, Seen...>() && ...);
 }
 
-/// Whether a T may have memory that an allocator made by default took, where make_using(), given an rvalue, would leave it: within a
-/// class that hides its members, or a container with an allocator of another kind. `IsMadeAnew`: it gets as far as this T.
+/// True if a T may hide memory that an allocator made by default took and that make_using(), given an rvalue, would
+/// leave there: in a class that hides its members, or in a container with an allocator of another kind. `IsMadeAnew`:
+/// make_using() reaches this T.
 template <bool IsMadeAnew, class T, class... Seen>
 consteval bool hides_memory() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
@@ -64,7 +65,7 @@ consteval bool hides_memory() {
     } else if constexpr (container_like<object>) {
         return hides_memory<false, typename object::value_type, object>();
     } else if constexpr (is_aware) {
-        return false; // it hands its allocator on
+        return false; // it passes its allocator on
     } else if constexpr (is_taken_apart<object>()) {
         return any_hides_memory<IsMadeAnew, object, Seen...>(member_types<object>());
     } else {
@@ -72,7 +73,7 @@ consteval bool hides_memory() {
     }
 }
 
-/// Whether a copy compiles. Containers say so whatever their elements are.
+/// True if a copy compiles. is_copy_constructible is not enough: it is true of a container whatever its elements are.
 template <class T, class... Seen>
 consteval bool can_be_copied() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
@@ -96,8 +97,9 @@ consteval bool can_be_copied() {
     }
 }
 
-/// What f() returns, its strings and containers belonging to this heap; what f made them of is gone. It is copied if it hides some
-/// of them. What can be neither copied nor taken apart comes as it is.
+/// Returns the result of f(), made anew so that its strings and containers belong to this heap; the originals are
+/// destroyed. It is copied if it hides some of them. A result that can be neither copied nor taken apart is returned as
+/// it is.
 template <class T, class F>
 [[nodiscard]] T result_for(heap_header* where, F&& f) {
     using result = std::remove_cv_t<T>;

@@ -1,7 +1,8 @@
-// byte_writer and byte_reader: where a serialize_trait puts the bytes of a value, and takes them from. Depends on the standard library only.
+// byte_writer and byte_reader: a serialize_trait writes the bytes of a value to the one, and reads them from the other.
+// Depends on the standard library only.
 //
-// Bytes that are read are input: they are checked, and what does not parse is errc::corrupt, never undefined behaviour.
-// Counts are in groups of seven bits, the lowest first.
+// Bytes that are read are input: they are checked, and bytes that do not parse are errc::corrupt, never undefined
+// behaviour. Counts are stored in groups of seven bits, the lowest first.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +15,15 @@ namespace remanence {
 
 namespace detail {
 
-/// Throws errc::corrupt: `why` is a clause.
+/// Throws errc::corrupt. `why` is a clause about the bytes.
 [[noreturn]] void refuse_stored_bytes(const std::string& why);
 /// Throws errc::invalid_argument.
 [[noreturn]] void refuse_to_serialize(const std::string& why);
 
-/// How deep containers of containers may nest, so that bytes that are wrong cannot use up the stack.
+/// How deep containers of containers may nest, so that wrong bytes cannot use up the stack.
 inline constexpr unsigned k_nesting_max = 200;
 
-/// Counts a level while it lives. Throws by `refuse` when there are too many.
+/// Counts a level of nesting while it lives. Calls `refuse`, which throws, if there are too many.
 class nesting {
 public:
     template <class Refuse>
@@ -41,14 +42,15 @@ private:
 
 } // namespace detail
 
-/// Where serialize() puts bytes: room for as many as size() said.
+/// Takes the bytes that a serialize() writes: at most as many as size() returned.
 class byte_writer {
 public:
+    /// Writes to `bytes` bytes at `to`.
     byte_writer(char* to, std::size_t bytes) noexcept : to_(to), left_(bytes) {}
-    /// For a part of what `around` writes: it is nested as deep.
+    /// Writes a part of a value that `around` writes, at the same depth of nesting.
     byte_writer(char* to, std::size_t bytes, const byte_writer& around) noexcept
         : to_(to), left_(bytes), depth_(around.depth_) {}
-    /// Throws errc::invalid_argument when it is more than size() said.
+    /// Writes bytes. Throws errc::invalid_argument if there are more than size() returned.
     void put(const void* from, std::size_t bytes) {
         if (bytes > left_)
             detail::refuse_to_serialize("serialize() writes more bytes than size() says");
@@ -57,20 +59,23 @@ public:
         to_ += bytes;
         left_ -= bytes;
     }
+    /// Writes a count, in groups of seven bits.
     void put_count(std::uint64_t count) {
         for (; count >= 0x80; count >>= 7U)
             put_byte(static_cast<unsigned char>(count | 0x80U));
         put_byte(static_cast<unsigned char>(count));
     }
-    /// How many bytes put_count() writes.
+    /// Returns how many bytes put_count() writes.
     [[nodiscard]] static std::size_t size_of_count(std::uint64_t count) noexcept {
         std::size_t bytes = 1;
         for (; count >= 0x80; count >>= 7U)
             ++bytes;
         return bytes;
     }
+    /// Returns how many bytes may still be written.
     [[nodiscard]] std::size_t left() const noexcept { return left_; }
-    /// To be kept while the elements of a container are written.
+    /// Enters a container. Keep the result while its elements are written. Throws errc::invalid_argument beyond 200
+    /// levels.
     [[nodiscard]] detail::nesting enter() { return {depth_, detail::refuse_to_serialize}; }
 
 private:
@@ -81,10 +86,12 @@ private:
     unsigned depth_ = 0;
 };
 
-/// Where deserialize() takes bytes from. Everything throws errc::corrupt when there are too few or they are wrong.
+/// Gives a deserialize() its bytes. All functions throw errc::corrupt if there are too few bytes, or wrong ones.
 class byte_reader {
 public:
+    /// Reads from `bytes`, which must outlive the reader and the views that it returns.
     explicit byte_reader(std::string_view bytes) noexcept : bytes_(bytes) {}
+    /// Takes the next bytes; returns a view of them.
     [[nodiscard]] std::string_view take(std::size_t bytes) {
         if (bytes > bytes_.size())
             detail::refuse_stored_bytes("they end too early");
@@ -92,11 +99,13 @@ public:
         bytes_.remove_prefix(bytes);
         return taken;
     }
+    /// Copies the next bytes to `to`.
     void take(void* to, std::size_t bytes) {
         const std::string_view taken = take(bytes);
         if (bytes != 0)
             std::memcpy(to, taken.data(), bytes);
     }
+    /// Takes a count that put_count() wrote.
     [[nodiscard]] std::uint64_t take_count() {
         std::uint64_t count = 0;
         for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -109,15 +118,16 @@ public:
         }
         detail::refuse_stored_bytes("a count is too large");
     }
-    /// A count of things that take a byte each, at least.
+    /// Takes a count of things that take at least one byte each. Throws errc::corrupt if fewer bytes follow.
     [[nodiscard]] std::size_t take_count_of_things() {
         const std::uint64_t count = take_count();
         if (count > bytes_.size())
             detail::refuse_stored_bytes("a count is larger than what follows it");
         return static_cast<std::size_t>(count);
     }
+    /// Returns how many bytes have not been taken.
     [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
-    /// To be kept while the elements of a container are read.
+    /// Enters a container. Keep the result while its elements are read. Throws errc::corrupt beyond 200 levels.
     [[nodiscard]] detail::nesting enter() { return {depth_, detail::refuse_stored_bytes}; }
 
 private:

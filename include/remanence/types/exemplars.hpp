@@ -1,5 +1,5 @@
-// Objects of derived classes, serialised by the name that their class was registered with: for programs that own objects by pointers to
-// a base class, as nothing of ours does. Depends on the standard library only.
+// Objects of derived classes, serialised under the name with which their class was registered. For programs that own
+// objects by pointers to a base class; the library itself has none. Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/serialize_trait.hpp>
@@ -24,10 +24,10 @@ namespace detail {
 [[noreturn]] void refuse_unregistered_class(const std::type_info& type, const std::type_info& base);
 [[noreturn]] void refuse_second_name(std::string_view name, const std::type_info& base);
 
-/// Guards all tables of exemplars. fork() waits for it.
+/// The mutex of all tables of exemplars. fork() waits for it.
 [[nodiscard]] std::mutex& using_exemplars() noexcept;
 
-/// The classes derived from Base that fragile<std::unique_ptr<Base>> knows, in this process. Threads may use it at once.
+/// The classes derived from Base that fragile<std::unique_ptr<Base>> knows in this process. Any thread.
 template <class Base>
 class exemplar_table {
 public:
@@ -73,7 +73,8 @@ private:
         std::map<std::type_index, exemplar> by_type;
         std::map<std::string, const exemplar*, std::less<>> by_name;
     };
-    /// While they are locked, so that nobody forks as they are made. Never destroyed, as elements may be used until the process ends.
+    /// Called under the lock, so that no thread forks while the tables are made. They are never destroyed, as elements
+    /// may be used until the process ends.
     static maps& all() {
         static auto* const made = new maps;
         return *made;
@@ -82,9 +83,12 @@ private:
 
 } // namespace detail
 
-/// Makes Derived known under a name, which is what is stored; so it must stay the same, whatever the class is called later.
-/// Before the first such object is stored or read, in each program. Again with the same name has no effect; another class with
-/// that name, or another name for the class, throws errc::invalid_argument. Derived needs a serialize_trait.
+/// Registers the class Derived under a name. The name is what is stored, so it must stay the same when the class is
+/// renamed.
+///
+/// Each program calls it before it stores or reads the first such object. A second call with the same name has no
+/// effect. Throws errc::invalid_argument if another class has that name, or the class another name. Derived needs a
+/// serialize_trait. Any thread.
 template <class Base, class Derived>
     requires(std::is_polymorphic_v<Base> && std::is_base_of_v<Base, Derived>)
 void register_exemplar(std::string name) { // NOLINT(performance-unnecessary-value-param): it is moved below
@@ -102,7 +106,8 @@ void register_exemplar(std::string name) { // NOLINT(performance-unnecessary-val
          }});
 }
 
-/// The name of the object's class (empty: a null pointer), then what the trait of that class writes.
+/// Serialises an object through a pointer to its base class: the name of its class (empty for a null pointer), then
+/// what the trait of that class writes. The class must be registered: see register_exemplar().
 template <class Base>
     requires std::is_polymorphic_v<Base>
 struct serialize_trait<std::unique_ptr<Base>> {

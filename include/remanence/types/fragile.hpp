@@ -1,9 +1,10 @@
-// Elements whose type cannot be stored as it is, since its objects lead out of the heap (std::string, a class of another
-// library): the heap has their serialised bytes. Depends on the standard library only.
+// fragile<T>: an element whose type cannot be stored as it is, since its objects lead out of the heap (std::string, a
+// class of another library). The heap stores its serialised bytes. Depends on the standard library only.
 //
-// Invariants: 1. A fragile is a value: its bytes are all there is to it, and what moves or is swapped are bytes. 2. An element
-// has one deserialised object at most that can be changed, which all references to it share. 3. The bytes change by
-// assignment and write-back only, as a whole or not at all.
+// Invariants
+// 1. A fragile is a value: it consists of its bytes alone, and moves and swaps move bytes.
+// 2. An element has at most one deserialised object that can be changed. All references to the element share it.
+// 3. The bytes change only by assignment and write-back, as a whole or not at all.
 #pragma once
 
 #include <remanence/containers/string_pi.hpp>
@@ -38,13 +39,14 @@ class fragile_reference;
 
 namespace detail {
 
-/// A deserialised object that references to an element share; in a table of the process, by the element's address.
+/// A deserialised object that the references to an element share. A table of the process finds it by the element's
+/// address.
 class live_value {
 public:
     live_value(const live_value&) = delete;
     live_value& operator=(const live_value&) = delete;
     [[nodiscard]] const void* element() const noexcept { return element_; }
-    /// The element was rolled back, or is not there any more, since its heap was closed.
+    /// True if the element was rolled back, or its heap was closed.
     [[nodiscard]] bool is_forgotten() const noexcept { return is_forgotten_; }
 
 protected:
@@ -61,13 +63,14 @@ private:
     std::atomic<bool> is_forgotten_ = false;
 };
 
-/// One reference more to the element's object; null when there is none. Any thread.
+/// Adds a reference to the element's object and returns the object; null if there is none. Any thread.
 [[nodiscard]] live_value* share_live_value(const void* element) noexcept;
-/// `value` has one reference. Throws std::bad_alloc.
+/// Adds `value`, with one reference, to the table. Throws std::bad_alloc.
 void add_live_value(live_value& value);
-/// One reference less. True: it was the last, and the table no longer has the value.
+/// Drops a reference. True if it was the last one; then the value is no longer in the table.
 [[nodiscard]] bool release_live_value(live_value& value) noexcept;
-/// Of elements in this memory, which is rolled back or goes: the table no longer has their values. O(values in the table).
+/// Removes the values of elements in this memory from the table, before a rollback or when the heap closes. O(values in
+/// the table).
 void forget_live_values(const void* first, std::size_t bytes) noexcept;
 /// Throws errc::invalid_argument.
 [[noreturn]] void refuse_forgotten_reference();
@@ -77,12 +80,12 @@ inline constexpr bool is_fragile_v = false;
 template <class T, class Trait>
 inline constexpr bool is_fragile_v<fragile<T, Trait>> = true;
 
-/// What a fragile<T> is made of or compared with, besides another one.
+/// A value that a fragile<T> can be made from or compared with, apart from another fragile.
 template <class U, class T>
 concept value_for =
     !is_fragile_v<std::remove_cvref_t<U>> && (std::is_same_v<std::remove_cvref_t<U>, T> || std::is_convertible_v<U, T>);
 
-/// What an operand of a comparison stands for.
+/// Returns the value that an operand of a comparison stands for.
 template <class U>
 [[nodiscard]] const U& compared(const U& value) noexcept {
     return value;
@@ -107,7 +110,7 @@ template <class Operation, class A, class B>
     return Operation()(left, right);
 }
 
-/// Of an element that was only read: what `->` needs.
+/// What `->` of an element that is only read returns: it holds the deserialised copy.
 template <class T>
 class value_behind_arrow {
 public:
@@ -120,21 +123,24 @@ private:
 
 } // namespace detail
 
-/// A deserialised T that is written back to its element when the last reference to it goes, if it has changed: if it
-/// serialises otherwise than what was read. All references to an element, in all threads, have one object; as with plain
-/// references, threads that use them at once need a lock, and the element must stay where it is: moving it, or assigning to it,
-/// while there is one is not seen by the reference.
+/// A reference to the deserialised T of an element. When the last reference to the element is destroyed, the T is
+/// written back if it has changed, that is, if it serialises to other bytes than were read.
 ///
-/// A rollback of the element's heap (heap::rollback(), an exception that leaves a section, unlock(), which takes back what was
-/// not committed) and its close() end a reference: the object stays as it is, but nothing of it is written back, neither what
-/// changed before nor what changes later. Take another reference.
+/// All references to an element, in all threads, share one object; as with plain references, threads that use them at
+/// the same time need a lock. The element must stay where it is: the reference does not notice that it is moved or
+/// assigned to.
 ///
-/// The destructor throws what the write-back throws (a trait, std::bad_alloc), the element being as before; but while
-/// another exception is under way it does not, and the change is lost: write_back() ahead tells.
+/// A rollback of the element's heap, and its close(), end a reference: the object stays, but nothing of it is written
+/// back, neither earlier nor later changes. Take another reference then. (A rollback is heap::rollback(), an exception
+/// that leaves a section, or unlock() with changes that were not committed.)
+///
+/// The destructor throws what the write-back throws (the trait's exceptions, std::bad_alloc); the element is unchanged
+/// then. While another exception is being handled it does not throw, and the change is lost. Call write_back() first to
+/// learn of errors.
 template <class T, class Trait>
 class fragile_reference {
 public:
-    /// Throws errc::corrupt when the element's bytes are wrong, std::bad_alloc.
+    /// References an element. Throws errc::corrupt if the element's bytes are wrong, and std::bad_alloc.
     explicit fragile_reference(fragile<T, Trait>& element)
         : live_(static_cast<live*>(detail::share_live_value(&element))) {
         if (live_ != nullptr)
@@ -162,18 +168,20 @@ public:
         }
     }
 
+    /// Returns the shared object.
     [[nodiscard]] T& operator*() const noexcept { return live_->value; }
     [[nodiscard]] T* operator->() const noexcept { return &live_->value; }
     operator T&() const noexcept { return live_->value; } // NOLINT(google-explicit-constructor)
+    /// Assigns to the shared object.
     template <detail::value_for<T> U>
     fragile_reference& operator=(U&& value) {
         live_->value = std::forward<U>(value);
         return *this;
     }
 
-    /// Writes back now, if it has changed since it was read or written back. Throws what the trait throws and std::bad_alloc;
-    /// then the element is as before; errc::invalid_argument when its heap was rolled back or closed meanwhile. Durable with the
-    /// next commit.
+    /// Writes the object back now, if it has changed since it was read or written back. Durable with the next commit.
+    /// Throws what the trait throws, and std::bad_alloc; the element is unchanged then. Throws errc::invalid_argument
+    /// if the heap was rolled back or closed in the meantime.
     void write_back() const { live_->write_back(); }
 
 private:
@@ -199,20 +207,23 @@ private:
     int exceptions_ = std::uncaught_exceptions();
 };
 
-/// A T in a heap as its serialised bytes, for types that are not `persistable`. It behaves as a value:
+/// A T that the heap stores as serialised bytes, for types that are not `persistable`. It behaves as a value:
 ///
-/// - It converts to a T, deserialised anew; so does `*` of a const one, and `->` of a const one leads to such a copy.
-/// - `*` and `->` of one that is not const give a fragile_reference, which writes back; `element->push_back('x')` does so at the
-///   end of the full-expression.
-/// - Assigning a T stores its bytes. Copies, moves and swaps take the bytes, and deserialise nothing.
-/// - It compares with other elements and with values by the operators that T has, on deserialised copies.
+/// - It converts to a T, deserialised each time. `*` of a const element does so, too, and `->` of a const element leads
+///   to such a copy.
+/// - `*` and `->` of an element that is not const return a fragile_reference, which writes back: after
+///   `element->push_back('x')` at the end of the full-expression.
+/// - Assigning a T stores its bytes. Copies, moves and swaps take the bytes and deserialise nothing.
+/// - It compares with other elements and with values by T's operators, on deserialised copies.
 ///
-/// So the algorithms of the standard library work on containers of them. One that was moved from may only be assigned to or
-/// destroyed; reading it is errc::corrupt, as are bytes that do not parse. Reading costs O(bytes), and what the trait costs.
-/// 32 bytes and a block beyond 23 bytes; it declares its changes in declared sections.
+/// So the algorithms of the standard library work on containers of such elements. An element that was moved from may
+/// only be assigned to or destroyed; reading it throws errc::corrupt, as do bytes that do not parse. A read costs
+/// O(bytes), and what the trait costs. The element takes 32 bytes, and a block if its bytes are more than 23. It
+/// declares its changes in declared sections.
 ///
-/// If Trait has a function in_place(std::span<char>), `*` of one that is not const declares the stored bytes and gives what
-/// that returns for them, instead of a fragile_reference; it must not change what deserialize() cannot read.
+/// Trait may have a function in_place(std::span<char>). Then `*` of an element that is not const declares the stored
+/// bytes and returns what in_place() returns for them, instead of a fragile_reference. Changes through it must leave
+/// bytes that deserialize() can read.
 template <class T, class Trait>
 class fragile {
     static_assert(std::is_object_v<T> && !std::is_const_v<T>);
@@ -225,8 +236,8 @@ public:
     using allocator_type = allocator<char>;
     using trait_type = Trait;
 
-    /// Each constructor takes its memory where new objects belong, or by `alloc`; throws what the trait throws, and
-    /// std::bad_alloc.
+    /// Serialises a value, by default T(). All constructors take memory by `alloc`, or from the heap to which new
+    /// objects belong. They throw what the trait throws, and std::bad_alloc.
     fragile()
         requires std::default_initializable<T>
         : fragile(allocator_type()) {}
@@ -247,9 +258,9 @@ public:
     fragile(fragile&& other, const allocator_type& alloc) : bytes_(std::move(other.bytes_), alloc) {}
     ~fragile() = default;
 
-    /// Assignments have no effect when they throw.
+    /// Assigns. No assignment has an effect if it throws.
     fragile& operator=(const fragile& other) = default;
-    /// Copies from another heap.
+    /// Copies the bytes if the other element is in another heap.
     fragile& operator=(fragile&& other) = default; // NOLINT(performance-noexcept-move-constructor)
     template <detail::value_for<T> U>
     fragile& operator=(U&& value) {
@@ -257,11 +268,13 @@ public:
         return *this;
     }
 
+    /// Returns a deserialised T. Throws errc::corrupt, and what the trait throws.
     [[nodiscard]] T value() const { return detail::value_of<Trait>(stored()); }
     operator T() const { return value(); } // NOLINT(google-explicit-constructor)
     [[nodiscard]] T operator*() const { return value(); }
     [[nodiscard]] auto operator->() const { return detail::value_behind_arrow<T>(value()); }
 
+    /// Returns a fragile_reference, or what Trait::in_place() returns.
     [[nodiscard]] decltype(auto) operator*() {
         if constexpr (k_is_in_place) {
             char* const first = bytes_.data();
@@ -280,7 +293,7 @@ public:
 
     [[nodiscard]] allocator_type get_allocator() const noexcept { return bytes_.get_allocator(); }
 
-    /// Between heaps, too.
+    /// Swaps two elements, which may be in different heaps.
     friend void swap(fragile& a, fragile& b) { // NOLINT(performance-noexcept-swap): it may allocate
         if (a.get_allocator() == b.get_allocator()) {
             a.bytes_.swap(b.bytes_);
@@ -291,8 +304,8 @@ public:
         }
     }
 
-    // With a T, besides those below, as no templates: some types have templates that compare them with whatever their
-    // values compare with (std::optional), which would fit as well.
+    // Comparison with a T, in addition to the templates below. These two are no templates: some types (std::optional)
+    // have templates of their own that compare them with anything their values compare with, which would be ambiguous.
     [[nodiscard]] friend bool operator==(const fragile& a, const T& b)
         requires detail::compares_as_values<std::equal_to<>, T, T>
     {
@@ -316,6 +329,7 @@ private:
     string_pi bytes_;
 };
 
+/// Compares the deserialised values.
 template <class T, class Trait, class U>
     requires detail::compares_as_values<std::equal_to<>, fragile<T, Trait>, U>
 [[nodiscard]] bool operator==(const fragile<T, Trait>& a, const U& b) {
@@ -371,7 +385,7 @@ template <class U, class T, class Trait>
 
 namespace detail {
 
-/// The members of a value, and of theirs, as long as these are serialised one after the other.
+/// Writes the members of a value, and recursively theirs, if these are serialised one after the other.
 template <class T>
 void write_serialised_structure(structure_writer& out);
 template <class M>
@@ -396,7 +410,7 @@ struct class_traits<fragile<T, Trait>> {
     struct shape : detail::shape_with<detail::shape_kind::serialised,
                                       detail::allocator_bytes_v<detail::kept_allocator<allocator<char>>>> {};
 
-    /// The number of its format, and what is serialised where the library's trait does it.
+    /// Writes the number of the format and, for the library's own trait, what is serialised.
     static void write(detail::structure_writer& out) {
         out.text(" fragile 1");
         if constexpr (std::is_same_v<Trait, serialize_trait<T>>) {
@@ -404,7 +418,8 @@ struct class_traits<fragile<T, Trait>> {
             out.list(" ", &k_type, 1, "");
         }
     }
-    /// Its link, not whether the bytes parse: traits are the program's, and may ask the heap for memory, which a check must not.
+    /// Checks the link to the bytes, not whether they parse: a trait is the program's, and may allocate from the heap,
+    /// which a check must not.
     static detail::structure_result check(const fragile<T, Trait>& element, detail::block_survey& survey) {
         detail::structure_result found = detail::check_structure(element.bytes_, survey);
         if (found)

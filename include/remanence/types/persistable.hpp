@@ -1,19 +1,22 @@
-// Which types may be stored in a heap, told when the program is compiled. Depends on the standard library only.
+// Decides at compile time which types may be stored in a heap. Depends on the standard library only.
 //
-// What lies in a heap is found by another process, perhaps of another program: so nothing in it may lead out of it, to
-// malloc's memory, code, statics, threads or files. A type is looked into as far as it can be: arrays, aggregates, and the
-// templates of the standard library, with all that they are made of. A container is judged by its allocator and its elements,
-// and if that is one of the standard library, of Boost, or one with class_traits, that is all. Other classes hide their members; they are
-// taken when their bytes are all there is to them (trivially copyable, and assignable), and else refused until you vouch for
-// them. Aggregates that cannot be taken apart (bases with members, unions, more than 32 members) are such classes, but what
-// each initialiser of theirs stands for is judged, if there are no more than 256: so bases and members are, but of a union
-// the first member only.
+// Another process, perhaps of another program, will find what lies in a heap. So nothing in it may lead out of it: to
+// malloc's memory, code, static objects, threads or files.
+//
+// - Arrays, aggregates and the templates of the standard library are examined with all of their parts.
+// - A container is judged by its allocator and its elements. For a container of the standard library, of Boost, or with
+//   class_traits, that is all.
+// - Other classes hide their members. They are accepted if they are trivially copyable and assignable, since they
+//   consist of their bytes alone; otherwise they are refused until you vouch for them.
+// - Some aggregates cannot be taken apart (bases with members, unions, more than 32 members). They are treated as
+//   classes that hide their members; but if they have at most 256 initialisers, what each one initialises is judged:
+//   bases and members, and of a union its first member.
 //
 //     template <>
 //     inline constexpr bool remanence::enable_persistable<my::account> = true;
 //
-// Plain pointers are taken: they lead to objects in the same heap, which make() gives. Whether they really do,
-// heap::check_pointers() says.
+// Plain pointers are accepted: they should lead to objects in the same heap, which make() returns.
+// heap::check_pointers() finds those that do not.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -35,14 +38,15 @@
 
 namespace remanence {
 
-/// Specialise it as true for a class of yours that hides its members, and is made of nothing but what may be stored; or
-/// for one that is refused although it does no harm. It is not looked into then. Before its first use with a heap.
+/// Specialise it as true for a class of yours that hides its members and consists only of what may be stored, or for a
+/// class that is refused although it does no harm. The library then does not examine the class. Do so before its first
+/// use with a heap.
 template <class T>
 inline constexpr bool enable_persistable = false;
 
 namespace detail {
 
-/// `Part` is the type that is to blame.
+/// `Part` is the type that cannot be stored.
 template <unfit Why, class Part>
 struct verdict {
     static constexpr unfit k_why = Why;
@@ -50,7 +54,7 @@ struct verdict {
 };
 using fit = verdict<unfit::nothing, void>;
 
-// Classes that are known by what they can do, so that their headers need not be included.
+// Classes that are recognised by their functions, so that their headers need not be included.
 
 template <class T>
 concept can_lock = requires(T& t) {
@@ -79,7 +83,7 @@ concept has_future_result = requires(T& t) { t.get_future(); } || requires(const
     { t.valid() } -> std::same_as<bool>;
     t.wait();
 };
-/// boost::any, boost::function and the like.
+/// Classes like boost::any and boost::function.
 template <class T>
 concept tells_type_it_holds = requires(const T& t) {
     { t.type() } -> std::same_as<const std::type_info&>;
@@ -87,9 +91,9 @@ concept tells_type_it_holds = requires(const T& t) {
     { t.target_type() } -> std::same_as<const std::type_info&>;
 };
 
-// Classes that are known by name.
+// Classes that are recognised by name.
 
-/// Without arguments.
+/// Returns the name of a class without template arguments.
 template <class T>
 constexpr std::string_view name_of_class() {
     const std::string_view signature = __PRETTY_FUNCTION__;
@@ -97,7 +101,7 @@ constexpr std::string_view name_of_class() {
     return name.substr(0, name.find_first_of("<;]"));
 }
 
-/// Those of POSIX and C, which are unions.
+/// True for the locks of POSIX and C, which are unions.
 template <class T>
 constexpr bool is_lock_of_c() {
     constexpr std::string_view k_names[] = {
@@ -109,15 +113,15 @@ constexpr bool is_lock_of_c() {
     return false;
 }
 
-/// Whether its members are what its interface says: of a standard or Boost container, and not of a class that only has their
-/// names, by inheritance for instance.
+/// True if a class is one of the standard library or of Boost, so that its interface shows its members. A class of
+/// another library may only have the same interface, for instance by inheritance.
 template <class T>
 constexpr bool is_of_known_library() {
     const std::string_view name = name_of_class<T>();
     return name.starts_with("std::") || name.starts_with("boost::");
 }
 
-/// Containers that point at a static of the program when they are empty.
+/// True for containers that point at a static object of the program when they are empty.
 template <class T>
 constexpr bool is_empty_a_static() {
     const std::string_view name = name_of_class<T>();
@@ -132,8 +136,8 @@ constexpr bool is_empty_a_static() {
     return name.starts_with("phmap::") || name.starts_with("tsl::");
 }
 
-/// Whether it is a boost::multi_index_container with an index that keeps an array: assignment by move, and copies, give the
-/// arrays of one heap to a container of another.
+/// True for a boost::multi_index_container with an index that keeps an array. Its move assignment and its copies pass
+/// the array of one heap to a container of another.
 template <class T>
 constexpr bool is_mixing_heaps() {
     const std::string_view signature = __PRETTY_FUNCTION__;
@@ -143,7 +147,7 @@ constexpr bool is_mixing_heaps() {
             name.find("boost::multi_index::random_access<") != name.npos);
 }
 
-/// Containers and iterators of the debug mode of libstdc++.
+/// True for containers and iterators of libstdc++'s debug mode.
 template <class T>
 constexpr bool is_linked_by_iterators() {
 #if defined(_GLIBCXX_DEBUG)
@@ -154,7 +158,7 @@ constexpr bool is_linked_by_iterators() {
 #endif
 }
 
-/// Remanence's, or one with a base of that (std::scoped_allocator_adaptor), or one that somebody vouches for.
+/// Remanence's allocator, one derived from it (std::scoped_allocator_adaptor), or one that the program vouches for.
 template <class Alloc>
 concept heap_allocator = enable_persistable<Alloc> || std::is_base_of_v<allocator<typename Alloc::value_type>, Alloc>;
 
@@ -163,7 +167,7 @@ auto judge();
 
 template <class... Open>
 fit judge_all(type_list<>, type_list<Open...>);
-/// The first of them that is not fit.
+/// Returns the verdict about the first part that cannot be stored.
 template <class First, class... Rest, class... Open>
 auto judge_all(type_list<First, Rest...>, type_list<Open...> open) {
     using found = decltype(judge<First, Open...>());
@@ -173,7 +177,7 @@ auto judge_all(type_list<First, Rest...>, type_list<Open...> open) {
         return decltype(judge_all(type_list<Rest...>(), open))();
 }
 
-/// Whether the memory of its elements is the heap's, if it has an allocator.
+/// Judges where a class takes its memory: from the heap, if it has an allocator.
 template <class T>
 auto judge_memory() {
     if constexpr (!requires { typename T::allocator_type; })
@@ -186,7 +190,7 @@ auto judge_memory() {
         return fit();
 }
 
-/// By the parts that class_traits<T> has.
+/// Judges the parts that class_traits<T> lists.
 template <class T, class... Open>
 auto judge_parts() {
     using memory = decltype(judge_memory<T>());
@@ -223,9 +227,9 @@ template <class T>
 concept has_container_interface = requires {
     typename T::allocator_type;
     typename T::value_type;
-} || requires { typename T::container_type; }; // std::stack and its kin
+} || requires { typename T::container_type; }; // std::stack and similar adaptors
 
-/// By what such an interface says; unfit::hidden if there is none.
+/// Judges a class by its container interface; unfit::hidden if it has none.
 template <class T, class... Open>
 auto judge_interface() {
     if constexpr (requires { typename T::container_type; })
@@ -236,7 +240,7 @@ auto judge_interface() {
         return verdict<unfit::hidden, T>();
 }
 
-/// Members of a class that can be looked into.
+/// True if the members of a class can be examined.
 template <class T>
 consteval bool is_open_aggregate() {
     if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
@@ -249,7 +253,7 @@ consteval bool is_open_aggregate() {
 
 inline constexpr std::size_t k_slots_judged_max = 256; // bounds the time it takes to compile
 
-/// Converts to what may not be stored, for this reason; for any, if it is `nothing`.
+/// Converts to any type that may not be stored for this reason; with `nothing`, for whatever reason.
 template <class Owner, unfit Why, class... Open>
 struct any_unfit {
     template <class M>
@@ -267,8 +271,9 @@ struct any_unfit {
     }
 };
 
-/// Where the first of T's bases or members lies that cannot be stored; how many there are if all can. Not by recursion: clang
-/// keeps the whole stack of instantiations, by their long names, for each initialiser that does not fit.
+/// Returns the position of the first of T's bases and members that cannot be stored; if all can, their number. Not
+/// recursive: for each initialiser that does not fit, clang would keep the whole stack of instantiations, with their
+/// long names.
 template <class T, class... Open, std::size_t... Positions>
 consteval std::size_t first_unfit_slot(type_list<Open...> /*open*/, std::index_sequence<Positions...> /*all*/) {
     constexpr std::array<bool, sizeof...(Positions)> unfit_slots{
@@ -276,7 +281,7 @@ consteval std::size_t first_unfit_slot(type_list<Open...> /*open*/, std::index_s
     return static_cast<std::size_t>(std::ranges::find(unfit_slots, true) - unfit_slots.begin());
 }
 
-/// The reason for what lies there.
+/// Returns why the base or member at a position cannot be stored.
 template <class T, std::size_t Slots, std::size_t Position, unfit Why, class... Open>
 consteval unfit why_of_slot(type_list<Open...> open) {
     if constexpr (Why == unfit::hidden || is_of_kind_v<T, Slots, Position, any_unfit<T, Why, Open...>>)
@@ -285,7 +290,7 @@ consteval unfit why_of_slot(type_list<Open...> open) {
         return why_of_slot<T, Slots, Position, static_cast<unfit>(static_cast<std::uint8_t>(Why) + 1)>(open);
 }
 
-/// The reason why the first of T's bases and members that cannot be stored cannot.
+/// Returns why the first of T's bases and members that cannot be stored cannot; `nothing` if all can.
 template <class T, class... Open>
 consteval unfit why_of_slots() {
     if constexpr (std::is_aggregate_v<T>) {
@@ -309,7 +314,7 @@ struct any_lvalue {
         std::terminate();
     }
 };
-/// Whether there are members that only something that stays can initialise.
+/// True if T has a member that only an lvalue initialises.
 template <class T>
 consteval bool has_references() {
     if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>) {
@@ -349,7 +354,8 @@ auto judge_class() {
         return fit();
     else if constexpr (is_open_aggregate<T>())
         return decltype(judge_all(member_types<T>(), type_list<Open...>()))();
-    // Not assignable with a reference among its members; unnamed unions have none, and are not, either, says g++.
+    // A class with a reference member is not assignable. Unnamed unions have no references, but g++ says that they are
+    // not assignable, either.
     else if constexpr (std::is_trivially_copyable_v<T> &&
                        (std::is_union_v<T> || (std::is_move_constructible_v<T> && std::is_move_assignable_v<T>)))
         return verdict<why_of_slots<T, Open...>(), T>();
@@ -359,7 +365,7 @@ auto judge_class() {
         return verdict<unfit::hidden, T>();
 }
 
-/// `Open`: the classes that are being looked into, since they may lead to themselves.
+/// `Open`: the classes that are being examined; a class may lead to itself.
 template <class T, class... Open>
 auto judge() {
     using type = std::remove_cv_t<T>;
@@ -384,14 +390,15 @@ auto judge() {
 
 } // namespace detail
 
-/// Whether objects of this type may be stored. heap::root() and heap::make() ask it, and say why not.
+/// True if objects of this type may be stored. heap::root() and heap::make() require it, and say why a type is refused.
 template <class T>
 concept persistable = decltype(detail::judge<T>())::k_why == detail::unfit::nothing;
 
 namespace detail {
 
-/// Does not compile unless objects of type Stored may be stored: Part of them is to blame, for Why. One function, called where the
-/// user's type is named, since each one between takes a line of those that a compiler prints before the sentence.
+/// Does not compile unless objects of type Stored may be stored. Part is the type that cannot be, and Why the reason.
+/// It is a single function, called where the user's type is named: each function in between would add lines to a
+/// compiler's message before the sentence.
 template <class Stored, class Part = typename decltype(judge<Stored>())::part,
           unfit Why = decltype(judge<Stored>())::k_why>
 constexpr void require_persistable() {

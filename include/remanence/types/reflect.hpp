@@ -1,8 +1,8 @@
-// What a type is made of, by the compiler: reflect<T>. Aggregates and enumerations need nothing for it; a class that has
-// private members, bases with members, or bit-fields says REM_REFLECT. Depends on the standard library only.
+// reflect<T>: what a type consists of, as the compiler sees it. Aggregates and enumerations need no preparation. A
+// class with private members, bases with members, or bit-fields uses REM_REFLECT. Depends on the standard library only.
 //
-// A heap stores the same for each type of a root (docs/guide/looking-inside.md), so that `rem` prints its objects without the
-// program.
+// A heap stores this description for each type of a root (docs/guide/looking-inside.md), so that `rem` prints its
+// objects without the program.
 #pragma once
 
 #include <remanence/types/detail/fingerprint.hpp>
@@ -43,9 +43,10 @@ namespace remanence {
         }                                                                                 \
     }
 
-/// In a class: its bases that have members, in parentheses, and its members, up to 26 together. They are named in any order; one
-/// that is left out is not looked into. A class template says it, too. `REM_REFLECT((), number_, balance_)`,
-/// `REM_REFLECT((parent), number_)`. It adds functions and names, and no byte to objects; an aggregate stays one.
+/// Names the members of a class, in its definition: first its bases that have members, in parentheses, then its
+/// members; 26 at most together, in any order. A member that is left out is not examined. Class templates may use it,
+/// too. Examples: `REM_REFLECT((), number_, balance_)`, `REM_REFLECT((parent), number_)`. It adds functions and names,
+/// but no byte to objects, and an aggregate stays one.
 #define REM_REFLECT(bases, ...)                                                                          \
     friend struct ::remanence::detail::reflect_access;                                                   \
     auto rem_reflect_self_() -> decltype(*this);                                                         \
@@ -71,15 +72,15 @@ namespace remanence {
 // clang-format on
 // NOLINTEND(bugprone-macro-parentheses,cppcoreguidelines-macro-usage)
 
-/// What a type is.
+/// The kind of a type.
 enum class type_kind_of : std::uint8_t {
-    hidden, ///< a class that cannot be looked into
-    number, ///< integers, characters, bool, floating point
-    enumeration,
-    members, ///< an aggregate, or a class that has REM_REFLECT, a pair, a tuple
-    array,
-    pointer,
-    container, ///< and what else keeps elements in a known shape: strings, std::optional, std::variant
+    hidden,      ///< a class that cannot be examined
+    number,      ///< integers, characters, bool, floating point
+    enumeration, ///< an enum
+    members,     ///< an aggregate, a class with REM_REFLECT, a pair or a tuple
+    array,       ///< a C array
+    pointer,     ///< a plain pointer
+    container,   ///< a class with elements in a known shape: containers, strings, std::optional, std::variant
 };
 
 class reflection;
@@ -90,32 +91,35 @@ template <class T>
 constexpr reflection describe();
 } // namespace detail
 
-/// One type. All of it is known at compile time but for names of types and offsets, which are worked out when they are asked for.
+/// The description of one type. Everything is known at compile time, except names of types and offsets, which are
+/// computed when they are asked for.
 class reflection {
 public:
+    /// A member or base.
     struct member {
-        std::string_view name;             ///< empty: a base, or a bit-field of an aggregate
-        std::optional<std::size_t> offset; ///< nothing: a bit-field
+        std::string_view name;             ///< empty for a base, and for a bit-field of an aggregate
+        std::optional<std::size_t> offset; ///< nothing for a bit-field
     };
+    /// A value with a name.
     struct enumerator {
         std::int64_t value;
         std::string_view name;
     };
 
-    type_kind_of kind = type_kind_of::hidden;
-    std::size_t size = 0;      ///< in bytes
-    std::size_t alignment = 0; ///< in bytes
-    std::uint32_t layout_number = 0;
-    bool is_position_independent = false; ///< its objects hold no address
-    bool is_trivially_copyable = false;
-    bool is_empty = false;
-    std::size_t base_count = 0;   ///< of the members, those that are bases: the first
-    std::size_t member_count = 0; ///< bases included
-    std::size_t extent = 0;       ///< of an array
+    type_kind_of kind = type_kind_of::hidden; ///< the kind of the type
+    std::size_t size = 0;                     ///< in bytes
+    std::size_t alignment = 0;                ///< in bytes
+    std::uint32_t layout_number = 0;          ///< remanence::layout_number<T>
+    bool is_position_independent = false;     ///< objects hold no address
+    bool is_trivially_copyable = false;       ///< as std::is_trivially_copyable says
+    bool is_empty = false;                    ///< as std::is_empty says
+    std::size_t base_count = 0;               ///< the first members are the bases: this many
+    std::size_t member_count = 0;             ///< bases included
+    std::size_t extent = 0;                   ///< the number of elements of an array
 
-    /// As a programmer would write it.
+    /// Returns the name of the type, as a programmer writes it.
     [[nodiscard]] std::string name() const { return detail::readable_name(type_->name()); }
-    /// All of them, in their order. O(their number).
+    /// Returns bases and members, in their order. O(their number).
     [[nodiscard]] std::vector<member> members() const {
         std::vector<member> all(member_count);
         if (members_ == nullptr || members_->names == nullptr)
@@ -132,7 +136,7 @@ public:
         }
         return all;
     }
-    /// Of those values from -16 (unsigned: 0) to 127 that have a name.
+    /// Returns the enumerators with values from -16 (0 if unsigned) to 127.
     [[nodiscard]] std::vector<enumerator> enumerators() const {
         std::vector<enumerator> all;
         if (kind != type_kind_of::enumeration)
@@ -145,9 +149,9 @@ public:
         }
         return all;
     }
-    /// Of a pointer, what it points at; of an array, its elements; else null.
+    /// Returns what a pointer points at, or the element of an array; else null.
     [[nodiscard]] const reflection* element() const { return element_ == nullptr ? nullptr : &element_(); }
-    /// How objects keep what they consist of; `shape_kind::none` where that is not by a known shape.
+    /// Returns how objects keep their contents; `shape_kind::none` if they have no known shape.
     [[nodiscard]] detail::type_shape shape() const { return shape_ == nullptr ? detail::type_shape{} : *shape_; }
 
 private:
@@ -174,7 +178,7 @@ consteval bool has_member_table() {
     else
         return false;
 }
-/// Precondition: it has one.
+/// T must have a member table.
 template <class T>
 consteval const member_table& table_of_members() {
     if constexpr (has_shape_v<T>)
@@ -231,7 +235,7 @@ constexpr reflection describe() {
 
 } // namespace detail
 
-/// What T is made of.
+/// The description of T.
 template <class T>
 inline constexpr reflection reflect = detail::describe<std::remove_cv_t<T>>();
 

@@ -1,18 +1,21 @@
-// How values become bytes and values again, for rem::fragile. Depends on the standard library only.
+// serialize_trait: how values become bytes and bytes become values, for rem::fragile. Depends on the standard library
+// only.
 //
-// Bytes that are read are input: they are checked, and what does not parse is errc::corrupt, never undefined behaviour: too few or too
-// many, a wrong count, index or bool, a key twice, nesting beyond 200 levels. A value that nests deeper cannot be stored
-// (errc::invalid_argument). Equal values should give equal bytes.
+// Bytes that are read are input: they are checked, and bytes that do not parse are errc::corrupt, never undefined
+// behaviour. That are too few or too many bytes, a wrong count, index or bool, a key that occurs twice, and nesting
+// beyond 200 levels. A value that nests deeper cannot be stored (errc::invalid_argument). Equal values should give
+// equal bytes.
 //
-// There are traits for numbers, enumerations, strings, the standard's containers, arrays, pair, tuple, optional, variant, and aggregates of
-// up to 32 members that can be default-initialised; not for container adaptors, nor for aggregates with unions or with bases that
-// have members.
+// There are traits for numbers, enumerations, strings, the standard's containers, arrays, pair, tuple, optional,
+// variant, and for aggregates of up to 32 members that can be default-initialised. There are none for container
+// adaptors, nor for aggregates with unions or with bases that have members.
 //
-// Numbers lie as in memory (little-endian; ten bytes of a long double), counts in groups of seven bits, the lowest first, the highest bit
-// of a byte set when more follow. A string is its length and its characters; a container the count and the elements, an unordered one in
-// the order of their bytes; an optional a bool and the value; a variant its index and the value. One zero byte stands for what has no
-// parts. Every value that a trait of the
-// library writes takes at least one byte, so that a wrong count cannot ask for more elements than there are bytes.
+// Format. Numbers lie as in memory (little-endian; a long double has ten bytes). Counts are in groups of seven bits,
+// the lowest first; the highest bit of a byte is set if more bytes follow. A string is its length and its characters. A
+// container is its count and its elements; those of an unordered one are in the order of their bytes. An optional is a
+// bool and the value; a variant is its index and the value. A value without parts is one zero byte. So each value that
+// a trait of the library writes takes at least one byte, and a wrong count cannot ask for more elements than there are
+// bytes.
 #pragma once
 
 #include <remanence/types/byte_streams.hpp>
@@ -38,19 +41,21 @@
 
 namespace remanence {
 
-/// How a T is serialised. There for arithmetic types, enumerations, strings, the standard's containers, arrays, pair, tuple,
-/// optional, variant, aggregates that can be default-initialised, and (<remanence/types/exemplars.hpp>) unique_ptr to a base
-/// class. Specialise it for other types, with three static functions:
+/// Says how a T is serialised. The library has traits for arithmetic types, enumerations, strings, the standard's
+/// containers, arrays, pair, tuple, optional, variant, aggregates that can be default-initialised, and (in
+/// <remanence/types/exemplars.hpp>) unique_ptr to a base class. Specialise it for other types, with three static
+/// functions:
 ///
 ///     static std::size_t size(const T&);                 // bytes that serialize() writes; at least one
 ///     static void serialize(const T&, byte_writer&);     // the same bytes for the same value
 ///     static T deserialize(byte_reader&);                // throws when the bytes are wrong; the reader's functions do
 ///
-/// A trait with in_place(std::span<char>) hands out a reference of its own, which works on the stored bytes; see rem::fragile.
+/// A trait may also have in_place(std::span<char>), which returns a reference of its own that works on the stored
+/// bytes: see rem::fragile.
 template <class T>
 struct serialize_trait {};
 
-/// Whether Trait has the three functions for T.
+/// True if Trait has the three functions for T.
 template <class Trait, class T>
 concept serializes = requires(const T& value, byte_writer& out, byte_reader& in) {
     { Trait::size(value) } -> std::convertible_to<std::size_t>;
@@ -63,7 +68,7 @@ namespace detail {
 template <class T>
 using trait_of = serialize_trait<std::remove_cv_t<T>>;
 
-// C arrays, which are members of aggregates, element by element.
+// C arrays, which may be members of aggregates, are serialised element by element.
 
 template <class T>
 std::size_t size_of_value(const T& value) {
@@ -97,13 +102,13 @@ void read_value(T& value, byte_reader& in) {
     }
 }
 
-/// An element without a byte could not be counted when it is read.
+/// Refuses an element that takes no byte: a reader could not check how many there are.
 inline void refuse_without_bytes(std::size_t before, std::size_t after) {
     if (before == after)
         refuse_to_serialize("an element takes no byte; let the serialize_trait of its type write one at least");
 }
 
-/// The bytes of a value by itself, or of a part of what `around` writes.
+/// Returns the bytes of a value, or of a part of a value that `around` writes.
 template <class Trait, class T>
 std::string bytes_of(const T& value, const byte_writer& around = {nullptr, 0}) {
     std::string bytes(Trait::size(value), '\0');
@@ -125,11 +130,11 @@ auto value_of(std::string_view bytes) {
 template <class T>
 concept number_or_name = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
-/// A value of an x87 register has six bytes of padding.
+/// The size of a number without padding: a long double has ten bytes and six of padding.
 template <class T>
 inline constexpr std::size_t size_without_padding_v = std::is_same_v<T, long double> ? 10 : sizeof(T);
 
-/// What a container's elements are when they can be assigned to.
+/// The type of a container's elements without const, so that they can be assigned to.
 template <class T>
 struct assignable_element : std::type_identity<T> {};
 template <class Key, class Mapped>
@@ -158,6 +163,7 @@ consteval bool is_serialised_by_members() {
 
 } // namespace detail
 
+/// Numbers and enumerations: their bytes in memory.
 template <detail::number_or_name T>
 struct serialize_trait<T> {
     static std::size_t size(const T&) noexcept { return detail::size_without_padding_v<T>; }
@@ -176,6 +182,7 @@ struct serialize_trait<T> {
     }
 };
 
+/// Strings: length and characters.
 template <detail::any_string T>
 struct serialize_trait<T> {
     using character = typename T::value_type;
@@ -197,7 +204,8 @@ struct serialize_trait<T> {
     }
 };
 
-/// Elements of unordered containers are written in the order of their bytes, so that equal containers have equal bytes.
+/// Containers: count and elements. Elements of unordered containers are written in the order of their bytes, so that
+/// equal containers have equal bytes.
 template <detail::any_container T>
     requires(!detail::any_string<T>)
 struct serialize_trait<T> {
@@ -256,6 +264,7 @@ private:
     }
 };
 
+/// Arrays: their elements.
 template <class T, std::size_t N>
 struct serialize_trait<std::array<T, N>> {
     static std::size_t size(const std::array<T, N>& value) {
@@ -280,6 +289,7 @@ struct serialize_trait<std::array<T, N>> {
     }
 };
 
+/// Pairs: both parts.
 template <class A, class B>
 struct serialize_trait<std::pair<A, B>> {
     static std::size_t size(const std::pair<A, B>& value) {
@@ -294,6 +304,7 @@ struct serialize_trait<std::pair<A, B>> {
     }
 };
 
+/// Tuples: their parts.
 template <class... Ts>
 struct serialize_trait<std::tuple<Ts...>> {
     static std::size_t size(const std::tuple<Ts...>& value) {
@@ -313,6 +324,7 @@ struct serialize_trait<std::tuple<Ts...>> {
     }
 };
 
+/// Optionals: a bool and the value.
 template <class T>
 struct serialize_trait<std::optional<T>> {
     static std::size_t size(const std::optional<T>& value) { return 1 + (value ? detail::size_of_value(*value) : 0); }
@@ -328,6 +340,7 @@ struct serialize_trait<std::optional<T>> {
     }
 };
 
+/// Variants: the index and the value. A valueless one cannot be stored (errc::invalid_argument).
 template <class... Ts>
 struct serialize_trait<std::variant<Ts...>> {
     using variant = std::variant<Ts...>;
@@ -362,7 +375,7 @@ private:
     }
 };
 
-/// Member by member.
+/// Aggregates: their members.
 template <class T>
     requires(detail::is_serialised_by_members<T>())
 struct serialize_trait<T> {
@@ -386,7 +399,8 @@ private:
         explicit member(byte_reader& in) { detail::read_value(value, in); }
         std::remove_cv_t<M> value{};
     };
-    /// The members first, then the object of them, so that bit-fields and const members get their values, too.
+    /// Reads the members first and then makes the object from them, so that bit-fields and const members get their
+    /// values, too.
     template <class... Members>
     static T read(type_list<Members...>, byte_reader& in) {
         if constexpr (sizeof...(Members) == 0)

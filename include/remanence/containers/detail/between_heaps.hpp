@@ -1,5 +1,5 @@
-// How our own containers give elements to those of another heap: made anew there, since memory of one heap is never owned by
-// another. Depends on the standard library only.
+// How our own containers pass elements to a container in another heap. They make the elements anew there, since a heap
+// never owns memory of another one. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -13,7 +13,8 @@
 
 namespace remanence::detail {
 
-/// Whether a swap exchanges the allocators, too. Those of heaps say that they do, to refuse it.
+/// True if swap() exchanges the allocators, too. The traits of a heap's allocator claim so, but only for its swap() to
+/// refuse.
 template <class Allocator>
 inline constexpr bool swaps_allocators_v = std::allocator_traits<Allocator>::propagate_on_container_swap::value;
 template <class T>
@@ -24,13 +25,14 @@ template <class Allocator>
     return swaps_allocators_v<Allocator> || a == b;
 }
 
+/// True if an element can be copied or moved to another heap.
 template <class Value>
 inline constexpr bool can_be_made_anew_v = std::is_move_constructible_v<Value>;
 template <class Key, class Mapped>
 inline constexpr bool can_be_made_anew_v<std::pair<const Key, Mapped>> =
     std::conjunction_v<std::is_move_constructible<Key>, std::is_move_constructible<Mapped>>;
 
-/// Whether a copy compiles: containers say so whatever their elements are.
+/// True if a copy compiles. is_copy_constructible is not enough: it is true of a container whatever its elements are.
 template <class T>
 inline constexpr bool can_be_copied_v = std::is_copy_constructible_v<T>;
 template <class T>
@@ -49,8 +51,8 @@ inline constexpr bool can_be_copied_v<std::pair<First, Second>> = can_be_copied_
     throw std::invalid_argument("remanence: elements that cannot be moved cannot go to another heap");
 }
 
-/// Where neither allocators nor blocks may change hands. What throws has no effect, if elements can be copied; else both may
-/// be empty then.
+/// Swaps two containers whose allocators and blocks must stay where they are. If it throws, it has no effect if
+/// elements can be copied; otherwise both may be empty.
 template <class Container>
 void swap_by_value(Container& a, Container& b) {
     using value = typename Container::value_type;
@@ -70,8 +72,8 @@ void swap_by_value(Container& a, Container& b) {
                                 "move that to a container of its own before");
 }
 
-/// A part of an element as what makes another one: copied if that is possible, so that the container it is in keeps it when
-/// the other one cannot be made. It has to be made anew there in any case.
+/// Returns a part of an element as the argument that makes another one. It is copied if possible, so that the source
+/// keeps it if the new element cannot be made.
 template <class Part>
 [[nodiscard]] auto part_to_give(const Part& part) noexcept {
     if constexpr (can_be_copied_v<Part>)
@@ -81,7 +83,7 @@ template <class Part>
             std::move(const_cast<Part&>(part))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
-/// Calls `make` with the arguments that make such an element elsewhere.
+/// Calls `make` with the arguments that make a copy of `one` elsewhere, or move it if it cannot be copied.
 template <class Key, class Result, class Value, class Make>
 Result give_by_value(const Value& one, Make&& make) {
     if constexpr (!can_be_made_anew_v<Value>) {

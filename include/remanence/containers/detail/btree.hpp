@@ -1,14 +1,14 @@
 // The tree behind the ordered containers: a B-tree with elements in all nodes. Depends on the standard library only.
 //
-//  BT1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and only
-//      while it is taken apart; a tree without elements has no node.
-//  BT2  A node that is full gives elements to a neighbour before it is split; one with fewer than half its slots in use is
-//      joined with a neighbour when an erasure leaves it so and both fit into one. Insertions at either end leave full
-//      nodes behind, so that what comes sorted is packed.
-//  BT3  Whatever throws (comparator, constructor, allocator) does so before elements move: BN3. A split that lacks memory
-//      for its next step leaves a tree with other nodes and the same elements.
-//  BT4  Each write to memory that was there before is declared (declarer.hpp), but for those of users through
-//      references. Nodes do not know which child they are, so that a split writes to few other nodes.
+//  BT1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and
+//       only while it is taken apart; a tree without elements has no node.
+//  BT2  A full node gives elements to a neighbour before it is split. A node in which an erasure leaves fewer than half
+//       its slots in use is joined with a neighbour if both fit into one. Insertions at either end leave full nodes
+//       behind, so that sorted input is packed.
+//  BT3  Whatever throws (comparator, constructor, allocator) does so before elements move: BN3. A split that gets no
+//       memory for its next step leaves a tree with other nodes and the same elements.
+//  BT4  Each write to memory that was there before is declared (declarer.hpp), except those of users through
+//       references. A node does not know its index in its parent, so that a split writes to few other nodes.
 #pragma once
 
 #include <remanence/containers/detail/btree_iterator.hpp>
@@ -28,7 +28,7 @@
 
 namespace remanence::detail {
 
-/// Look into trees: heap::verify(), and tests, which define the second.
+/// These read a tree's private members: heap::verify() the first, tests the second, which they define.
 template <class Container>
 struct btree_structure;
 struct btree_inspector;
@@ -55,7 +55,8 @@ public:
     [[nodiscard]] const Compare& compare() const noexcept { return compare_; }
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// Tells `read` of the nodes, a level at a time from that below the root on, sorted by address. It may read those before.
+    /// Calls `read` with the nodes of each level, sorted by address, from the level below the root downwards. The nodes
+    /// of a level are read only after that call, so `read` may fetch them in advance.
     template <class Read>
     void for_each_level(const Read& read) const {
         std::vector<node*> level;
@@ -78,33 +79,35 @@ public:
         return {last, last == nullptr ? std::size_t{0} : last->count};
     }
 
-    /// What the comparator says of two keys.
+    /// Compares two keys by the comparator.
     template <class A, class B>
     [[nodiscard]] bool is_less(const A& a, const B& b) const {
         return less_keys(compare_, a, b);
     }
 
-    /// Where a descent ended: in a leaf, where such a key would be inserted, and at the element that is there or next.
+    /// Where a search ended: the place in a leaf where such a key would be inserted, and the element that is there or
+    /// next.
     struct search {
         place leaf;
         place found; ///< or the end
     };
-    /// At the first element that is not less than `key`.
+    /// Searches the first element that is not less than `key`.
     template <class K>
     [[nodiscard]] search lower(const K& key) const {
         return descend([&](const Key& other) { return is_less(other, key); });
     }
-    /// At the first element that is greater than `key`.
+    /// Searches the first element that is greater than `key`.
     template <class K>
     [[nodiscard]] search upper(const K& key) const {
         return descend([&](const Key& other) { return !is_less(key, other); });
     }
 
-    /// Inserts where a search, or leaf_before(), said. Returns where the element is. std::bad_alloc: nothing happened.
+    /// Inserts at a place that a search or leaf_before() returned. Returns the element's place. If it throws
+    /// std::bad_alloc, nothing has changed.
     place put(place leaf, detached& element) {
         return put_slot(leaf, [&] { return element.release(); });
     }
-    /// The same with a slot that stays the caller's when it throws, and is raw afterwards.
+    /// Like put(), with a slot that stays the caller's if it throws, and is raw afterwards.
     template <class Release>
     place put_slot(place leaf, Release&& release) {
         const declare_to declare(alloc());
@@ -126,17 +129,17 @@ public:
         return leaf;
     }
 
-    /// Destroys an element; returns the place of the next.
+    /// Destroys an element; returns the place of the next one.
     place erase(place at) noexcept {
         Alloc where = alloc();
         return remove(at, [&](void* slot) { nodes::destroy(where, slot); });
     }
-    /// Moves an element into a raw slot; returns the place of the next.
+    /// Moves an element into a raw slot; returns the place of the next one.
     place take(place at, void* into) noexcept {
         return remove(at, [&](void* slot) { nodes::move(slot, into); });
     }
 
-    /// Whether this is an address in one of the nodes. O(nodes).
+    /// True if `address` lies in one of the nodes. O(nodes).
     [[nodiscard]] bool has_in_nodes(const void* address) const noexcept {
         return root_.get() != nullptr && is_below(root_.get(), address);
     }
@@ -148,7 +151,7 @@ public:
         forget();
     }
 
-    /// Takes everything from a tree whose allocator is equal, and leaves that empty. This one must be empty.
+    /// Takes all elements of a tree with an equal allocator, which is empty then. This tree must be empty.
     void steal(btree& other) noexcept {
         const declare_to declare(alloc());
         declare(this, sizeof *this);
@@ -159,7 +162,7 @@ public:
         size_ = other.size_;
         other.forget();
     }
-    /// All but comparators and allocators, which are equal.
+    /// Swaps everything except comparators and allocators. The allocators must be equal.
     void swap_elements(btree& other) noexcept {
         const declare_to declare(alloc());
         declare(this, sizeof *this);
@@ -181,7 +184,7 @@ public:
         using std::swap;
         swap(compare_, other.compare_);
     }
-    /// With an empty tree only.
+    /// The tree must be empty.
     void set_alloc(const Alloc& alloc) noexcept { alloc_.set(alloc); }
     void swap_alloc(btree& other) noexcept {
         const Alloc kept = alloc();
@@ -204,7 +207,7 @@ private:
         declare_node(at.node, declare);
         empty(nodes::slot(at.node, at.index));
         const bool is_inner = at.node->height != 0;
-        if (is_inner) { // the one before, which is in a leaf, takes its slot
+        if (is_inner) { // the element before it, which is in a leaf, takes its slot
             place before = steps::behind(nodes::child(at.node, at.index));
             --before.index;
             declare_node(before.node, declare);
@@ -275,12 +278,12 @@ private:
         free_node(n);
     }
 
-    /// The first slot of `n` of which `is_before` is not true; it is true of all before that one.
+    /// Returns the first slot of `n` for which `is_before` is false; it is true for all slots before that one.
     template <class Before>
     [[nodiscard]] static std::size_t first_not(node* n, const Before& is_before) {
         std::size_t from = 0;
         std::size_t left = n->count;
-        if constexpr (std::is_arithmetic_v<Key>) { // without a branch that depends on the outcome
+        if constexpr (std::is_arithmetic_v<Key>) { // without a branch that depends on the comparison
             constexpr std::size_t k_counted = 8;
             while (left > k_counted) {
                 const std::size_t half = left / 2;
@@ -292,12 +295,12 @@ private:
                     ++from;
                 return from;
             }
-            from = std::min(from, n->count - k_counted); // the last ones are counted without waiting for each other
+            from = std::min(from, n->count - k_counted); // these comparisons do not wait for each other
             std::size_t before = from;
             for (std::size_t i = 0; i != k_counted; ++i)
                 before += is_before(key_at({n, from + i})) ? 1U : 0U;
             return before;
-        } else { // with the fewest comparisons, the next of which the processor begins ahead
+        } else { // with the fewest comparisons; the processor speculates on the next one
             while (left != 0) {
                 const std::size_t half = left / 2;
                 if (is_before(key_at({n, from + half}))) {
@@ -325,8 +328,8 @@ private:
         return result;
     }
 
-    /// Makes a full node not full. Returns where the place is now; with an inner node, whose child there is to be split,
-    /// that child may be below another one afterwards.
+    /// Makes room in a full node. Returns where the place is now. In an inner node, whose child there is to be split,
+    /// that child may have another parent afterwards.
     place make_room(place at, const declare_to& declare) { // NOLINT(misc-no-recursion): to the root
         node* const n = at.node;
         declare_node(n, declare);
@@ -340,7 +343,7 @@ private:
         return split(at, n->parent.get(), declare);
     }
 
-    /// A root that is a leaf gets a larger one.
+    /// Replaces a root that is a leaf by a larger one.
     place grow(place at) {
         node* const small = at.node;
         node* const large = new_node(0, std::min<std::size_t>(std::size_t{2} * small->capacity, nodes::k_capacity));
@@ -353,7 +356,7 @@ private:
         return {large, at.index};
     }
 
-    /// How many of `room` free slots to fill: all, when the insertion is at the far end (BT2).
+    /// Returns how many of `room` free slots to fill: all of them if the insertion is at the far end (BT2).
     static std::size_t share(std::size_t room, bool is_far) noexcept {
         return std::max<std::size_t>(is_far ? room : room / 2, 1);
     }
@@ -367,7 +370,7 @@ private:
         const std::size_t room = nodes::k_capacity - left->count;
         if (room == 0)
             return false;
-        // With the last one an inner node would be left without elements.
+        // An inner node must keep an element.
         const std::size_t given = std::min<std::size_t>(share(room, at.index == n->count), n->count - 1U);
         if (at.index < given && left->count + given == nodes::k_capacity)
             return false;
@@ -394,8 +397,8 @@ private:
         return true;
     }
 
-    /// Moves the first `count` elements of the child behind the separator `index` to the one before it: the separator
-    /// goes along, and the last of them takes its slot.
+    /// Moves the first `count` elements of the child behind the separator `index` to the child before it. The separator
+    /// moves along, and the last of these elements takes its slot.
     void move_left(node* parent, std::size_t index, std::size_t count, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
@@ -413,7 +416,7 @@ private:
         left->count = static_cast<std::uint16_t>(left->count + count);
         right->count = static_cast<std::uint16_t>(right->count - count);
     }
-    /// The last `count` the other way.
+    /// Moves the last `count` elements the other way.
     void move_right(node* parent, std::size_t index, std::size_t count, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
@@ -438,7 +441,8 @@ private:
         declare_node(right, declare);
     }
 
-    /// In two, with a separator into the parent, which has room; the root (null: no parent) gets one.
+    /// Splits a node in two and puts a separator into the parent, which has room. A root (`parent` is null) gets a new
+    /// parent.
     place split(place at, node* parent, const declare_to& declare) {
         node* const n = at.node;
         node* above = nullptr;
@@ -461,7 +465,8 @@ private:
         if (last_.get() == n)
             last_.set(right);
 
-        // Left keeps so many, the next is the separator. BT2; an inner node is never without elements.
+        // The left node keeps `kept` elements; the next one is the separator (BT2). An inner node always keeps an
+        // element.
         const std::size_t least = n->height == 0 ? 0 : 1;
         const std::size_t kept = at.index == n->count ? n->count - 1 - least : at.index == 0 ? least : n->count / 2U;
         const std::size_t moved = n->count - kept - 1;
@@ -480,7 +485,7 @@ private:
         return at.index <= kept ? at : place{right, at.index - kept - 1};
     }
 
-    /// After a removal in the leaf: joins nodes that are too empty, up to the root. Returns where the place is now.
+    /// After a removal in a leaf: joins nodes that are too empty, up to the root. Returns where the place is now.
     place fill(place at, const declare_to& declare) noexcept {
         for (node* n = at.node;;) {
             node* const parent = n->parent.get();
@@ -494,7 +499,7 @@ private:
             n = parent;
         }
     }
-    /// The root has no element any more.
+    /// Removes a root that has no element left.
     place shrink(place at, const declare_to& declare) noexcept {
         node* const old = root_.get();
         if (old->height == 0) {
@@ -509,7 +514,8 @@ private:
         free_node(old);
         return at;
     }
-    /// Whether `n` is one with a neighbour now, so that the parent has one element less. Else it may have got some.
+    /// True if `n` and a neighbour are one node now, so that the parent has lost an element. If false, `n` may have got
+    /// elements.
     bool join(node* n, place& at, const declare_to& declare) noexcept {
         node* const parent = n->parent.get();
         const std::size_t index = nodes::index_of(parent, n);
@@ -525,7 +531,8 @@ private:
             append(parent, index, declare);
             return true;
         }
-        // A queue loses elements at one end: there a node waits until it can be joined.
+        // A queue loses its elements at one end. There a node gets none from its neighbour: it waits until the two can
+        // be joined.
         const bool is_leaf = at.node == n;
         if (right != nullptr && right->count > nodes::k_count_least && (n->count == 0 || !is_leaf || at.index != 0)) {
             move_left(parent, index, (right->count - n->count + 1U) / 2, declare);
@@ -538,7 +545,7 @@ private:
         }
         return false;
     }
-    /// Appends a separator, and all of the child behind it, to the child before it.
+    /// Appends a separator, and all elements of the child behind it, to the child before it.
     void append(node* parent, std::size_t index, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
@@ -558,7 +565,7 @@ private:
         free_node(right);
     }
 
-    // Part of the layout (k_btree_layout): 40 bytes with rem::allocator, and a comparator that is empty.
+    // Part of the layout (k_btree_layout): 40 bytes with rem::allocator and an empty comparator.
     link<node> root_;
     link<node> first_; // leaf
     link<node> last_;  // leaf

@@ -1,5 +1,5 @@
-// The interface that the four ordered containers share; what it promises is in <remanence/containers/btree_set.hpp> and
-// <remanence/containers/btree_map.hpp>. Depends on the standard library only.
+// The interface that the four ordered containers share. btree_set.hpp and btree_map.hpp say what it promises. Depends
+// on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/between_heaps.hpp>
@@ -26,16 +26,18 @@ namespace remanence {
 struct sorted_unique_t {
     explicit sorted_unique_t() = default;
 };
+/// The tag of constructors: the range that follows is sorted and has unique keys.
 inline constexpr sorted_unique_t sorted_unique{};
 /// Says that a range is sorted by the container's comparator; keys may be equivalent.
 struct sorted_equivalent_t {
     explicit sorted_equivalent_t() = default;
 };
+/// The tag of constructors: the range that follows is sorted.
 inline constexpr sorted_equivalent_t sorted_equivalent{};
 
 namespace detail {
 
-/// Throws errc::invalid_argument: a range was not sorted although its tag said so.
+/// Throws errc::invalid_argument: a range is not sorted although its tag says so.
 [[noreturn]] void refuse_unsorted();
 
 template <class Iterator>
@@ -44,7 +46,7 @@ concept input_iterator_of_std = requires { typename std::iterator_traits<Iterato
 template <class Compare>
 concept transparent = requires { typename Compare::is_transparent; };
 
-/// What a container is made of. `Value` is Key for sets.
+/// The types of a container. In sets `Value` is Key.
 template <class Key, class Value, class Compare, class Alloc, std::size_t NodeBytes, bool IsUnique>
 struct btree_traits {
     using key_type = Key;
@@ -92,7 +94,7 @@ public:
     using insert_return_type = insert_return<iterator, node_type>;
     using value_compare = std::conditional_t<Traits::k_is_set, key_compare, btree_value_compare<tree, key_compare>>;
     using sorted_tag = std::conditional_t<Traits::k_is_unique, sorted_unique_t, sorted_equivalent_t>;
-    /// What an insertion gives: an iterator, and whether it happened where it may not.
+    /// The result of an insertion: an iterator, and where keys are unique, whether it inserted.
     using insertion = std::conditional_t<Traits::k_is_unique, std::pair<iterator, bool>, iterator>;
 
     static_assert(std::is_same_v<typename alloc_traits::value_type, value_type>,
@@ -178,7 +180,7 @@ public:
             become<propagates>(other);
         } else {
             btree_container moved(std::move(other), tree_.alloc());
-            tree_.set_compare(other.tree_.compare()); // NOLINT(bugprone-use-after-move): elements were
+            tree_.set_compare(other.tree_.compare()); // NOLINT(bugprone-use-after-move): only elements moved
             become<false>(moved);
         }
         return *this;
@@ -205,7 +207,7 @@ public:
     [[nodiscard]] size_type size() const noexcept { return tree_.size(); }
     [[nodiscard]] size_type max_size() const noexcept { return elements_max(tree_.alloc()); }
 
-    // Look-up. By a key, or by whatever a transparent comparator takes.
+    // Look-up, by a key or by anything that a transparent comparator takes.
 
     [[nodiscard]] iterator lower_bound(const key_type& key) { return iterator(tree_.lower(key).found); }
     [[nodiscard]] const_iterator lower_bound(const key_type& key) const {
@@ -259,7 +261,7 @@ public:
     [[nodiscard]] bool contains(const K& key) const {
         return find(key) != end();
     }
-    /// Of a transparent comparator several keys may be equivalent to `key`, even where keys are unique.
+    /// With a transparent comparator several keys may be equivalent to `key`, even where keys are unique.
     template <class K>
         requires transparent<key_compare>
     [[nodiscard]] size_type count(const K& key) const {
@@ -286,7 +288,7 @@ public:
     iterator insert(const_iterator hint, value_type&& value) {
         return insert_near(hint, tree::key_of(value), std::move(value)).first;
     }
-    /// The range is merged in; already sorted, it need not be searched for.
+    /// Inserts each element. An element that belongs behind all others is not searched for.
     template <input_iterator_of_std Iterator>
     void insert(Iterator first, Iterator last) {
         for (; first != last; ++first)
@@ -331,7 +333,7 @@ public:
         (void)erase_some(first.place(), some);
         return static_cast<size_type>(some);
     }
-    /// Of a transparent comparator several keys may be equivalent to `key`, even where keys are unique.
+    /// With a transparent comparator several keys may be equivalent to `key`, even where keys are unique.
     template <class K>
         requires transparent<key_compare> && other_key<K, btree_container>
     size_type erase(K&& key) { // NOLINT(cppcoreguidelines-missing-std-forward): only compared
@@ -358,7 +360,7 @@ public:
         const place at = find_place(key);
         return at == tree_.end() ? node_type() : extract(const_iterator(at));
     }
-    /// The first that is equivalent to `key`.
+    /// Takes the first element that is equivalent to `key`.
     template <class K>
         requires transparent<key_compare> && other_key<K, btree_container>
     node_type extract(K&& key) { // NOLINT(cppcoreguidelines-missing-std-forward): only compared
@@ -383,9 +385,10 @@ public:
         const target found = target_near(hint.place(), tree::key_of(one.element()));
         return iterator(found.is_there ? found.at : put_handle(found.at, one));
     }
-    /// From containers with the same elements, kind of allocator and node size, whatever their comparator and kind. Between
-    /// different allocators, as insert(node_type) too, an element is made anew: its key copied if that is possible, the
-    /// rest moved. From a container in one of its own elements it throws std::invalid_argument, and nothing happens.
+    /// Takes elements from a container with the same type of elements and allocator and the same node size; comparator
+    /// and uniqueness may differ. Between different allocators, merge() and insert(node_type) make an element anew:
+    /// they copy key and value or, if that is not possible, move them. Throws std::invalid_argument, without effect, if
+    /// the source lies in one of its own elements.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -412,7 +415,7 @@ public:
         }
     }
 
-    /// O(n) between different allocators: elements are copied or, if that is not possible, moved.
+    /// O(n) between different allocators: copies the elements or, if that is not possible, moves them.
     void swap(btree_container& other) noexcept(alloc_traits::is_always_equal::value &&
                                                std::is_nothrow_swappable_v<key_compare>) {
         if (!may_exchange_blocks(tree_.alloc(), other.tree_.alloc()))
@@ -437,7 +440,7 @@ public:
 protected:
     static constexpr const char* k_no_such_key = "btree_map::at"; // what std::out_of_range says
 
-    /// Where a key belongs: the element that keeps it out, or a place for put().
+    /// Where a key belongs: the element with an equivalent key, or a place for put().
     struct target {
         place at;
         bool is_there;
@@ -452,7 +455,7 @@ protected:
             return {tree_.upper(key).leaf, false};
         }
     }
-    /// As near before `hint` as its order allows.
+    /// Returns a place before `hint`, as near to it as the order allows.
     [[nodiscard]] target target_near(place hint, const key_type& key) const {
         const key_compare& less = tree_.compare();
         const auto is_before = [&](const key_type& a, const key_type& b) { // may stand before
@@ -461,12 +464,12 @@ protected:
         if (hint == tree_.end() || is_before(key, tree::key_at(hint))) {
             if (hint == tree_.first() || is_before(tree::key_at(steps::previous(hint)), key))
                 return {steps::leaf_before(hint), false};
-            return target_of(key); // somewhere before it: after all that are equivalent
+            return target_of(key); // somewhere before the hint: behind all equivalent elements
         }
         if constexpr (Traits::k_is_unique)
             return target_of(key);
         else
-            return {tree_.lower(key).leaf, false}; // somewhere behind it: before all that are equivalent
+            return {tree_.lower(key).leaf, false}; // somewhere behind the hint: before all equivalent elements
     }
     static insertion inserted(place at, bool is_new) {
         if constexpr (Traits::k_is_unique)
@@ -478,7 +481,7 @@ protected:
         const target found = target_of(made.key());
         return inserted(found.is_there ? found.at : tree_.put(found.at, made), !found.is_there);
     }
-    /// Makes an element of `args`, with `key`, unless that is there already.
+    /// Makes an element of `args`, whose key is `key`, unless there is an element with that key.
     template <class... Args>
     insertion insert_by(const key_type& key, Args&&... args) {
         const target found = target_of(key);
@@ -495,7 +498,8 @@ protected:
         return tree_.put(leaf, made);
     }
 
-    /// Appends what is sorted; throws errc::invalid_argument at the first that is not, and then has those before it.
+    /// Appends sorted elements. At the first that is not in order it throws errc::invalid_argument, and has appended
+    /// those before it.
     template <class Iterator>
     void append_sorted(Iterator first, Iterator last) {
         for (; first != last; ++first) {
@@ -557,7 +561,7 @@ private:
         return give_by_value<key_type, place>(
             one, [&](auto&&... parts) { return put_made(leaf, std::forward<decltype(parts)>(parts)...); });
     }
-    /// Hands an element to `put`, which may throw before it takes it; returns the next.
+    /// Lets `put` take an element. `put` may throw before it takes it. Returns the next element.
     template <class Put>
     iterator give(iterator each, Put&& put) {
         node_type taken;
@@ -574,14 +578,15 @@ private:
         for (; first != last; ++first)
             (void)put_made(tree_.end(), *first);
     }
-    /// From a container with another allocator, which is empty then, also when this throws.
+    /// Moves elements from a container with another allocator. That container is empty afterwards, also if this throws.
     void move_all(btree_container& other) {
         const emptied_at_the_end<btree_container> at_the_end(other);
         for (place each = other.tree_.first(); each != other.tree_.end(); each = steps::next(each)) {
             (void)put_by_value(tree_.end(), tree::nodes::value(each.node, each.index));
         }
     }
-    /// Has what the other has, which becomes empty. It may be owned by an element of this one: these go last.
+    /// Takes the other's contents, which is empty then. An element of this container may own the other one, so old
+    /// elements are destroyed last.
     template <bool TakesAllocator>
     void become(btree_container& other) noexcept(std::is_nothrow_copy_constructible_v<key_compare>) {
         tree taken(other.tree_.compare(), other.tree_.alloc());

@@ -1,4 +1,4 @@
-// Where an element of a B-tree is, and steps to its neighbours. Depends on the standard library only.
+// The place of an element in a B-tree, and steps to its neighbours. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/btree_node.hpp>
@@ -10,8 +10,8 @@
 
 namespace remanence::detail {
 
-/// A slot of a node. The end of a tree is behind the last slot of its last leaf; that of an empty tree is {null, 0}.
-/// While a tree is searched or changed, a place may also be behind the last slot of another leaf.
+/// A slot of a node. The end of a tree is behind the last slot of its last leaf; the end of an empty tree is {null, 0}.
+/// During a search or a change, a place may also be behind the last slot of another leaf.
 struct btree_place {
     btree_node* node = nullptr;
     std::size_t index = 0;
@@ -21,19 +21,19 @@ struct btree_place {
 
 template <class Nodes>
 struct btree_steps {
-    /// The first one in the subtree below `n`.
+    /// Returns the first element in the subtree of `n`.
     [[nodiscard]] static btree_place first(btree_node* n) noexcept {
         while (n->height != 0)
             n = Nodes::child(n, 0);
         return {n, 0};
     }
-    /// Behind the last one in the subtree below `n`.
+    /// Returns the place behind the last element in the subtree of `n`.
     [[nodiscard]] static btree_place behind(btree_node* n) noexcept {
         while (n->height != 0)
             n = Nodes::child(n, n->count);
         return {n, n->count};
     }
-    /// The element that comes at `at` or next, when `at` is behind the last slot of a leaf; or the end.
+    /// Returns the element at `at` or, if `at` is behind the last slot of a leaf, the next one; or the end.
     [[nodiscard]] static btree_place settled(btree_place at) noexcept {
         btree_place up = at;
         while (up.node != nullptr && up.index == up.node->count) {
@@ -62,7 +62,7 @@ struct btree_steps {
         --at.index;
         return at;
     }
-    /// Where a leaf takes an element that is to come before the one at `at`.
+    /// Returns the place in a leaf for an element that is to come before the one at `at`.
     [[nodiscard]] static btree_place leaf_before(btree_place at) noexcept {
         if (at.node == nullptr || at.node->height == 0)
             return at;
@@ -70,7 +70,7 @@ struct btree_steps {
     }
 };
 
-/// Bidirectional. Has native pointers: not to be stored in a heap that may move.
+/// A bidirectional iterator. It holds native pointers: do not store it in a heap that may be mapped elsewhere.
 template <class Value, std::size_t NodeBytes, bool IsConst>
 class btree_iterator {
     using nodes = btree_nodes<Value, NodeBytes>;
@@ -123,7 +123,7 @@ public:
 
 private:
     btree_place at_;
-    std::size_t leaf_count_ = 0; // of the leaf it is in, where it came to it by a step forward; else 0
+    std::size_t leaf_count_ = 0; // of the current leaf, if a step forward led to it; else 0
 };
 
 } // namespace remanence::detail

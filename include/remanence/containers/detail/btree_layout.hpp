@@ -1,5 +1,5 @@
-// class_traits of containers that are B-trees. What they say of nodes would make another program read these wrongly. Depends on the
-// standard library only.
+// class_traits of containers that are B-trees. They describe the nodes, so that a program with other nodes refuses such
+// a container. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/btree_node.hpp>
@@ -26,7 +26,7 @@ struct btree_class_traits : btree_structure<Container> {
     }
 };
 
-/// `Mapped`: where the mapped value lies in an element; 0: it is a set.
+/// `Mapped` is the offset of the mapped value in an element; 0 stands for a set.
 template <class Value, std::size_t NodeBytes, std::uint64_t Mapped>
 using btree_shape =
     shape_with<shape_kind::btree, btree_nodes<Value, NodeBytes>::k_capacity, btree_nodes<Value, NodeBytes>::k_is_inline,

@@ -1,12 +1,12 @@
-// The nodes of our B-trees, which are part of the layout of what programs store. Depends on the standard library only.
+// The nodes of our B-trees, which are part of the file format. Depends on the standard library only.
 //
-//  BN1  A node is a header, `capacity` slots of which the first `count` hold elements, and in an inner node, whose height
-//      is not 0, the places of count + 1 children. Nothing in it depends on the address it lies at: its parent is a
-//      link, a child a distance from the node.
-//  BN2  A slot is the element itself where that is_self_contained() and of at most k_btree_inline_bytes; else it is a link
-//      to a block with the element, which then never moves.
-//  BN3  Moving elements from slot to slot never throws and writes nothing outside the slots (element_slot.hpp). So an
-//      insertion that has its memory, and its element made, cannot fail any more.
+//  BN1  A node is a header and `capacity` slots, of which the first `count` hold elements. An inner node, whose height
+//       is not 0, also has the distances to count + 1 children. Nothing in a node depends on its address: its parent is
+//       a link, and a child is a distance from the node.
+//  BN2  A slot is the element itself if that is_self_contained() and has at most k_btree_inline_bytes. Otherwise it is
+//       a link to a block with the element, which then never moves.
+//  BN3  Moving elements between slots never throws and writes nothing outside the slots (element_slot.hpp). So an
+//       insertion that has its memory and its element cannot fail any more.
 #pragma once
 
 #include <remanence/containers/detail/element_slot.hpp>
@@ -20,25 +20,26 @@
 
 namespace remanence::detail {
 
-/// The number of this layout; in the fingerprint of each type that has such a container. A change of nodes or of the members of `btree`
-/// needs a new one. How many slots a node has, and whether they hold elements or links, the fingerprint says besides.
+/// The number of this layout, in the fingerprint of each type that has such a container. A change of nodes or of the
+/// members of `btree` needs a new number. The number of slots, and whether they hold elements or links, are in the
+/// fingerprint, too.
 inline constexpr unsigned k_btree_layout = 2;
 
-/// Measured by bench/btree: bench/results/design-choices.md.
+/// Chosen by bench/btree: see bench/results/design-choices.md.
 inline constexpr std::size_t k_btree_node_bytes = 512;
-inline constexpr std::size_t k_btree_slots_least = 8; // of a node of chosen size
+inline constexpr std::size_t k_btree_slots_least = 8; // of a node whose size is chosen here
 inline constexpr std::size_t k_btree_inline_bytes = 256;
 
 struct btree_node {
     link<btree_node> parent;    // null: the root
     std::uint16_t count = 0;    // elements
-    std::uint16_t capacity = 0; // slots; less than that of all others only in a root that is a leaf
+    std::uint16_t capacity = 0; // slots; fewer than in other nodes only in a root that is a leaf
     std::uint16_t height = 0;   // 0: a leaf
     std::uint16_t reserved = 0;
 };
 static_assert(sizeof(btree_node) == 16 && offsetof(btree_node, count) == 8 && offsetof(btree_node, height) == 12);
 
-/// Everything about a tree's nodes that depends on the element. `NodeBytes`: of a leaf; 0: chosen.
+/// All about a tree's nodes that depends on the element. `NodeBytes` is the size of a leaf; 0: it is chosen here.
 template <class Value, std::size_t NodeBytes>
 struct btree_nodes : element_slot<Value, k_btree_inline_bytes> {
     using slots = element_slot<Value, k_btree_inline_bytes>;
@@ -57,12 +58,12 @@ struct btree_nodes : element_slot<Value, k_btree_inline_bytes> {
         NodeBytes != 0
             ? std::clamp<std::size_t>((std::max(NodeBytes, k_slots_offset) - k_slots_offset) / k_slot_bytes, 4, 32'000)
             : std::max((k_btree_node_bytes - k_slots_offset) / k_slot_bytes, k_btree_slots_least);
-    /// A node that falls below it gets elements from a neighbour, or joins it.
+    /// A node with fewer elements gets some from a neighbour, or joins it.
     static constexpr std::size_t k_count_least = k_capacity / 2;
-    /// The first leaf of a tree has so many, and grows by doubling them.
+    /// The capacity of a tree's first leaf, which grows by doubling it.
     static constexpr std::size_t k_capacity_first = std::clamp<std::size_t>(48 / k_slot_bytes, 1, k_capacity);
 
-    /// What nodes are allocated in.
+    /// The unit in which nodes are allocated.
     struct alignas(k_alignment) unit {
         std::byte bytes[k_alignment];
     };
@@ -92,7 +93,7 @@ struct btree_nodes : element_slot<Value, k_btree_inline_bytes> {
         return reinterpret_cast<node*>(reinterpret_cast<std::uintptr_t>(n) +
                                        static_cast<std::uintptr_t>(children(n)[index]));
     }
-    /// Both ways. Writes to `c`, too.
+    /// Sets the links in both directions; so it writes to `c`, too.
     static void set_child(node* n, std::size_t index, node* c) noexcept {
         children(n)[index] =
             static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(c) - reinterpret_cast<std::uintptr_t>(n));
@@ -108,7 +109,7 @@ struct btree_nodes : element_slot<Value, k_btree_inline_bytes> {
         return index;
     }
 
-    /// `count` of them, between two nodes or within one, where the ranges may overlap.
+    /// Moves `count` elements between two nodes or within one, where the ranges may overlap.
     static void move(node* from, std::size_t first, node* to, std::size_t target, std::size_t count) noexcept {
         if constexpr (k_is_inline && slot_value<Value>::k_is_bytes) {
             std::memmove(slot(to, target), slot(from, first), count * k_slot_bytes);

@@ -1,5 +1,5 @@
-// What heap::verify() checks of a B-tree: rule BT1 of btree.hpp, links and counts, and where keys can be compared without
-// harm, their order. Depends on the standard library only.
+// The checks of a B-tree by heap::verify(): rule BT1 of btree.hpp, links and counts, and the order of keys where a
+// comparison of keys cannot do harm. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/btree.hpp>
@@ -37,7 +37,7 @@ private:
         using nodes = typename Tree::nodes;
         using key_type = typename Container::key_type;
         using value_type = typename Container::value_type;
-        static constexpr bool k_is_unique = // insertion says whether it happened
+        static constexpr bool k_is_unique = // an insertion says whether it inserted
             requires(Container& c, const value_type& value) { c.insert(value).second; };
 
         const Tree& tree;

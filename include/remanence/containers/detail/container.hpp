@@ -1,4 +1,4 @@
-// Small things that several of our own containers do alike. Depends on the standard library only.
+// Helpers that several of our own containers share. Depends on the standard library only.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace remanence::detail {
 
-/// As the standard's synth-three-way: by <=> where there is one, else by <. Where T has neither it cannot be called.
+/// The standard's synth-three-way: compares by <=> where there is one, else by <. It cannot be called for a T that has
+/// neither.
 struct three_way_by_less {
     template <class T>
         requires std::three_way_comparable<T> || requires(const T& x, const T& y) {
@@ -29,24 +30,25 @@ struct three_way_by_less {
     }
 };
 
-/// Asked by the operators of containers, so that std::totally_ordered is false, and no error, for elements without an order.
+/// The operators of containers require it, so that std::totally_ordered is false, and no error, for elements without an
+/// order.
 template <class T>
 concept has_three_way = std::invocable<three_way_by_less, const T&, const T&>;
 
-/// Whether elements can be compared by ==. Of pairs libstdc++ says so in any case.
+/// True if elements can be compared by ==. For pairs libstdc++ always says so; hence the specialisation.
 template <class T>
 inline constexpr bool has_equality_v = std::equality_comparable<T>;
 template <class First, class Second>
 inline constexpr bool has_equality_v<std::pair<First, Second>> =
     has_equality_v<std::remove_const_t<First>> && has_equality_v<Second>;
 
-/// What erase() and extract() take beside keys and iterators, where the comparator or the hash is transparent.
+/// An argument of erase() and extract() that is neither key nor iterator, for a transparent comparator or hash.
 template <class K, class Container>
 concept other_key = !std::same_as<std::remove_cvref_t<K>, typename Container::key_type> &&
                     !std::convertible_to<K, typename Container::iterator> &&
                     !std::convertible_to<K, typename Container::const_iterator>;
 
-/// How many elements the allocator gives memory for, and distances can count.
+/// Returns how many elements the allocator gives memory for and a distance can count.
 template <class Alloc>
 [[nodiscard]] std::size_t elements_max(const Alloc& alloc) noexcept {
     using traits = std::allocator_traits<Alloc>;
@@ -55,7 +57,7 @@ template <class Alloc>
     return std::min<std::size_t>(traits::max_size(alloc), distance_max / element);
 }
 
-/// Empties a container when it goes, also when an exception does that.
+/// Empties a container at the end of its scope, also when an exception leaves it.
 template <class Container>
 class emptied_at_the_end {
 public:
@@ -68,7 +70,7 @@ private:
     Container& all_;
 };
 
-/// Erases each for itself; returns how many.
+/// Erases elements one by one; returns how many.
 template <class Container, class Predicate>
 std::size_t erase_one_by_one(Container& from, Predicate& predicate) {
     const std::size_t before = from.size();

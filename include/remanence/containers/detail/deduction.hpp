@@ -1,5 +1,5 @@
-// What the deduction guides of our own containers ask of arguments, as those of the standard do: an allocator is not taken for a
-// comparator, nor a number for a hash. Depends on the standard library only.
+// What the deduction guides of our own containers require of arguments, like those of the standard: an allocator is not
+// taken for a comparator, nor a number for a hash. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -19,13 +19,13 @@ concept deduced_allocator = requires(T& alloc) {
     typename T::value_type;
     alloc.allocate(std::size_t{1});
 };
-/// Of a comparator or an equality.
+/// A comparator or an equality.
 template <class T>
 concept deduced_function = !deduced_allocator<T>;
 template <class T>
 concept deduced_hash = deduced_function<T> && !std::integral<T>;
 
-/// The arguments of a map of such pairs.
+/// The template arguments of a map that is made of such pairs.
 template <class Pair>
 using deduced_key = std::remove_const_t<typename Pair::first_type>;
 template <class Pair>

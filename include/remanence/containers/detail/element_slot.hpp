@@ -1,9 +1,9 @@
-// The places that our own containers keep elements in, which are part of the layout of what programs store. Depends on the
-// standard library only.
+// The slots in which our own containers keep elements, which are part of the file format. Depends on the standard
+// library only.
 //
-// A slot is the element itself where that is_self_contained() and not too large; else it is a link to a block with the
-// element, which then never moves. So moving an element from slot to slot never throws and writes nothing outside the
-// slots.
+// A slot is the element itself if that is_self_contained() and not too large. Otherwise it is a link to a block with
+// the element, which then never moves. So moving an element from slot to slot never throws and writes nothing outside
+// the slots.
 #pragma once
 
 #include <remanence/containers/detail/link.hpp>
@@ -19,8 +19,8 @@
 
 namespace remanence::detail {
 
-/// How a value moves from one slot to another. `flatten`: a string's allocator looks where it lies when it is moved, and compilers would
-/// rather call three functions for that, several times for each element that a B-tree inserts.
+/// Moves a value from one slot to another. `flatten`: when a string moves, its allocator finds out where it lies.
+/// Without it compilers call three functions for that, several times for each element that a B-tree inserts.
 template <class Value>
 struct slot_value {
     static constexpr bool k_is_bytes = is_plain_bytes_v<Value>;
@@ -30,7 +30,7 @@ struct slot_value {
         std::destroy_at(from);
     }
 };
-/// The element of a map: its key is const to users, but not when it moves.
+/// The element of a map. Its key is const for users, but not when the element moves.
 template <class Key, class Mapped>
 struct slot_value<std::pair<const Key, Mapped>> {
     using value = std::pair<const Key, Mapped>;
@@ -44,7 +44,7 @@ struct slot_value<std::pair<const Key, Mapped>> {
     }
 };
 
-/// `InlineBytes`: the largest element that a slot holds itself.
+/// `InlineBytes`: the size of the largest element that lies in the slot itself.
 template <class Value, std::size_t InlineBytes>
 struct element_slot {
     static constexpr bool k_is_inline = slot_value<Value>::k_is_self_contained && sizeof(Value) <= InlineBytes;
@@ -57,7 +57,7 @@ struct element_slot {
         else
             return static_cast<link<Value>*>(slot)->get();
     }
-    /// Constructs an element in a raw slot. When it throws, nothing is left behind.
+    /// Constructs an element in a raw slot. If it throws, the slot is still raw and no memory is lost.
     template <class Alloc, class... Args>
     static void construct(Alloc& alloc, void* where, Args&&... args) {
         using traits = std::allocator_traits<Alloc>;
@@ -82,12 +82,13 @@ struct element_slot {
         if constexpr (!k_is_inline)
             traits::deallocate(alloc, one, 1);
     }
-    /// Whether destroying an element does anything. Allocators with a destroy() are told of each.
+    /// True if destroying an element does anything. An allocator with a destroy() of its own is called for each
+    /// element.
     template <class Alloc>
     static constexpr bool is_destroyed_v = !k_is_inline || !std::is_trivially_destructible_v<Value> ||
                                            requires(Alloc& alloc, Value* one) { alloc.destroy(one); };
 
-    /// From a slot to a raw one. The first is raw then.
+    /// Moves an element to a raw slot; its old slot is raw afterwards.
     static void move(void* from, void* to) noexcept {
         if constexpr (!k_is_inline) {
             (::new (to) link<Value>)->set(static_cast<link<Value>*>(from)->get());
@@ -99,7 +100,7 @@ struct element_slot {
     }
 };
 
-/// The key of an element, which is its own in sets.
+/// Returns the key of an element; in sets that is the element.
 template <class Key, class Value>
 [[nodiscard]] const Key& key_of_element(const Value& value) noexcept {
     if constexpr (std::is_same_v<Key, Value>)
@@ -108,7 +109,7 @@ template <class Key, class Value>
         return value.first;
 }
 
-/// An element that is in no container yet, or no more. What it holds at the end is destroyed.
+/// An element outside of any container. The destructor destroys an element that was not released.
 template <class Key, class Value, class Alloc, class Slot>
 class detached_element {
 public:
@@ -124,14 +125,14 @@ public:
             Slot::destroy(alloc_, slot_);
     }
     [[nodiscard]] const Key& key() noexcept { return key_of_element<Key>(*Slot::at(slot_)); }
-    /// Its slot, whose element will be moved away.
+    /// Returns the slot, from which the caller must move the element away.
     [[nodiscard]] void* release() noexcept {
         is_full_ = false;
         return slot_;
     }
 
 private:
-    // Zeros, so that padding does not bring what lay on the stack into the heap.
+    // Zeros, so that padding does not copy old bytes of the stack into the heap.
     alignas(typename Slot::slot_type) std::byte slot_[Slot::k_slot_bytes] = {};
     Alloc alloc_;
     bool is_full_ = false;

@@ -1,5 +1,5 @@
-// Lets memory come into the processor's caches that is going to be read: of what lies outside an object, this tells the place. Depends
-// on the standard library only.
+// Prefetches memory that will be read soon into the processor's caches; also the memory that an object owns. Depends on
+// the standard library only.
 #pragma once
 
 #include <remanence/types/detail/known_classes.hpp>
@@ -9,9 +9,10 @@
 
 namespace remanence::detail {
 
-// Functions that only fetch must be inlined always: g++ takes them for ones without effect, and leaves calls of them out.
+// Functions that only prefetch must always be inlined: g++ takes them for functions without effect and removes calls of
+// them.
 
-/// The first two lines at most, which is what a text or an element mostly has.
+/// Prefetches the first two cache lines at most: most texts and elements have no more.
 [[gnu::always_inline]] inline void fetch_ahead(const void* first, std::size_t bytes) noexcept {
     constexpr std::size_t k_line_bytes = 64;
     const char* const begin = static_cast<const char*>(first);
@@ -20,7 +21,7 @@ namespace remanence::detail {
         __builtin_prefetch(begin + std::min(bytes - 1, k_line_bytes));
 }
 
-/// What an object has outside itself; of most kinds that is nothing.
+/// Prefetches memory that an object owns. Most kinds of objects own none.
 template <class T>
 [[gnu::always_inline]] inline void fetch_outside(const T& object) noexcept {
     if constexpr (requires { class_traits<T>::fetch(object); }) {

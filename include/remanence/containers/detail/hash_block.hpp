@@ -1,5 +1,5 @@
-// The block of a hash table (hash_table.hpp, H1): where its slots lie, and how a walk finds those that have elements. Depends on the standard
-// library only.
+// The block of a hash table (H1 in hash_table.hpp): where its slots lie, and how an iteration finds the used ones.
+// Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/element_slot.hpp>
@@ -14,7 +14,7 @@ namespace remanence::detail {
 
 inline constexpr std::size_t k_hash_inline_bytes = 128;
 
-/// Where an element is; the end of every table is {null, null}.
+/// The place of an element; the end of every table is {null, null}.
 struct hash_place {
     unsigned char* control = nullptr;
     std::byte* slot = nullptr;
@@ -22,20 +22,20 @@ struct hash_place {
     friend bool operator==(const hash_place& a, const hash_place& b) noexcept { return a.control == b.control; }
 };
 
-/// Everything about a block that depends on the element.
+/// All about a block that depends on the element.
 template <class Value>
 struct hash_block {
     using slot = element_slot<Value, k_hash_inline_bytes>;
     static constexpr std::size_t k_slot_alignment = alignof(typename slot::slot_type);
     static constexpr std::size_t k_alignment = std::max(k_hash_group, k_slot_alignment);
-    /// Moving an element to another slot writes to the first, too.
+    /// True if moving an element to another slot writes to its old slot, too.
     static constexpr bool k_moves_write = slot::k_is_inline && !slot_value<Value>::k_is_bytes;
 
-    /// What blocks are allocated in. No group straddles a cache line.
+    /// The unit in which blocks are allocated. No group straddles a cache line.
     struct alignas(k_alignment) unit {
         std::byte bytes[k_alignment];
     };
-    /// Of so many buckets.
+    /// Returns the number of slots of a block with so many buckets.
     [[nodiscard]] static std::size_t slots(std::size_t buckets) noexcept {
         return buckets - buckets / k_hash_group - 1;
     }
@@ -49,11 +49,11 @@ struct hash_block {
     [[nodiscard]] static std::size_t units(std::size_t buckets) noexcept {
         return (slots_offset(buckets) + slots(buckets) * slot::k_slot_bytes + sizeof(unit) - 1) / sizeof(unit);
     }
-    /// Buckets in the address space, a power of two.
+    /// The largest number of buckets that fits into the address space, a power of two.
     static constexpr std::size_t k_buckets_max = std::bit_floor((std::size_t{1} << 62) / (slot::k_slot_bytes + 1));
 
     [[nodiscard]] static Value& value(const hash_place& at) noexcept { return *slot::at(at.slot); }
-    /// Within a group.
+    /// Returns the place `count` slots further, in the same group.
     [[nodiscard]] static hash_place behind(const hash_place& at, std::size_t count) noexcept {
         return {at.control + count, at.slot + count * slot::k_slot_bytes};
     }
@@ -62,8 +62,8 @@ struct hash_block {
     }
 
     static constexpr std::size_t k_line_bytes = 64;
-    /// Lets the slots of a group come, unless they are too much. Where its control bytes are still waited for, the processor
-    /// runs ahead to here if it expects that one of them is needed.
+    /// Prefetches the slots of a group, unless they are too large. While the group's control bytes are still on their
+    /// way, the processor speculates to this point if it expects to need a slot.
     static void prefetch(const hash_place& group) noexcept {
         constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
         if constexpr (k_bytes <= 4 * k_line_bytes) {
@@ -72,13 +72,13 @@ struct hash_block {
         }
     }
 
-    /// Where an iterator is and, once it has been incremented, which slots of a few groups had elements then: since no processor
-    /// foresees the end of a group, it is met once in so many.
+    /// The place of an iterator. Once it was incremented, it also knows which slots of a few groups, its window, had
+    /// elements then. So it meets the end of a group, which no processor predicts, only once in several groups.
     class cursor {
     public:
         cursor() = default; // the end
         explicit cursor(hash_place at, bool is_large = false) noexcept : window_(at), is_large_(is_large) {}
-        /// At the first element from the slot `from` of a group on, or the end.
+        /// Returns a cursor at the first element from the slot `from` of a group on, or the end.
         [[nodiscard, gnu::always_inline]] static cursor first(hash_place group, std::size_t from,
                                                               bool is_large) noexcept {
             return is_large ? find<true>(group, from) : find<false>(group, from);
@@ -96,9 +96,9 @@ struct hash_block {
                     return;
                 }
                 taken_ = left;
-            } while (*place().control == k_slot_empty); // erased meanwhile
+            } while (*place().control == k_slot_empty); // erased in the meantime
         }
-        /// At the first element behind this one, which may be erased, or the end.
+        /// Returns a cursor at the first element behind this one, or the end. This one may be erased.
         [[nodiscard]] cursor following() const noexcept { return cursor(place_further(place()), is_large_); }
 
     private:
@@ -111,7 +111,7 @@ struct hash_block {
             const std::size_t index = index_of(at);
             return first({at.control - index, at.slot - index * slot::k_slot_bytes}, index + 1, is_large);
         }
-        /// Pure, so that whoever has no use for it does not compute it.
+        /// Pure, so that the compiler drops the call where the result is not used.
         [[nodiscard, gnu::pure, gnu::noinline]] static hash_place place_further(hash_place at) noexcept {
             return further(at, false).place();
         }
@@ -121,7 +121,8 @@ struct hash_block {
 
         template <bool IsLarge>
         [[nodiscard, gnu::always_inline]] static cursor find(hash_place group, std::size_t from) noexcept {
-            // In a window. In large tables two, since a processor cannot wait for the lines of more at once.
+            // The groups of a window. Only two in large tables: a processor cannot wait for the cache lines of more at
+            // once.
             constexpr std::size_t k_groups = IsLarge ? 2 : 4;
             std::uint64_t wanted = ~std::uint64_t{0} << from;
             bool ends = false;
@@ -129,7 +130,7 @@ struct hash_block {
             for (std::size_t passed = 0; !ends; passed += k_groups) {
                 const hash_place window = {group.control + passed * k_hash_group, group.slot + passed * k_group_bytes};
                 if constexpr (IsLarge) {
-                    // The slots of the next window, and the control bytes by which those of later ones will be found.
+                    // The slots of the next window, and the control bytes that tell which slots to prefetch later.
                     __builtin_prefetch(window.control + 2 * k_groups * k_hash_group);
                     for (std::size_t i = k_groups * k_group_bytes; i < 2 * k_groups * k_group_bytes; i += k_line_bytes)
                         __builtin_prefetch(window.slot + i);
@@ -148,9 +149,9 @@ struct hash_block {
             return {};
         }
 
-        hash_place window_;       // of the first bit
-        std::uint64_t taken_ = 1; // a bit for a control byte; the lowest that is set is where it is
-        bool is_large_ = false;   // the table: more than a processor keeps at hand, so that memory is asked for early
+        hash_place window_;       // the place of the first bit
+        std::uint64_t taken_ = 1; // one bit for each control byte; the lowest that is set is the current element
+        bool is_large_ = false;   // the table is larger than caches, so memory is prefetched
     };
 };
 

@@ -1,5 +1,5 @@
-// The interface that hash_map and hash_set share; what it promises is in <remanence/containers/hash_set.hpp>. Depends on the
-// standard library only.
+// The interface that hash_map and hash_set share. hash_set.hpp says what it promises. Depends on the standard library
+// only.
 #pragma once
 
 #include <remanence/containers/detail/between_heaps.hpp>
@@ -29,7 +29,7 @@ concept transparent_hashing = requires {
     typename Equal::is_transparent;
 };
 
-/// What a container is made of. `Value` is Key for sets.
+/// The types of a container. In sets `Value` is Key.
 template <class Key, class Value, class Hash, class Equal, class Alloc>
 struct hash_traits {
     using key_type = Key;
@@ -62,7 +62,7 @@ public:
     using node_type = node_handle<key_type, value_type, allocator_type, element_slot<value_type, k_hash_inline_bytes>>;
     using insert_return_type = insert_return<iterator, node_type>;
 
-    /// What find() takes without making a key of it.
+    /// True if find() takes a K without making a key of it.
     template <class K>
     static constexpr bool is_findable_v =
         std::same_as<std::remove_cvref_t<K>, key_type> || transparent_hashing<hasher, key_equal>;
@@ -174,7 +174,7 @@ public:
     }
 
     [[nodiscard]] allocator_type get_allocator() const noexcept { return table_.alloc(); }
-    /// Called with the container's seed as second argument where it takes one.
+    /// Returns the hash. The container calls it with its seed as second argument, if it takes one.
     [[nodiscard]] hasher hash_function() const { return table_.hash(); }
     [[nodiscard]] key_equal key_eq() const { return table_.equal(); }
 
@@ -189,18 +189,18 @@ public:
     [[nodiscard]] size_type size() const noexcept { return table_.size(); }
     [[nodiscard]] size_type max_size() const noexcept { return elements_max(table_.alloc()); }
 
-    // Room. A bucket is a byte of hash_table.hpp's blocks (H1).
+    // Capacity. A bucket is one byte at the beginning of the block (H1 in hash_table.hpp).
 
     [[nodiscard]] size_type bucket_count() const noexcept { return table_.buckets(); }
     [[nodiscard]] float load_factor() const noexcept {
         return empty() ? 0.0F : static_cast<float>(size()) / static_cast<float>(bucket_count());
     }
     [[nodiscard]] float max_load_factor() const noexcept { return 0.8125F; }
-    /// For so many buckets at least; with 0 as few as the elements need.
+    /// Makes the table have at least so many buckets; with 0, as few as its elements need.
     void rehash(size_type buckets) { table_.rehash_for(table::elements_max(table::buckets_at_least(buckets))); }
     void reserve(size_type elements) { table_.reserve(elements); }
 
-    // Look-up. By a key, or by whatever a transparent hash and equality take.
+    // Look-up, by a key or by anything that a transparent hash and equality take.
 
     [[nodiscard]] iterator find(const key_type& key) { return iterator(table_.find(key)); }
     [[nodiscard]] const_iterator find(const key_type& key) const { return const_iterator(table_.find(key)); }
@@ -241,9 +241,10 @@ public:
         return range_from(find(key));
     }
 
-    /// Looks up many keys: calls act(iterator) for each of `keys` in their order, with end() where it is not there. As find() for one
-    /// after the other, but the memory that the next ones need comes meanwhile, where find() waits for it. `act` may insert and erase,
-    /// also what is still to come; not assign, swap or move the container. Keys are read, and hashed, up to 24 ahead of it.
+    /// Looks up many keys: calls act(iterator) for each of `keys` in order, with end() if there is no such key. It does
+    /// what a loop of find() does, but prefetches memory for the next keys, where find() waits for it. `act` may insert
+    /// and erase elements, also those of keys to come, but must not assign to, swap or move the container. Keys are
+    /// read and hashed up to 24 ahead of `act`.
     template <std::ranges::forward_range Keys, class Act>
         requires is_findable_v<std::ranges::range_reference_t<Keys>>
     void find_each(Keys&& keys, Act act) { // NOLINT(cppcoreguidelines-missing-std-forward): read more than once
@@ -255,7 +256,7 @@ public:
         find_each_ahead(keys, [&](place at) { act(const_iterator(at)); });
     }
 
-    // Insertion. Hints are of no use here, and are taken as the standard's containers take them.
+    // Insertion. Hints are ignored; they exist for compatibility with the standard's containers.
 
     std::pair<iterator, bool> insert(const value_type& value) { return insert_by(table::key_of(value), value); }
     std::pair<iterator, bool> insert(value_type&& value) { return insert_by(table::key_of(value), std::move(value)); }
@@ -291,7 +292,7 @@ public:
         return emplace(std::forward<Args>(args)...).first;
     }
 
-    // Erasure. Takes no memory and gives none back, but for clear().
+    // Erasure allocates nothing, and frees no memory of the table, except clear().
 
     iterator erase(const_iterator where) noexcept {
         table_.erase(where.place());
@@ -328,7 +329,7 @@ public:
         table_.erase(at);
         return 1;
     }
-    /// Frees its block.
+    /// Destroys all elements and frees the table's block.
     void clear() noexcept { table_.clear(); }
 
     // Node handles.
@@ -364,9 +365,10 @@ public:
         const target found = target_of(table::key_of(one.element()));
         return iterator(found.is_there ? found.at : put_handle(found.hash, one));
     }
-    /// From containers with the same elements and kind of allocator, whatever their hash and equality. Between different
-    /// allocators, as insert(node_type) too, an element is made anew: its key copied if that is possible, the rest moved. From a
-    /// container in one of its own elements it throws std::invalid_argument, and nothing happens.
+    /// Takes elements from a container with the same type of elements and allocator; hash and equality may differ.
+    /// Between different allocators, merge() and insert(node_type) make an element anew: they copy key and value or, if
+    /// that is not possible, move them. Throws std::invalid_argument, without effect, if the source lies in one of its
+    /// own elements.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -386,7 +388,7 @@ public:
                 from.erase(each);
             } else if (!found.is_there) {
                 node_type taken;
-                table_.put_slot(found.hash, [&] { // when nothing can fail any more
+                table_.put_slot(found.hash, [&] { // called when nothing can fail any more
                     from.table_.take(each.place(), taken.fill(table_.alloc()));
                     return taken.release();
                 });
@@ -395,7 +397,7 @@ public:
         }
     }
 
-    /// O(n) between different allocators: elements are copied or, if that is not possible, moved.
+    /// O(n) between different allocators: copies the elements or, if that is not possible, moves them.
     void swap(hash_container& other) noexcept(alloc_traits::is_always_equal::value &&
                                               std::is_nothrow_swappable_v<hasher> &&
                                               std::is_nothrow_swappable_v<key_equal>) {
@@ -421,7 +423,7 @@ protected:
 
     using table = hash_table<key_type, value_type, hasher, key_equal, allocator_type>;
 
-    /// Where a key is, or that it is not there.
+    /// The place of a key, or the end; and its hash.
     struct target {
         place at;
         std::uint64_t hash;
@@ -432,7 +434,7 @@ protected:
         const place found = table_.find(key, hash);
         return {found, hash, found != table_.end()};
     }
-    /// Makes an element of `args`, with `key`, unless that is there already.
+    /// Makes an element of `args`, whose key is `key`, unless there is an element with that key.
     template <class... Args>
     std::pair<iterator, bool> insert_by(const key_type& key, Args&&... args) {
         const target found = target_of(key);
@@ -462,16 +464,17 @@ private:
     static constexpr bool k_functions_copy_freely =
         std::is_nothrow_copy_constructible_v<hasher> && std::is_nothrow_copy_constructible_v<key_equal>;
 
-    /// Calls act(place) for each key. Others are ahead by one to three times k_apart keys, in the three steps of hash_table.hpp.
+    /// Calls act(place) for each key. The three prefetches of hash_table.hpp run one, two and three times k_apart keys
+    /// ahead of it.
     template <class Keys, class Act>
     void find_each_ahead(Keys& keys, const Act& act) const {
         constexpr std::size_t k_apart = 8;
-        std::array<std::uint64_t, 4 * k_apart> hashes{}; // of the last ones, by their numbers modulo its size
+        std::array<std::uint64_t, 4 * k_apart> hashes{}; // hashes of the last keys, by their numbers modulo the size
         const auto hash_of = [&](std::size_t number) -> std::uint64_t& { return hashes[number % hashes.size()]; };
         auto each = std::ranges::begin(keys);
         auto ahead = each;
         const auto end = std::ranges::end(keys);
-        std::size_t begun = 0; // keys
+        std::size_t begun = 0; // keys begun
         for (std::size_t step = 0; each != end; ++step) {
             if (ahead != end) {
                 hash_of(begun) = table_.hash_of(*ahead);
@@ -504,7 +507,7 @@ private:
         return give_by_value<key_type, place>(
             one, [&](auto&&... parts) { return put_made(hash, std::forward<decltype(parts)>(parts)...); });
     }
-    /// From a container with another allocator, which is empty then, also when this throws.
+    /// Moves elements from a container with another allocator. That container is empty afterwards, also if this throws.
     void move_all(hash_container& other) {
         const emptied_at_the_end<hash_container> at_the_end(other);
         table_.rehash_for(other.size());
@@ -513,8 +516,8 @@ private:
             (void)put_by_value(table_.hash_of(table::key_of(one)), one);
         }
     }
-    /// Has what the other has, which becomes empty, and its functions. If the assignment of these throws, both are empty. The
-    /// other may be owned by an element of this one: these go last.
+    /// Takes the other's elements and functions; the other is empty then. If assigning the functions throws, both are
+    /// empty. An element of this container may own the other one, so old elements are destroyed last.
     template <bool TakesAllocator>
     void become(hash_container& other) {
         table taken(other.table_.hash(), other.table_.equal(), other.table_.alloc());

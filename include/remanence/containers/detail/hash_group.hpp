@@ -1,4 +1,5 @@
-// A group of a hash table at once: the control bytes of fifteen slots, and a byte that says what it had no room for. Depends on the standard library only.
+// A group of a hash table, examined at once: the control bytes of fifteen slots, and a byte about elements that it had
+// no room for. Depends on the standard library only.
 #pragma once
 
 #include <array>
@@ -13,13 +14,14 @@ inline constexpr std::size_t k_hash_group = 16; // control bytes
 inline constexpr std::size_t k_hash_group_slots = 15;
 inline constexpr std::uint32_t k_hash_slots_mask = (1U << k_hash_group_slots) - 1;
 
-/// What a control byte says of its slot. Any greater value: it holds an element (k_hash_controls). None is 0, so that no
-/// eight bytes of a group look like an address.
+/// Control bytes of slots without an element. Any greater value means that the slot holds an element (k_hash_controls).
+/// None is 0, so that no eight bytes of a group look like an address.
 inline constexpr unsigned char k_slot_empty = 1;
-inline constexpr unsigned char k_slot_end = 2; // there is none
+inline constexpr unsigned char k_slot_end = 2; // there is no such slot
 
-/// The control byte of an element, four times, by the last 8 bits of its hash: these, unless they are one of those above;
-/// the last 3 bits are those of the hash. From a table since a vector is filled with one of four bytes in two steps.
+/// The control byte of an element, four times, by the last 8 bits of its hash: these bits, unless they are one of the
+/// values above. Its last 3 bits are always those of the hash. A table, since filling a vector from four bytes takes
+/// two instructions.
 inline constexpr std::array<std::uint32_t, 256> k_hash_controls = [] {
     std::array<std::uint32_t, 256> all{};
     for (std::uint32_t i = 0; i != all.size(); ++i)
@@ -30,7 +32,8 @@ inline constexpr std::array<std::uint32_t, 256> k_hash_controls = [] {
     return static_cast<unsigned char>(k_hash_controls[hash & 0xff]);
 }
 
-/// The last byte of a group: it was full when an element came whose control byte ended in the bit's number.
+/// The last byte of a group. A bit is set if the group was full when an element came whose hash ends in that bit's
+/// number.
 struct hash_overflow {
     [[nodiscard]] static unsigned char bit(std::uint64_t hash_or_control) noexcept {
         return static_cast<unsigned char>(1U << (hash_or_control & 7));
@@ -45,14 +48,14 @@ struct hash_overflow {
     }
 };
 
-/// The first bit of what is not 0.
+/// Returns the index of the lowest bit that is set. `bits` must not be 0.
 [[nodiscard]] inline std::size_t first_in(std::uint32_t bits) noexcept {
     return static_cast<std::size_t>(std::countr_zero(bits));
 }
 
-/// For each function: bit i of what it returns is about slot i of the group.
+/// Each function returns a bit for each slot of the group: bit i is about slot i.
 struct plain_hash_group {
-    /// An element whose hash ends as this one.
+    /// Slots whose control byte is that of such a hash.
     [[nodiscard]] static std::uint32_t alike(const unsigned char* group, std::uint64_t hash) noexcept {
         return where(group, [=](unsigned char each) { return each == control_of(hash); });
     }
@@ -74,7 +77,7 @@ private:
 };
 
 #if defined(__SSE2__)
-/// The same by vector extensions of g++ and clang, which need no header.
+/// The functions of plain_hash_group by vector extensions of g++ and clang, which need no header.
 struct sse2_hash_group {
     [[nodiscard]] static std::uint32_t alike(const unsigned char* group, std::uint64_t hash) noexcept {
         const int_vector wanted = int_vector{} + k_hash_controls[hash & 0xff];

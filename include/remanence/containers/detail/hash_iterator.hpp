@@ -10,7 +10,7 @@
 
 namespace remanence::detail {
 
-/// Forward. Has native pointers: not to be stored in a heap that may move.
+/// A forward iterator. It holds native pointers: do not store it in a heap that may be mapped elsewhere.
 template <class Value, bool IsConst>
 class hash_iterator {
     using cursor = typename hash_block<Value>::cursor;

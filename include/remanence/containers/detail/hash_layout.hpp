@@ -1,5 +1,5 @@
-// class_traits of containers that are hash tables. What they say of slots would make another program read these wrongly. Depends on
-// the standard library only.
+// class_traits of containers that are hash tables. They describe the slots, so that a program with other slots refuses
+// such a container. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/hash_structure.hpp>
@@ -12,7 +12,7 @@
 
 namespace remanence::detail {
 
-/// `Mapped`: where the mapped value lies in an element; 0: it is a set.
+/// `Mapped` is the offset of the mapped value in an element; 0 stands for a set.
 template <class Value, std::uint64_t Mapped>
 using hash_shape = shape_with<shape_kind::hash_table, hash_block<Value>::slot::k_slot_bytes,
                               hash_block<Value>::slot::k_is_inline, hash_block<Value>::k_slot_alignment, Mapped>;

@@ -1,5 +1,5 @@
-// What heap::verify() checks of a hash table: its block, control bytes and counts, and where keys can be hashed without
-// harm, that each element is found. Depends on the standard library only.
+// The checks of a hash table by heap::verify(): its block, control bytes and counts; and that each element can be
+// found, where hashing a key cannot do harm. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/hash_table.hpp>

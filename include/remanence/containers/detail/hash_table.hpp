@@ -1,21 +1,22 @@
-// The table behind hash_map and hash_set: open addressing, its slots in groups of 15, each with a control byte that
-// lies apart. After boost::unordered_flat_map (J. M. López Muñoz), which took control bytes from SwissTable (M. Kulukundis
-// and others). Part of the layout of what programs store. Depends on the standard library only.
+// The table behind hash_map and hash_set: open addressing, with slots in groups of 15, and a control byte for each slot
+// that lies apart from it. After boost::unordered_flat_map (J. M. López Muñoz), which took control bytes from
+// SwissTable (M. Kulukundis and others). Part of the file format. Depends on the standard library only.
 //
-//  H1  There are no buckets and no block, or a power of two of them, at least 4, of which 16 are a group. A block is a byte
-//      for each bucket, 16 or more, then the slots. The first 15 bytes of a group are control bytes of a slot each, the last
-//      is about elements that the group had no room for. The last control byte of all, and what fills up a group, say
-//      "end". Nothing in it depends on the address it lies at: slots are those of element_slot.hpp, the container knows
-//      the block by a distance.
-//  H2  The hash of an element, with the seed that the container stores, chooses its group by all but the last 8 bits;
-//      those give its control byte. An element lies in the first group, of the sequence that begins there (1, then 2,
-//      then 3 … groups further), that was not full when it came, and those before it say so by the bit of the last 3 bits of
-//      its hash. So a look-up ends at a group where that bit is not set, or after the last.
-//  H3  Those bits stay until the elements move to another block. Elements and `room` are thirteen sixteenths of all buckets,
-//      less one for each erasure of an element whose bit its group has: so the bits are renewed before look-ups are long.
-//  H4  Whatever throws (hash, equality, constructor, allocator) does so before elements move.
-//  H5  Each write to memory that was there before is declared (declarer.hpp), but for those of users through
-//      references.
+// H1  A table has no buckets and no block, or a power of two of buckets, at least 4; 16 of them are a group. A block
+//      consists of a byte for each bucket, at least 16 bytes, and then the slots. In a group the first 15 bytes are
+//      control bytes of a slot each; the last byte is about elements that the group had no room for. The last control
+//      byte of the table, and those that only fill up a group, say "end". Nothing in a block depends on its address:
+//      slots are those of element_slot.hpp, and the container keeps the distance to the block.
+// H2  An element has a hash, computed with the seed that the container stores. All but its last 8 bits choose the
+//      element's first group; the last 8 bits give its control byte. From the first group on, a sequence visits groups
+//      1, then 2, then 3 … further. An element lies in the first group of its sequence that was not full when it was
+//      inserted. Each full group before it has a bit set, numbered by the last 3 bits of the hash. So a look-up ends at
+//      a group where that bit is not set, or after the last group.
+// H3  Those bits stay set until the elements move to another block. Elements and `room` together are thirteen
+//      sixteenths of all buckets, less one for each erasure of an element whose bit its group has. So the table moves,
+//      which clears the bits, before look-ups become long.
+// H4  Whatever throws (hash, equality, constructor, allocator) does so before elements move.
+// H5  Each write to memory that was there before is declared (declarer.hpp), except those of users through references.
 #pragma once
 
 #include <remanence/containers/detail/element_slot.hpp>
@@ -44,17 +45,17 @@
 
 namespace remanence::detail {
 
-/// The number of this layout and of the hashes; in the fingerprint of each type that has such a container.
+/// The number of this layout and of the hashes, in the fingerprint of each type that has such a container.
 inline constexpr unsigned k_hash_layout = 2;
 
 inline constexpr std::size_t k_hash_buckets_least = 4;
 
-/// Look into tables: heap::verify(), and tests, which define the second.
+/// These read a table's private members: heap::verify() the first, tests the second, which they define.
 template <class Container>
 struct hash_structure;
 struct hash_inspector;
 
-/// A number that no program can know before. Any thread.
+/// Returns a number that no program can know before. Any thread.
 [[nodiscard]] std::uint64_t random_seed() noexcept;
 
 template <class Key, class Value, class Hash, class Equal, class Alloc>
@@ -78,24 +79,24 @@ public:
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
     [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
-    /// Not a window from the beginning: an iterator that was never incremented knows of no element but its own, and an insertion cannot
-    /// make that untrue.
+    /// The cursor knows no window yet: an iterator that was never incremented knows only its own element, so no
+    /// insertion can make what it knows untrue.
     [[nodiscard]] cursor first() const noexcept {
         const bool is_large = size_ * 4 > buckets_ && buckets_ * block::slot::k_slot_bytes > k_cached_bytes;
         return size_ == 0 ? cursor() : cursor(cursor::first(at(0), 0, false).place(), is_large);
     }
     [[nodiscard]] static place end() noexcept { return {}; }
-    /// How many elements so many buckets take.
+    /// Returns how many elements so many buckets take.
     [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
         return buckets / 16 * 13 + buckets % 16 * 13 / 16;
     }
-    /// The least number of buckets that a table may have, and not less than this, or 0. Throws std::length_error.
+    /// Returns the least possible number of buckets that is not below `buckets`; 0 for 0. Throws std::length_error.
     [[nodiscard]] static std::size_t buckets_at_least(std::size_t buckets) {
         if (buckets > block::k_buckets_max)
             throw std::length_error("too many buckets for a hash table");
         return buckets == 0 ? 0 : std::max(std::bit_ceil(buckets), k_hash_buckets_least);
     }
-    /// The least number of buckets for so many elements. Throws std::length_error.
+    /// Returns the least number of buckets for so many elements. Throws std::length_error.
     [[nodiscard]] static std::size_t buckets_for(std::size_t elements) {
         if (elements > elements_max(block::k_buckets_max))
             throw std::length_error("too many elements for a hash table");
@@ -122,8 +123,8 @@ public:
         return is_decided(at(probe(*this, hash).group()), key, hash, found) ? found : find_further(key, hash);
     }
 
-    // What a look-up of a hash is going to read, in three steps, each of which reads what the one before has fetched: the control bytes
-    // of its first group; the first slot that is likely to have the element; what that has outside itself.
+    // Prefetches of a look-up, in three steps, each of which reads what the step before has fetched: the control bytes
+    // of the first group; the first slot that probably has the element; memory that this element owns.
 
     [[gnu::always_inline]] void fetch_group(std::uint64_t hash) const noexcept {
         if (size_ != 0)
@@ -144,11 +145,11 @@ public:
             fetch_ahead(std::addressof(block::value(likely)), sizeof(Value));
     }
 
-    /// Inserts an element that is not there. Returns where it is. When it throws, nothing happened.
+    /// Inserts an element whose key is not there. Returns its place. If it throws, nothing has changed.
     place put(std::uint64_t hash, detached& element) {
         return put_slot(hash, [&] { return element.release(); });
     }
-    /// The same with a slot that stays the caller's when it throws, and is raw afterwards.
+    /// Like put(), with a slot that stays the caller's if it throws, and is raw afterwards.
     template <class Release>
     place put_slot(std::uint64_t hash, Release&& release) {
         const declare_to declare(alloc());
@@ -181,7 +182,7 @@ public:
         block::slot::move(at.slot, into);
         leave(at, declare);
     }
-    /// Whether this is an address in the block.
+    /// True if `address` lies in the block.
     [[nodiscard]] bool has_in_block(const void* address) const noexcept {
         const std::less<> before;
         const std::byte* const begin = block_.get();
@@ -195,14 +196,14 @@ public:
         forget();
     }
 
-    /// Room for so many elements in all: unless any are erased, no insertion moves elements before there are more. When
-    /// it throws, nothing happened.
+    /// Makes room for so many elements in all: no insertion moves elements until there are more, unless some are
+    /// erased. If it throws, nothing has changed.
     void reserve(std::size_t elements) {
         if (elements > size() && elements - size() > room_)
             rehash_for(std::max(elements, elements_max(buckets())));
     }
-    /// The least number of buckets for so many elements, and for those that are there, with all their room (H3). When it
-    /// throws, nothing happened.
+    /// Makes the number of buckets the least for so many elements, and for those that are there, and restores all their
+    /// room (H3). If it throws, nothing has changed.
     void rehash_for(std::size_t elements) {
         const std::size_t buckets = elements == 0 && size_ == 0 ? 0 : buckets_for(std::max(elements, size()));
         if (buckets == buckets_ && size() + room_ == elements_max(buckets))
@@ -215,7 +216,7 @@ public:
             move_to(buckets);
     }
 
-    /// Takes everything from a table whose allocator is equal, and leaves that empty. This one must be empty.
+    /// Takes all elements of a table with an equal allocator, which is empty then. This table must be empty.
     void steal(hash_table& other) noexcept {
         const declare_to declare(alloc());
         declare(this, sizeof *this);
@@ -228,7 +229,7 @@ public:
         other.forget();
         other.seed_ = random_seed();
     }
-    /// All but hashes, equalities and allocators, which are equal.
+    /// Swaps everything except hashes, equalities and allocators. The allocators must be equal.
     void swap_elements(hash_table& other) noexcept {
         const declare_to declare(alloc());
         declare(this, sizeof *this);
@@ -255,7 +256,7 @@ public:
         swap(hash_, other.hash_);
         swap(equal_, other.equal_);
     }
-    /// With an empty table only.
+    /// The table must be empty.
     void set_alloc(const Alloc& alloc) noexcept { alloc_.set(alloc); }
     void swap_alloc(hash_table& other) noexcept {
         const Alloc kept = alloc();
@@ -267,7 +268,8 @@ private:
     template <class Container>
     friend struct hash_structure;
     friend hash_inspector;
-    /// What a processor keeps at hand. Iterations over larger tables ask for memory early, unless most of it is empty slots.
+    /// About the size of a processor's cache. Iterations over larger tables prefetch memory, unless most slots are
+    /// empty.
     static constexpr std::size_t k_cached_bytes = std::size_t{1} << 20;
     using iterator = hash_iterator<Value, false>;
     template <class Block> // a template, since Value may still be incomplete here
@@ -278,7 +280,7 @@ private:
                                                   ? std::is_nothrow_invocable_v<const Hash&, const K&, std::uint64_t>
                                                   : std::is_nothrow_invocable_v<const Hash&, const K&>;
 
-    /// The groups in the order of H2, each once. Only where there are buckets.
+    /// Visits the groups in the order of H2, each once. There must be buckets.
     class probe {
     public:
         probe(const hash_table& table, std::uint64_t hash) noexcept
@@ -293,13 +295,14 @@ private:
         std::uint64_t step_ = 0;
     };
 
-    /// The first of a group, where there are any.
+    /// Returns the first slot of a group. There must be groups.
     [[nodiscard]] place at(std::size_t group) const noexcept {
         std::byte* const begin = &*block_;
         return {reinterpret_cast<unsigned char*>(begin) + group * k_hash_group,
                 begin + block::slots_offset(buckets()) + group * (k_hash_group_slots * block::slot::k_slot_bytes)};
     }
-    /// Whether the first group for a hash has an element whose control byte says that it may be the one, and the first such.
+    /// True if the first group for a hash has an element with the right control byte; `found` is the first such
+    /// element.
     [[nodiscard]] bool find_likely(std::uint64_t hash, place& found) const noexcept {
         if (size_ == 0)
             return false;
@@ -310,7 +313,7 @@ private:
         found = block::behind(group, first_in(alike));
         return true;
     }
-    /// Whether a group says where a key is, or that it is not there.
+    /// True if a group decides where a key is, or that it is not there.
     template <class K>
     [[nodiscard]] bool is_decided(const place& group, const K& key, std::uint64_t hash, place& found) const {
         if (std::uint32_t alike = hash_group::alike(group.control, hash)) {
@@ -326,7 +329,8 @@ private:
         }
         return !hash_overflow::has(group.control, hash);
     }
-    /// Behind the first group. Apart, so that the look into that one has the registers for itself.
+    /// Searches behind the first group. A function of its own, so that the search of the first group has the registers
+    /// for itself.
     template <class K>
     [[nodiscard, gnu::noinline]] place find_further(const K& key, std::uint64_t hash) const {
         place found;
@@ -337,7 +341,7 @@ private:
         }
         return found;
     }
-    /// A free slot gets an element with such a hash (H2): there is one.
+    /// Chooses a free slot for an element with such a hash (H2) and sets its control byte. There must be a free slot.
     template <class Declare>
     [[nodiscard]] place claim(std::uint64_t hash, const Declare& declare) noexcept {
         for (probe each(*this, hash);; each.next()) {
@@ -352,7 +356,7 @@ private:
             hash_overflow::add(group.control, hash, declare);
         }
     }
-    /// A slot has become raw.
+    /// Updates control byte and counts after a slot has become raw.
     void leave(const place& from, const declare_to& declare) noexcept {
         declare(this, sizeof *this);
         declare(from.control, 1);
@@ -368,7 +372,8 @@ private:
         room_ = 0;
     }
 
-    /// Declared by the caller. To twice the size, or to the same if much of the room was lost (H3).
+    /// Moves to a table of twice the size, or of the same size if much room was lost (H3). The caller has declared the
+    /// table.
     void grow() {
         const bool is_full = size() >= elements_max(buckets()) / 4 * 3;
         move_to(buckets_ == 0 ? k_hash_buckets_least : is_full ? buckets_for(elements_max(buckets()) + 1) : buckets());
@@ -435,7 +440,7 @@ private:
         where.deallocate(reinterpret_cast<typename block::unit*>(begin), block::units(buckets()));
     }
 
-    // Part of the layout (k_hash_layout): 48 bytes with hash, equality and allocator of the library.
+    // Part of the layout (k_hash_layout): 48 bytes with the library's hash, equality and allocator.
     link<std::byte> block_; // null: there are no buckets
     std::uint64_t buckets_ = 0;
     std::uint64_t size_ = 0;

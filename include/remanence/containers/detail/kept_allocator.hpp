@@ -1,5 +1,5 @@
-// The allocator of a container whose bytes may be found at another address: that of a heap is kept as the distance to
-// the heap's header, which lies in the same memory. Depends on the standard library only.
+// The allocator of a container that may be mapped at another address. A heap's allocator is kept as the distance to the
+// heap's header, which lies in the same memory. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -11,15 +11,15 @@
 
 namespace remanence::detail {
 
-/// Whether the allocator itself makes or destroys elements when they move from one place to another. That of a heap need not: it
-/// would do no more than their constructors.
+/// True if the allocator itself constructs or destroys elements, so that it is called when they move. A heap's
+/// allocator has these functions, but need not be called: it would only call constructors.
 template <class Alloc, class T>
 inline constexpr bool constructs_elements_v = requires(Alloc& alloc, T* where) {
     alloc.construct(where, std::move(*where));
 } || requires(Alloc& alloc, T* where) { alloc.destroy(where); };
 template <class U, class T>
 inline constexpr bool constructs_elements_v<allocator<U>, T> = false;
-/// Whether that cannot throw, unless the element's own constructor does.
+/// True if the allocator's construct() cannot throw when it moves an element, unless the element's constructor does.
 template <class Alloc, class T>
 inline constexpr bool moves_without_throwing_v = [] {
     if constexpr (constructs_elements_v<Alloc, T> &&
@@ -29,7 +29,7 @@ inline constexpr bool moves_without_throwing_v = [] {
         return true;
 }();
 
-/// Allocators of other kinds are kept as they are.
+/// Keeps allocators of other kinds as they are.
 template <class Alloc>
 class kept_allocator {
 public:
@@ -63,7 +63,7 @@ public:
             (void)owner_at(owner, reinterpret_cast<std::uintptr_t>(this));
         return allocator<T>(typename allocator<T>::as_kept_tag(), owner);
     }
-    void set(const allocator<T>& alloc) noexcept { // which get() made, perhaps: where that lies says nothing
+    void set(const allocator<T>& alloc) noexcept { // often made by get(), so its place says nothing
         owner_.set(owner_of_copy(alloc.owner_, k_nowhere, reinterpret_cast<std::uintptr_t>(this)));
     }
 

@@ -1,12 +1,12 @@
-// A pointer kept as a distance from its own place, so that a structure that holds only these works at any address it is
-// copied to as a whole. Depends on the standard library only.
+// A pointer kept as a distance from its own place. A structure with only such pointers works at any address, if it is
+// copied as a whole. Depends on the standard library only.
 #pragma once
 
 #include <cstdint>
 
 namespace remanence::detail {
 
-/// A T that is not at this very address, or null. Not copyable: another place is another distance.
+/// Null, or a T at another address than the link's. Not copyable: at another place the distance is another one.
 template <class T>
 class link {
 public:
@@ -15,11 +15,11 @@ public:
     link& operator=(const link&) = delete;
     ~link() = default;
 
-    // Unsigned arithmetic: the two may lie in different mappings, so there is no array to point into.
+    // Unsigned arithmetic: the two may lie in different mappings, so there is no array for pointer arithmetic.
     [[nodiscard]] T* get() const noexcept {
         return distance_ == 0 ? nullptr : reinterpret_cast<T*>(place() + distance_);
     }
-    /// What it leads to; it must not be null.
+    /// Returns the target, which must not be null.
     [[nodiscard]] T& operator*() const noexcept { return *reinterpret_cast<T*>(place() + distance_); }
     void set(const T* to) noexcept { distance_ = to == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(to) - place(); }
 

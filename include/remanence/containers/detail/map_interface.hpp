@@ -1,5 +1,5 @@
-// What btree_map and hash_map have beside their sets: access to the values of unique keys. What it promises is in
-// <remanence/containers/btree_set.hpp> and <remanence/containers/hash_set.hpp>. Depends on the standard library only.
+// What btree_map and hash_map have besides their sets' interface: access to the values of unique keys. btree_set.hpp
+// and hash_set.hpp say what it promises. Depends on the standard library only.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 
 namespace remanence::detail {
 
-/// `Container`: a btree_container or hash_container of pairs with a `Value`.
+/// `Container` is a btree_container or hash_container of pairs with a `Value`.
 template <class Value, class Container>
 class map_interface : public Container {
 public:
@@ -23,7 +23,7 @@ public:
 
     using Container::Container;
 
-    /// Throws std::out_of_range.
+    /// Returns the value. Throws std::out_of_range if there is no such key.
     [[nodiscard]] mapped_type& at(const key_type& key) {
         return const_cast<mapped_type&>(std::as_const(*this).at(key)); // NOLINT
     }
@@ -33,7 +33,8 @@ public:
             throw std::out_of_range(Container::k_no_such_key);
         return found->second;
     }
-    /// In a declared section the value is declared as to be written.
+    /// Returns the value, made by default if there was none. In a declared section it declares the value, which may
+    /// then be written.
     mapped_type& operator[](const key_type& key) { return declared(*try_emplace(key).first); }
     mapped_type& operator[](key_type&& key) { return declared(*try_emplace(std::move(key)).first); }
 
@@ -51,9 +52,9 @@ public:
     iterator insert(const_iterator hint, Pair&& value) {
         return this->emplace_hint(hint, std::forward<Pair>(value));
     }
-    // NOLINTBEGIN(bugprone-use-after-move): references are passed on, and nothing is moved but where the element is made
+    // NOLINTBEGIN(bugprone-use-after-move): passes references; only the new element moves from them
 
-    /// Takes nothing from its arguments when there is such a key.
+    /// Does not move from its arguments if there is such a key.
     template <class... Args>
     std::pair<iterator, bool> try_emplace(const key_type& key, Args&&... args) {
         return this->insert_by(key, std::piecewise_construct, std::forward_as_tuple(key),

@@ -1,4 +1,4 @@
-// What extract() of our own containers gives. Depends on the standard library only.
+// The node handles that extract() of our own containers returns. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/element_slot.hpp>
@@ -25,8 +25,8 @@ struct mapped_of_element<std::pair<const Key, Mapped>> {
     using type = Mapped;
 };
 
-/// One element outside of all containers, with the interface of the standard's node handles. The element was moved into
-/// it (or, where slots are links, its block belongs to it now), so references to it do not survive.
+/// One element outside of all containers, with the interface of the standard's node handles. The element has moved into
+/// it (or, if slots are links, the handle owns its block), so references to the element are invalid.
 template <class Key, class Value, class Alloc, class Slot>
 class node_handle {
     static constexpr bool k_is_set = std::is_same_v<Key, Value>;
@@ -34,12 +34,12 @@ class node_handle {
 public:
     using allocator_type = Alloc;
     using key_type = Key;
-    using value_type = Value;                                    // of use with sets
-    using mapped_type = typename mapped_of_element<Value>::type; // void with sets
+    using value_type = Value;                                    // used for sets only
+    using mapped_type = typename mapped_of_element<Value>::type; // void for sets
 
     node_handle() = default;
     node_handle(node_handle&& other) noexcept { take(other); }
-    /// Destroys what it held so far.
+    /// Destroys the element that it holds.
     node_handle& operator=(node_handle&& other) noexcept {
         if (this != &other) {
             reset();
@@ -83,12 +83,12 @@ private:
     friend class hash_container;
 
     [[nodiscard]] Value& element() const noexcept { return *Slot::at(slot_); }
-    /// Filled by its caller, who says so: a raw slot.
+    /// Returns a raw slot, which the caller must fill at once.
     [[nodiscard]] void* fill(const Alloc& alloc) noexcept {
         alloc_.emplace(alloc);
         return slot_;
     }
-    /// The slot, whose element will be moved away.
+    /// Returns the slot, from which the caller must move the element away.
     [[nodiscard]] void* release() noexcept {
         alloc_.reset();
         return slot_;
@@ -110,7 +110,7 @@ private:
     std::optional<Alloc> alloc_; // with it there is an element
 };
 
-/// What insert() of a node handle returns where keys are unique.
+/// The result of inserting a node handle where keys are unique.
 template <class Iterator, class Handle>
 struct insert_return {
     Iterator position;

@@ -1,5 +1,5 @@
-// Leaves of packed maps, and their separators, made anew: what they are made of does not change. Depends on the standard library
-// only.
+// Makes new leaves and separators of packed maps. What they are made from does not change. Depends on the standard
+// library only.
 #pragma once
 
 #include <remanence/containers/detail/packed_leaf.hpp>
@@ -15,7 +15,7 @@ namespace remanence::detail {
     return one.bytes() + packed_leaf::k_mark_bytes;
 }
 
-/// A leaf and one record more, numbered as they are to stand.
+/// The records of a leaf and one more, numbered in their final order.
 struct packed_leaf_and_one {
     const packed_leaf& leaf;
     std::size_t index;
@@ -31,7 +31,7 @@ struct packed_leaf_and_one {
             live += packed_marked_bytes(record(from));
         return live;
     }
-    /// The first of the second half, by bytes; the second half has one at least.
+    /// Returns the first record of the second half, by bytes. The second half has at least one record.
     [[nodiscard]] std::size_t middle() const noexcept {
         const std::size_t half = (leaf.live_bytes() + packed_marked_bytes(added)) / 2;
         std::size_t first = 1;
@@ -41,7 +41,7 @@ struct packed_leaf_and_one {
     }
 };
 
-/// Throws std::bad_alloc.
+/// Its functions throw std::bad_alloc.
 template <class Alloc>
 class packed_builder {
     using trees = packed_tree<Alloc>;
@@ -52,17 +52,18 @@ class packed_builder {
 public:
     explicit packed_builder(const allocator& alloc) noexcept : alloc_(alloc) {}
 
-    /// A block for so many bytes of records and marks.
+    /// Returns a block for so many bytes of records and marks.
     [[nodiscard]] block block_for(std::size_t live_bytes, std::size_t spare_bytes) const {
         constexpr std::size_t unit = 8; // PL2
         const std::size_t least = packed_leaf::k_header_bytes + live_bytes;
         const std::size_t most = std::max(least, k_packed_leaf_bytes);
         std::size_t bytes = (std::min(least + spare_bytes, most) + unit - 1) / unit * unit;
         if (bytes < k_packed_leaf_bytes && bytes > k_packed_leaf_bytes - k_packed_leaf_bytes / 8)
-            bytes = k_packed_leaf_bytes; // which the heap puts on a page of its own
+            bytes = k_packed_leaf_bytes; // the heap puts such a block on a page of its own
         return block(bytes, alloc_);
     }
-    /// What a leaf that grows has left: an eighth, so that a record is copied eight times or so in the growing of a leaf.
+    /// Returns the free bytes of a leaf that grows: an eighth, so that while a leaf grows each record is copied about
+    /// eight times.
     [[nodiscard]] static std::size_t spare(std::size_t live_bytes) noexcept { return live_bytes / 8; }
     [[nodiscard]] block leaf_of(const packed_record& only) const {
         block made = block_for(packed_marked_bytes(only), 0);
@@ -71,7 +72,7 @@ public:
         to.finish();
         return made;
     }
-    /// Records of a leaf, and perhaps of another one behind it.
+    /// Makes a leaf of records [from, to) of a leaf, followed by those of `next`, if it is not null.
     [[nodiscard]] block leaf_of(const packed_leaf& all, std::size_t from, std::size_t to,
                                 const packed_leaf* next = nullptr) const {
         std::size_t live = next == nullptr ? 0 : next->live_bytes();
@@ -102,7 +103,7 @@ public:
         writer.finish();
         return made;
     }
-    /// The shortest that PK1 allows between two keys.
+    /// Returns the shortest separator that PK1 allows between two keys.
     [[nodiscard]] separator between(std::string_view left, std::string_view right) const {
         const auto common = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first - left.begin();
         return separator_of(right.substr(0, static_cast<std::size_t>(common) + 1));

@@ -1,12 +1,12 @@
-// What packed_map and packed_multimap share; what it promises is in <remanence/containers/packed_map.hpp>. Depends on the standard library
-// only.
+// The interface and the algorithms that packed_map and packed_multimap share. packed_map.hpp says what they promise.
+// Depends on the standard library only.
 //
 // Leaves (packed_leaf.hpp) are the values of a B-tree whose keys separate them (packed_tree.hpp).
 //
 // Invariants
-// PK1. The first separator is empty. Any other is not before a key in the leaves before its own, and not behind one in its
-//     own; where keys are unique, it is behind those before.
-// PK2. There is no leaf without a record (PL1).
+// PK1. The first separator is empty. Any other separator is not before a key in the leaves before its own, and not
+//      behind a key in its own leaf. Where keys are unique, it is behind all keys in the leaves before its own.
+// PK2. Each leaf has a record (PL1).
 #pragma once
 
 #include <remanence/containers/detail/between_heaps.hpp>
@@ -66,7 +66,7 @@ public:
     using const_iterator = iterator;
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = reverse_iterator;
-    /// What an insertion gives: an iterator, and whether it happened where it may not.
+    /// The result of an insertion: an iterator, and where keys are unique, whether it inserted.
     using insertion = std::conditional_t<IsUnique, std::pair<iterator, bool>, iterator>;
 
     packed_container() : packed_container(Alloc()) {}
@@ -85,9 +85,9 @@ public:
     packed_container(const packed_container& other, const Alloc& alloc)
         : tree_(other.tree_, typename tree::allocator_type(alloc)), size_(other.size_) {}
     packed_container(packed_container&& other) noexcept : tree_(std::move(other.tree_)), size_(other.take_size()) {}
-    /// Copies between different allocators; the other is then empty, too.
+    /// Copies if the allocators differ. The other container is empty afterwards in any case.
     packed_container(packed_container&& other, const Alloc& alloc) : packed_container(alloc) {
-        const emptied_at_the_end<packed_container> at_the_end(other); // whatever is thrown
+        const emptied_at_the_end<packed_container> at_the_end(other); // also if this throws
         tree_ = tree(std::move(other.tree_), tree_.get_allocator());
         size_ = other.size_;
     }
@@ -103,7 +103,7 @@ public:
     packed_container& operator=(packed_container&& other) noexcept(std::is_nothrow_move_assignable_v<tree>) {
         if (this == &other)
             return *this;
-        const emptied_at_the_end<packed_container> at_the_end(other); // whatever is thrown
+        const emptied_at_the_end<packed_container> at_the_end(other); // also if this throws
         tree_ = std::move(other.tree_);
         set_size(other.size_);
         return *this;
@@ -127,17 +127,17 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(size_); }
     [[nodiscard]] size_type max_size() const noexcept { return tree_.max_size(); }
-    /// Of a key and a value together; more throws std::length_error.
+    /// Returns how many bytes a key and its value may have together. With more an insertion throws std::length_error.
     [[nodiscard]] static constexpr size_type record_bytes_max() noexcept { return k_packed_record_bytes_max; }
 
     // Look-up.
 
-    /// In a heap that is read page by page (memory_options::read_ahead) begins to read what leads to the elements, some 2 % of all,
-    /// in large pieces: for look-ups at random that are to come. Elsewhere it does nothing but go there. O(n / 500), and some
-    /// memory outside the heap.
+    /// Prefetches the tree above the leaves, before many look-ups at random. In a heap that is read page by page
+    /// (memory_options::read_ahead) it begins to read that tree, about 2 % of all bytes, in large pieces. In other
+    /// heaps it only walks through the tree. O(n / 500); uses some memory outside the heap.
     void read_index() const {
         tree_.tree_.for_each_level([](const auto& nodes) {
-            constexpr std::uintptr_t k_piece = 64 << 10; // what nodes are allocated in
+            constexpr std::uintptr_t k_piece = 64 << 10; // the unit of allocation of nodes
             std::uintptr_t last = 0;
             for (const auto* const each : nodes) {
                 const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(each) / k_piece * k_piece;
@@ -149,10 +149,10 @@ public:
         });
     }
 
-    /// The first with that key.
+    /// Finds the first element with that key.
     [[nodiscard]] iterator find(std::string_view key) const noexcept {
         const std::uint32_t mark = packed_mark_of(key);
-        // PK1: the first of several may be at the end of a leaf before the separator that equals the key.
+        // PK1: the first of several equal keys may be at the end of a leaf before the separator that equals the key.
         auto at = IsUnique ? tree_.upper_bound(packed_key(key)) : tree_.lower_bound(packed_key(key));
         if (at != tree_.begin()) {
             const auto before = std::prev(at);
@@ -167,7 +167,7 @@ public:
         }
         return end();
     }
-    /// The first with that key and that value. O(log n + the elements with that key before it).
+    /// Finds the first element with that key and that value. O(log n + the elements with that key before it).
     [[nodiscard]] iterator find(std::string_view key, std::string_view value) const noexcept
         requires(!IsUnique)
     {
@@ -210,14 +210,15 @@ public:
         return {lower_bound(key), upper_bound(key)};
     }
 
-    // Insertion. Of several with one key the last to come stands last. Hints are of no use.
+    // Insertion. Among elements with one key the last one inserted comes last. Hints are ignored.
 
     insertion insert(const value_type& one) { return emplace(one.first, one.second); }
     iterator insert(const_iterator, const value_type& one) { return where(insert(one)); }
-    /// A range is sorted first, a million elements at a time with 80 bytes of memory outside the heap for each, unless it gives
-    /// pairs that own their strings by value. One that is of this container, or has views into it, is copied before, outside
-    /// the heap; and so is any with views into the same heap, unless the container is empty. What comes behind all elements
-    /// that were there fills leaves whole.
+    /// Sorts the range and inserts it. It sorts a million elements at a time, with 80 bytes of memory outside the heap
+    /// for each. A range that can be read only once, or that yields pairs by value with strings of their own, is
+    /// inserted one by one instead. A range of this container, or with views into it, is first copied to memory outside
+    /// the heap; so is any range with views into the same heap, unless the container is empty. Elements that belong
+    /// behind all others fill leaves completely.
     template <std::input_iterator Iterator>
     void insert(Iterator first, Iterator last) {
         if constexpr (views_stay<Iterator>()) {
@@ -265,7 +266,7 @@ public:
         return where(emplace(key, value));
     }
 
-    /// Gives an element another value.
+    /// Gives an element another value; returns its place.
     iterator assign(const_iterator to, std::string_view value) {
         const packed_record before = to.leaf_.record(to.index_);
         const packed_record after = checked({before.key, value});
@@ -282,7 +283,7 @@ public:
 
     // Erasure.
 
-    /// Returns what follows.
+    /// Returns the next element.
     iterator erase(const_iterator from) noexcept {
         const place at = changeable(from.at_);
         const packed_leaf leaf = trees::leaf(at->second);
@@ -301,9 +302,9 @@ public:
             first = erase(first);
         return first;
     }
-    /// Returns how many.
+    /// Returns how many elements it erased.
     size_type erase(std::string_view key) noexcept {
-        const size_type some = count(key); // the views that follow may be of what is erased
+        const size_type some = count(key); // views that come later may lie in erased elements
         iterator each = find(key);
         for (size_type i = 0; i != some; ++i)
             each = erase(each);
@@ -370,7 +371,7 @@ private:
 
     // Insertion of ranges.
 
-    /// Whether views of what an iterator has led to are good when it has gone on.
+    /// True if views of an element stay valid when the iterator moves on.
     template <class Iterator>
     static consteval bool views_stay() {
         return std::forward_iterator<Iterator> && (std::is_lvalue_reference_v<std::iter_reference_t<Iterator>> ||
@@ -384,17 +385,18 @@ private:
             return a.head != b.head ? a.head < b.head : a.record.key < b.record.key;
         }
     };
-    /// Stable. They are first dealt out to parts, by the beginnings of their heads; each takes few comparisons to sort.
+    /// A stable sort. It first deals the elements out to parts, by the leading bits of their heads; each part then
+    /// takes few comparisons to sort.
     static void sort(std::vector<coming>& some) {
         const auto [least, most] = std::ranges::minmax(some, {}, &coming::head);
         const std::uint64_t first_head = least.head;
         const int bits = std::min(static_cast<int>(std::bit_width(some.size())), 16); // hardly more parts than elements
         const int shift = std::max(static_cast<int>(std::bit_width(most.head - first_head)) - bits, 0);
         const auto part = [&](const coming& one) { return static_cast<std::size_t>((one.head - first_head) >> shift); };
-        std::vector<std::uint32_t> ends((std::size_t{1} << bits) + 1); // at first [i + 1] counts what comes to part i
+        std::vector<std::uint32_t> ends((std::size_t{1} << bits) + 1); // at first [i + 1] counts the elements of part i
         for (const coming& one : some)
             ++ends[part(one) + 1];
-        std::partial_sum(ends.begin(), ends.end(), ends.begin()); // then [i] is where it begins, and moves to its end
+        std::partial_sum(ends.begin(), ends.end(), ends.begin()); // then [i] is the begin of part i, later its end
         std::vector<coming> dealt(some.size());
         for (const coming& one : some)
             dealt[ends[part(one)]++] = one;
@@ -407,7 +409,7 @@ private:
         }
         some.swap(dealt);
     }
-    /// Whether views of a range may lie in this container: in the same heap, or outside of all as it does.
+    /// True if views of a range may lie in this container: in the same heap, or both in no heap.
     template <class Iterator>
     [[nodiscard]] bool may_view_this(Iterator first, Iterator last) const {
         if (tree_.empty())
@@ -418,7 +420,7 @@ private:
             return heap_of(std::string_view(key).data()) == home || heap_of(std::string_view(value).data()) == home;
         });
     }
-    /// None of which lies in this container.
+    /// No view of the range may lie in this container.
     template <class Iterator>
     void insert_views(Iterator first, Iterator last) {
         while (first != last)
@@ -454,7 +456,7 @@ private:
         return first;
     }
     using coming_iterator = typename std::vector<coming>::const_iterator;
-    /// Of those that make a leaf of their own behind all others; `first`: there is none.
+    /// Returns the end of the elements that fill a leaf of their own behind all others; `first` if there are none.
     [[nodiscard]] coming_iterator end_of_leaf(coming_iterator first, coming_iterator last) const noexcept {
         if (!tree_.empty()) {
             const packed_leaf leaf = trees::leaf(std::prev(tree_.end())->second);
@@ -470,9 +472,9 @@ private:
         }
         return first;
     }
-    /// `behind_all`: of those that are to follow.
+    /// `behind_all`: the end of all elements still to come, for prefetching.
     void append_leaf(coming_iterator first, coming_iterator last, coming_iterator behind_all) {
-        constexpr std::ptrdiff_t k_ahead = 16; // records: their texts lie anywhere, and come while others are copied
+        constexpr std::ptrdiff_t k_ahead = 16; // records; their texts are prefetched while others are copied
         std::size_t live = 0;
         for (coming_iterator each = first; each != last; ++each)
             live += packed_marked_bytes(each->record);
@@ -496,10 +498,10 @@ private:
         set_size(size_ + static_cast<std::uint64_t>(last - first));
     }
 
-    // Changes of leaves: nothing changes until the last allocation has succeeded.
+    // Changes of leaves. Nothing changes before the last allocation has succeeded.
 
     [[nodiscard]] packed_builder<Alloc> make() const noexcept { return packed_builder<Alloc>(tree_.get_allocator()); }
-    /// A leaf behind that at `at`.
+    /// Inserts a leaf behind the one at `at`.
     place put_behind(place at, separator&& least, block&& made) {
         return tree_.emplace_hint(std::next(at), std::move(least), std::move(made));
     }
@@ -509,7 +511,7 @@ private:
         set_size(1);
         return iterator(tree_, at, 0);
     }
-    /// `index`: before the record of that number in the leaf at `at`.
+    /// Inserts before the record `index` of the leaf at `at`.
     iterator put(place at, std::size_t index, const packed_record& added) {
         const packed_leaf leaf = trees::leaf(at->second);
         if (added.is_large() || is_large(leaf))
@@ -526,7 +528,7 @@ private:
         set_size(size_ + 1);
         return iterator(tree_, at, index);
     }
-    /// Into two leaves instead of one; what is appended to all comes into a new one.
+    /// Divides a leaf in two. A record that is appended to the whole container comes into a new leaf.
     iterator put_divided(place at, const packed_leaf_and_one& all) {
         const bool is_last = all.index + 1 == all.count() && std::next(at) == tree_.end();
         const std::size_t middle = is_last ? all.index : all.middle();
@@ -541,7 +543,7 @@ private:
         set_size(size_ + 1);
         return all.index < middle ? iterator(tree_, before, all.index) : iterator(tree_, behind, all.index - middle);
     }
-    /// Into a leaf of its own: it is large, or the leaf has a record that is.
+    /// Inserts a record in a leaf of its own: it is large, or the leaf at `at` consists of a large one.
     iterator put_alone(place at, std::size_t index, const packed_record& added) {
         const packed_leaf leaf = trees::leaf(at->second);
         block made = make().leaf_of(added);
@@ -555,7 +557,7 @@ private:
                 block left = make().leaf_of(leaf, 0, index);
                 block right = make().leaf_of(leaf, index, leaf.count());
                 at = std::prev(put_behind(at, make().between(added.key, leaf.key(index)), std::move(right)));
-                at->second = std::move(left); // all is there, if the next should fail
+                at->second = std::move(left); // the container is whole if the next step should fail
             }
             where = put_behind(at, std::move(least), std::move(made));
         }
@@ -563,7 +565,7 @@ private:
         return iterator(tree_, where, 0);
     }
 
-    /// Removes a leaf; returns what follows.
+    /// Removes a leaf; returns the next element.
     iterator drop(place at) noexcept {
         const place next = std::next(at);
         if (at != tree_.begin() || next == tree_.end())
@@ -572,8 +574,9 @@ private:
         tree_.erase(next);
         return begin();
     }
-    /// What follows an erasure before the record `index` of a leaf. When half of its block is free, the leaf is united with one
-    /// beside it if both are small, or gets a smaller block; it stays as it is where that gets no memory.
+    /// Tidies a leaf after an erasure before its record `index`; returns that record's place. If half of the block is
+    /// free, the leaf is united with a neighbour if both are small, or else gets a smaller block. Without memory for
+    /// that it stays as it is.
     iterator tidied(place at, std::size_t index) noexcept {
         const packed_leaf leaf = trees::leaf(at->second);
         if (packed_leaf::k_header_bytes + 2 * leaf.live_bytes() >= leaf.bytes())
@@ -587,7 +590,7 @@ private:
             }
             at->second = make().leaf_of(leaf, 0, leaf.count());
         } catch (...) { // NOLINT(bugprone-empty-catch): said above
-            // A heap says more than bad_alloc, in a forked child for instance.
+            // A heap throws more than bad_alloc, for instance in a forked child.
         }
         return iterator(tree_, at, index);
     }
@@ -604,7 +607,7 @@ private:
         return std::prev(place(tree_.erase(right)));
     }
 
-    // Part of the layout (k_packed_layout), with that of the tree.
+    // Part of the layout (k_packed_layout), together with that of the tree.
     tree tree_;
     std::uint64_t size_ = 0;
 };

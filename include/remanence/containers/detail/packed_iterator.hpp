@@ -12,14 +12,14 @@
 
 namespace remanence::detail {
 
-/// Bidirectional; what it leads to is a pair of views, made anew each time.
+/// A bidirectional iterator. Dereferencing it makes a pair of views.
 template <class Alloc>
 class packed_iterator {
     using trees = packed_tree<Alloc>;
     using place = typename trees::type::const_iterator;
 
 public:
-    using iterator_category = std::bidirectional_iterator_tag; // as vector<bool>'s: for std::prev()
+    using iterator_category = std::bidirectional_iterator_tag; // for std::prev(), although it returns no reference
     using iterator_concept = std::bidirectional_iterator_tag;
     using value_type = std::pair<std::string_view, std::string_view>;
     using difference_type = std::ptrdiff_t;
@@ -76,12 +76,12 @@ private:
     template <class, bool>
     friend class packed_container;
 
-    /// To the end.
+    /// The end.
     explicit packed_iterator(const typename trees::type& tree) noexcept : end_(tree.end()), at_(end_) {}
-    /// To a record of the leaf at `at`.
+    /// A record of the leaf at `at`.
     packed_iterator(const typename trees::type& tree, place at, const packed_leaf& leaf, std::size_t index) noexcept
         : end_(tree.end()), at_(at), leaf_(leaf), index_(index), count_(leaf.count()) {}
-    /// `index` may be behind the leaf's last record: then it leads to the first of the next.
+    /// `index` may be behind the leaf's last record: then it is the first record of the next leaf.
     packed_iterator(const typename trees::type& tree, place at, std::size_t index) noexcept
         : end_(tree.end()), at_(at) {
         enter(index);

@@ -1,17 +1,18 @@
-// The leaves of packed maps: the bytes of keys and values side by side in one block, found by an array of marks in the
-// order of keys. Depends on the standard library only.
+// The leaves of packed maps: keys and values lie side by side in one block, and an array of marks in the order of keys
+// leads to them. Depends on the standard library only.
 //
 // Layout, part of the file format (k_packed_layout), little-endian, aligned to nothing:
-//   0                 header: u32 bytes of records, u16 of them dead, u16 count
-//   8                 records in the order in which they came: length of key, length of value (LEB128), key, value
+//   0                 header: u32 bytes of records, u16 dead bytes among them, u16 count
+//   8                 records in the order of their insertion: length of key, length of value (LEB128), key, value
 //   …                 free
-//   end - 4 * count   marks, that of the first key last: u16 place of the record behind the header, u16 of the key's hash
+//   end - 4 * count   marks, that of the first key last: u16 offset of the record behind the header,
+//                     u16 of the key's hash
 //
 // Invariants
-// PL1. A leaf has a record at least. One with several has none that is_large(), and is no larger than k_packed_leaf_bytes:
-//     so 16 bits suffice for each place.
-// PL2. A block has a multiple of 8 bytes, and the upper half of a mark is not 0, nor is a count: so none of its words but those
-//     of the program's own bytes looks like an address.
+// PL1. Each leaf has a record. A leaf with several records has none that is_large(), and is at most k_packed_leaf_bytes
+//      large: so 16 bits suffice for each offset.
+// PL2. The size of a block is a multiple of 8; the upper half of a mark is never 0, nor is a count. So no word of a
+//      leaf looks like an address, unless it consists of the program's own bytes.
 #pragma once
 
 #include <remanence/containers/detail/hash_bytes.hpp>
@@ -30,13 +31,13 @@ inline constexpr std::size_t k_packed_record_bytes_max = 0xffff0000; // a leaf c
 struct packed_record {
     std::string_view key, value;
 
-    /// Without its mark; wrong where that does not fit 64 bits.
+    /// Returns the size without the mark. Wrong if it does not fit 64 bits.
     [[nodiscard]] std::size_t bytes() const noexcept {
         return length_bytes(key.size()) + length_bytes(value.size()) + key.size() + value.size();
     }
     [[nodiscard]] bool is_large() const noexcept { return bytes() > k_packed_leaf_bytes / 4; }
 
-    /// Behind it.
+    /// Writes the record; returns the place behind it.
     std::byte* write(std::byte* to) const noexcept {
         to = write_length(write_length(to, key.size()), value.size());
         return write_text(write_text(to, key), value);
@@ -62,7 +63,7 @@ private:
         *to++ = static_cast<std::byte>(length);
         return to;
     }
-    /// Moves behind it. Of damaged bytes it takes ten at most.
+    /// Reads a length and moves `from` behind it. Reads at most ten bytes if they are damaged.
     [[nodiscard]] static std::size_t read_length(const std::byte*& from) noexcept {
         auto digit = static_cast<std::size_t>(*from++);
         std::size_t length = digit % k_digit;
@@ -79,12 +80,12 @@ private:
     }
 };
 
-/// The upper half of the mark of a key.
+/// Returns the upper half of a key's mark.
 [[nodiscard]] inline std::uint32_t packed_mark_of(std::string_view key) noexcept {
     return static_cast<std::uint32_t>(hash_bytes(key.data(), key.size(), 0) | 1) << 16; // PL2
 }
 
-/// A leaf, for reading.
+/// Reads a leaf.
 class packed_leaf {
 public:
     static constexpr std::size_t k_header_bytes = 8;
@@ -97,7 +98,7 @@ public:
     static_assert(sizeof(header) == k_header_bytes);
 
     packed_leaf() = default;
-    /// The block of a leaf.
+    /// `first` and `bytes` are the leaf's block.
     packed_leaf(const std::byte* first, std::size_t bytes) noexcept : begin_(first), end_(first + bytes) {}
 
     [[nodiscard]] header head() const noexcept {
@@ -112,7 +113,7 @@ public:
         const header now = head();
         return bytes() - k_header_bytes - now.record_bytes - k_mark_bytes * now.count;
     }
-    /// Of its records and their marks.
+    /// Returns the bytes of the records that are not dead, and of their marks.
     [[nodiscard]] std::size_t live_bytes() const noexcept {
         const header now = head();
         return now.record_bytes - now.dead_bytes + k_mark_bytes * now.count;
@@ -123,28 +124,29 @@ public:
         std::memcpy(&read, end_ - k_mark_bytes * (index + 1), sizeof read);
         return read;
     }
-    /// As packed_mark_of().
+    /// Returns the same value as packed_mark_of(key(index)).
     [[nodiscard]] std::uint32_t mark_of_key(std::size_t index) const noexcept { return mark(index) & 0xffff0000U; }
     [[nodiscard]] const std::byte* place(std::size_t index) const noexcept {
         return begin_ + k_header_bytes + (mark(index) & 0xffff);
     }
     [[nodiscard]] packed_record record(std::size_t index) const noexcept { return packed_record::read(place(index)); }
     [[nodiscard]] std::string_view key(std::size_t index) const noexcept { return record(index).key; }
-    /// From place() on.
+    /// Returns the size of the record at place(index).
     [[nodiscard]] std::size_t record_bytes(std::size_t index) const noexcept {
         const std::string_view value = record(index).value;
         return static_cast<std::size_t>(value.data() + value.size() - reinterpret_cast<const char*>(place(index)));
     }
 
-    /// The first whose key is not before `key`, or count().
+    /// Returns the first record whose key is not before `key`, or count().
     [[nodiscard]] std::size_t lower(std::string_view key) const noexcept {
         return first_that([&](std::string_view each) { return each >= key; });
     }
-    /// The first whose key is behind `key`, or count().
+    /// Returns the first record whose key is behind `key`, or count().
     [[nodiscard]] std::size_t upper(std::string_view key) const noexcept {
         return first_that([&](std::string_view each) { return each > key; });
     }
-    /// The first with that key, or count(). By the marks, so that it reads hardly any record but that one.
+    /// Returns the first record with that key, or count(). It compares marks first, so it reads hardly any other
+    /// record.
     [[nodiscard]] std::size_t find(std::string_view wanted, std::uint32_t mark_wanted) const noexcept {
         const std::size_t behind = count();
         for (std::size_t i = 0; i != behind; ++i) {
@@ -174,18 +176,18 @@ private:
     const std::byte* end_ = nullptr;
 };
 
-/// Writes a leaf into a block that is not yet a leaf, or into one that is, which then gets a record more.
+/// Writes a new leaf into a block, or changes a leaf.
 class packed_leaf_writer {
 public:
     packed_leaf_writer(std::byte* first, std::size_t bytes) noexcept : begin_(first), end_(first + bytes) {}
 
-    /// Behind all keys, of a block that is not yet a leaf.
+    /// Appends a record to a new leaf. Its key comes behind all others.
     void add(const packed_record& record, std::uint32_t mark) noexcept {
         put_mark(head_.count++, mark | head_.record_bytes);
         std::byte* const to = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
         head_.record_bytes += static_cast<std::uint32_t>(record.write(to) - to);
     }
-    /// The same of records [from, to) of a leaf.
+    /// Appends records [from, to) of another leaf to a new leaf.
     void add(const packed_leaf& of, std::size_t from, std::size_t to) noexcept {
         std::byte* behind = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
         for (; from != to; ++from) {
@@ -196,12 +198,12 @@ public:
             head_.record_bytes += static_cast<std::uint32_t>(bytes);
         }
     }
-    /// Now it is a leaf.
+    /// Writes the header, which makes the block a leaf.
     void finish() noexcept { std::memcpy(begin_, &head_, sizeof head_); }
 
-    // Changes of a leaf. `declare` is told of each place before it is written.
+    // Changes of a leaf. They call `declare` for each place before they write to it.
 
-    /// There is room for it.
+    /// Inserts a record; there must be room.
     template <class Declare>
     void insert(std::size_t index, const packed_record& record, std::uint32_t mark, const Declare& declare) noexcept {
         head_ = leaf().head();

@@ -1,5 +1,5 @@
-// What heap::verify() checks of a packed map: the tree of its leaves, and in each leaf lengths, places, marks and the order of
-// keys. Depends on the standard library only.
+// The checks of a packed map by heap::verify(): the tree of its leaves; and in each leaf lengths, places, marks and the
+// order of keys. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/packed_container.hpp>
@@ -19,7 +19,7 @@ struct packed_structure {
         if (structure_result found = check_structure(container.tree_, survey))
             return found;
         bool is_first = true;
-        std::string_view last; // of the keys before
+        std::string_view last; // of the keys so far
         std::uint64_t records = 0;
         for (const auto& [separator, block] : container.tree_) {
             const std::string_view least = separator.text;
@@ -42,12 +42,12 @@ struct packed_structure {
     }
 
 private:
-    static constexpr bool k_is_unique = // insertion says whether it happened
+    static constexpr bool k_is_unique = // an insertion says whether it inserted
         requires(Container& c, const typename Container::value_type& value) { c.insert(value).second; };
 
     static structure_result fault(const void* where, const char* what) { return structure_fault{where, what}; }
 
-    /// What is wrong, or null.
+    /// Returns what is wrong, or null.
     static const char* check_leaf(const packed_leaf& leaf) {
         if (leaf.bytes() < packed_leaf::k_header_bytes || leaf.bytes() % 8 != 0)
             return "a packed map's leaf whose block has an impossible size";
@@ -81,9 +81,10 @@ private:
                    ? nullptr
                    : "a packed map's leaf that has another number of dead bytes than it says";
     }
-    /// Of the record that begins there; 0: it does not end before `behind`.
+    /// Returns the size of the record at `place`; 0 if it does not end before `behind`.
     static std::size_t record_bytes(const packed_leaf& leaf, std::size_t place, std::size_t behind) {
-        // A record has two lengths of at most ten digits: where these might end behind the records they are looked at first.
+        // A record begins with two lengths of at most ten digits. This checks that they end in time before it reads
+        // them.
         const std::byte* const first = leaf.begin() + packed_leaf::k_header_bytes;
         std::size_t at = place;
         for (unsigned length = 0; length != 2; ++length) {

@@ -1,5 +1,5 @@
-// The tree above the leaves of packed maps, whose keys separate them (PK1 in packed_container.hpp). Depends on the standard library
-// only.
+// The tree above the leaves of packed maps. Its keys separate the leaves (PK1 in packed_container.hpp). Depends on the
+// standard library only.
 #pragma once
 
 #include <remanence/containers/btree_map.hpp>
@@ -21,8 +21,8 @@ namespace remanence::detail {
 
 inline constexpr std::size_t k_packed_node_bytes = 2048; // of the tree above the leaves
 
-/// A key of the tree above the leaves, and what it is searched by. The first one is empty. Each other one is the shortest text that is not
-/// before what lies in front of it, nor behind what follows.
+/// A key of the tree above the leaves. The first one is empty. Each other one is the shortest text that is not before
+/// the keys in front of it, and not behind those that follow. packed_key is what the tree is searched by.
 template <class Text>
 struct packed_separator {
     std::uint64_t head = 0; ///< the first eight bytes of the text, filled with zeros, as a big-endian number
@@ -53,11 +53,11 @@ struct packed_tree {
     [[nodiscard]] static packed_leaf leaf(const block& of) noexcept { return {of.data(), of.size()}; }
 };
 
-// What a schema says the texts of a record are (shape.hpp).
+// What a schema calls the texts of a record (shape.hpp).
 struct packed_key_text {};
 struct packed_value_text {};
 
-/// Of a packed map with this tree, behind which it keeps the number of its elements.
+/// The shape of a packed map with this tree, behind which it keeps its number of elements.
 template <class Tree>
 struct shape_of_packed {
     static constexpr packed_names<2, 8> k_names{"keyvalue", {3, 8}};

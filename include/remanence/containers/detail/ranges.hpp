@@ -1,5 +1,5 @@
-// What C++23 gives containers for ranges, for C++20: the tag of constructors, and which ranges a container takes; and what these
-// are counted by. Depends on the standard library only.
+// C++23's means for containers and ranges, in C++20: the tag of constructors, which ranges a container takes, and how
+// their elements are counted. Depends on the standard library only.
 #pragma once
 
 #include <concepts>
@@ -16,21 +16,23 @@ namespace remanence {
 using std::from_range;
 using std::from_range_t;
 #else
-/// Before a range, as a constructor's argument: makes a container of it. std::from_range where the standard library has that.
+/// The tag of constructors that make a container of the range that follows. Where the standard library has
+/// std::from_range_t, this is that type.
 struct from_range_t {
     explicit from_range_t() = default;
 };
+/// The tag of constructors: the argument that follows is a range.
 inline constexpr from_range_t from_range{};
 #endif
 
 namespace detail {
 
-/// Ranges whose elements can become a container's.
+/// A range whose elements can become a container's.
 template <class Range, class Value>
 concept range_of_elements =
     std::ranges::input_range<Range> && std::convertible_to<std::ranges::range_reference_t<Range>, Value>;
 
-/// One that says how many elements it has before they are read: it can be walked twice, or knows.
+/// A range whose elements can be counted before they are read: it can be walked twice, or knows its size.
 template <class Range>
 concept counted_range = std::ranges::forward_range<Range> || std::ranges::sized_range<Range>;
 template <counted_range Range>
@@ -38,18 +40,18 @@ template <counted_range Range>
     return static_cast<std::size_t>(std::ranges::distance(range));
 }
 
-/// The elements of a container, to be moved out of it.
+/// Returns the elements of a container as a range to move from.
 template <class Container>
 [[nodiscard]] auto moved_elements(Container& of) noexcept {
     return std::ranges::subrange(std::move_iterator(of.begin()), std::move_iterator(of.end()));
 }
 
-/// By its category, not by its concept: std::move_iterator, before C++23.
+/// Asks for the category, not the concept: before C++23 std::move_iterator does not meet the concept.
 template <class Iterator>
 concept forward_iterator_of_std =
     std::derived_from<typename std::iterator_traits<Iterator>::iterator_category, std::forward_iterator_tag>;
 
-/// Two iterators as a range, a counted one where the standard's containers would count, too.
+/// Returns two iterators as a range. It is a counted one where the standard's containers would count, too.
 template <std::input_iterator Iterator>
 [[nodiscard]] auto range_between(Iterator first, Iterator last) {
     if constexpr (forward_iterator_of_std<Iterator> && !std::forward_iterator<Iterator> &&

@@ -1,4 +1,4 @@
-// How an iteration over our own containers reads ahead in a heap whose memory the kernel reads page by page
+// Reading ahead during an iteration over our own containers, in a heap that the kernel reads page by page
 // (memory_options::read_ahead). Depends on the standard library only.
 #pragma once
 
@@ -7,14 +7,14 @@
 
 namespace remanence::detail {
 
-/// Begins to read [first, first+bytes) where that lies in such a heap; elsewhere it does nothing.
+/// Begins to read [first, first+bytes) if that lies in such a heap; otherwise does nothing.
 void begin_to_read(const std::byte* first, std::size_t bytes) noexcept;
 
-/// Is told of each block that an iteration comes to.
+/// An iteration tells it of each block that it comes to.
 class reader_ahead {
 public:
     void came_to(const std::byte* block) noexcept {
-        if (block <= last_ || block - last_ > k_step_max) { // not in the order of memory: what comes next is unknown
+        if (block <= last_ || block - last_ > k_step_max) { // not in the order of memory: the next blocks are unknown
             window_ = 0;
             end_ = block;
         } else if (end_ - block <= window_ / 2) {
@@ -32,7 +32,7 @@ private:
     static constexpr std::ptrdiff_t k_window_max = 1 << 20;
 
     const std::byte* last_ = nullptr;
-    const std::byte* end_ = nullptr; // of what was asked for
+    const std::byte* end_ = nullptr; // of what was requested
     std::ptrdiff_t window_ = 0;
 };
 

@@ -1,11 +1,12 @@
-// The members of an aggregate, without their names (member_names.hpp has these): how many there are, of which types, where
-// they lie, and a way to visit them.
-// Depends on the standard library only. Counting by initialisability and taking apart by structured bindings are
-// techniques of Boost.PFR (Antony Polukhin); arrays, bases and unions are handled differently here.
+// The members of an aggregate, without their names (see member_names.hpp): how many there are, their types and places,
+// and a way to visit them. Depends on the standard library only.
 //
-// How members are counted. `T{x, x, ...}` accepts as many initialisers as there are *slots*; an array takes one slot
-// per element, since its braces may be left out. A position is then tried with braces, `T{x, ..., {}, x, ...}`: how
-// many initialisers still fit behind the braces tells how many slots this one member had.
+// Counting by initialisability and taking apart by structured bindings are techniques of Boost.PFR (Antony Polukhin);
+// arrays, bases and unions are treated differently here.
+//
+// How members are counted. `T{x, x, ...}` accepts as many initialisers as there are *slots*. An array takes one slot
+// per element, since its braces may be left out. Then each position is tried with braces, `T{x, ..., {}, x, ...}`: the
+// number of initialisers that still fit behind the braces tells how many slots this member has.
 #pragma once
 
 #include <remanence/types/class_traits.hpp>
@@ -21,15 +22,15 @@ namespace remanence::detail {
 inline constexpr std::size_t k_members_max = 32;
 inline constexpr std::size_t k_slots_max = 1024; // bounds the time it takes to compile
 
-/// How many elements an array has over all its dimensions; 1 for other types.
+/// The number of elements of an array over all its dimensions; 1 for other types.
 template <class T>
 inline constexpr std::size_t flat_extent_v = 1;
 template <class T, std::size_t N>
 inline constexpr std::size_t flat_extent_v<T[N]> = N * flat_extent_v<T>;
 
-// Initialisers for unevaluated use. Their conversions are const so that a greedy converting constructor, such as that
-// of std::any, is the better match and there is no ambiguity. Nothing calls them; they are defined since clang warns of
-// templates that are not, when a constructor of a member is instantiated.
+// Initialisers for unevaluated use. Their conversions are const, so that a greedy converting constructor, such as
+// std::any's, is the better match and there is no ambiguity. Nothing calls them. They are defined because clang warns
+// of templates without a definition when a constructor of a member is instantiated.
 template <class Owner>
 struct any_part {
     template <class M>
@@ -63,7 +64,7 @@ struct any_union {
     operator U() const; // NOLINT(google-explicit-constructor)
 };
 
-/// Converts to nothing: what accepts it accepts everything, and tells nothing about itself.
+/// Converts to nothing. A slot that accepts it accepts everything, so its acceptance says nothing about its type.
 struct any_greedy {};
 
 template <class Initialiser, std::size_t>
@@ -74,14 +75,14 @@ using repeated = Initialiser;
 #pragma clang diagnostic ignored "-Wmissing-braces"
 #endif
 
-/// Whether `T{first..., any...}` is well-formed, with so many of each.
+/// True if `T{first..., any...}` is well-formed, with so many of each.
 template <class T, class First, class Firsts, class Rest>
 inline constexpr bool accepts_v = false;
 template <class T, class First, std::size_t... F, std::size_t... R>
     requires requires { T{std::declval<repeated<First, F>>()..., std::declval<repeated<any_part<T>, R>>()...}; }
 inline constexpr bool accepts_v<T, First, std::index_sequence<F...>, std::index_sequence<R...>> = true;
 
-/// Whether `T{any..., {any...}, any...}` is well-formed.
+/// True if `T{any..., {any...}, any...}` is well-formed.
 template <class T, class Before, class Braced, class After>
 inline constexpr bool accepts_braced_v = false;
 template <class T, std::size_t... P, std::size_t... B, std::size_t... A>
@@ -93,7 +94,7 @@ template <class T, std::size_t... P, std::size_t... B, std::size_t... A>
 inline constexpr bool
     accepts_braced_v<T, std::index_sequence<P...>, std::index_sequence<B...>, std::index_sequence<A...>> = true;
 
-/// Whether the one initialiser at `Position`, among `Slots`, may be of type `Probe`.
+/// True if the initialiser at the position behind `Before` may be of type `Probe`.
 template <class T, class Probe, class Before, class After>
 inline constexpr bool accepts_at_v = false;
 template <class T, class Probe, std::size_t... P, std::size_t... A>
@@ -110,7 +111,7 @@ inline constexpr bool accepts_at_v<T, Probe, std::index_sequence<P...>, std::ind
 template <class T, std::size_t N>
 inline constexpr bool accepts_n_v = accepts_v<T, any_part<T>, std::index_sequence<>, std::make_index_sequence<N>>;
 
-// Counting slots. The accepted numbers of initialisers are contiguous; the smallest is above 0 when members cannot be
+// Counting slots. The accepted numbers of initialisers are contiguous. The smallest is above 0 if members cannot be
 // initialised from nothing.
 
 template <class T, std::size_t N = 0>
@@ -124,7 +125,7 @@ consteval std::size_t slots_min() {
     }
 }
 
-/// The largest accepted number in [Low, High), of which Low is accepted and High is not.
+/// Returns the largest accepted number in [Low, High); Low is accepted, and High is not.
 template <class T, std::size_t Low, std::size_t High>
 consteval std::size_t slots_between() {
     if constexpr (High - Low == 1) {
@@ -147,7 +148,7 @@ consteval std::size_t slots_from() {
     }
 }
 
-/// k_slots_max + 1 when there are more, or when the type resists counting.
+/// Returns the number of slots; k_slots_max + 1 if there are more, or if they cannot be counted.
 template <class T>
 consteval std::size_t count_slots() {
     constexpr std::size_t least = slots_min<T>();
@@ -164,7 +165,7 @@ template <class T, std::size_t Slots, std::size_t Position, std::size_t Width, s
 inline constexpr bool fits_v = accepts_braced_v<T, std::make_index_sequence<Position>, std::make_index_sequence<Braced>,
                                                 std::make_index_sequence<Slots - Position - Width>>;
 
-/// The smallest fitting width in (Low, High], of which Low does not fit and High does.
+/// Returns the smallest width that fits in (Low, High]; Low does not fit, and High does.
 template <class T, std::size_t Slots, std::size_t Position, std::size_t Low, std::size_t High>
 consteval std::size_t width_between() {
     if constexpr (High - Low == 1) {
@@ -176,7 +177,7 @@ consteval std::size_t width_between() {
     }
 }
 
-/// `{}` fits but for members behind it that must be initialised: try every width.
+/// Tries every width: `{}` would fit, but members behind it must be initialised.
 template <class T, std::size_t Slots, std::size_t Position, std::size_t Width>
 consteval std::size_t width_empty_braces() {
     if constexpr (Width > Slots - Position) {
@@ -188,8 +189,9 @@ consteval std::size_t width_empty_braces() {
     }
 }
 
-/// An array whose elements cannot be made from nothing: exactly as many initialisers in braces as it has slots. A class
-/// with a constructor of so many parameters leaves room for more behind it, and is not taken for one.
+/// Finds the width of an array whose elements cannot be made from nothing: it takes exactly as many initialisers in
+/// braces as it has slots. A class with a constructor of that many parameters also allows more initialisers behind it,
+/// so it is not mistaken for an array.
 template <class T, std::size_t Slots, std::size_t Position, std::size_t Width>
 consteval std::size_t width_full_braces() {
     if constexpr (Width > Slots - Position) {
@@ -218,7 +220,7 @@ consteval std::size_t member_width() {
     }
 }
 
-/// Whether the initialiser of a slot may be of type `Probe`, and not of any type.
+/// True if the initialiser of a slot may be of type `Probe`, but not of any type.
 template <class T, std::size_t Slots, std::size_t Position, class Probe>
 inline constexpr bool is_of_kind_v = false;
 template <class T, std::size_t Slots, std::size_t Position, class Probe>
@@ -226,7 +228,7 @@ template <class T, std::size_t Slots, std::size_t Position, class Probe>
 inline constexpr bool is_of_kind_v<T, Slots, Position, Probe> =
     !accepts_at_v<T, any_greedy, std::make_index_sequence<Position>, std::make_index_sequence<Slots - Position - 1>>;
 
-/// Bases come before members.
+/// Counts the bases, which come before the members.
 template <class T, std::size_t Slots, std::size_t Bases = 0>
 consteval std::size_t count_bases() {
     if constexpr (Bases < Slots) {
@@ -251,16 +253,16 @@ consteval member_count_result count_members() {
     }
 }
 
-/// Why an aggregate cannot be taken apart.
+/// The reason why an aggregate cannot be taken apart.
 enum class aggregate_obstacle {
     none,
-    base,         ///< a base class with members: structured bindings stop there
-    union_member, ///< a union: which member lives is not known, and an anonymous one cannot be bound
+    base,         ///< a base class with members, which structured bindings cannot reach
+    union_member, ///< a union: its active member is unknown, and an anonymous one cannot be bound
     too_many,     ///< more than k_members_max members, or k_slots_max array elements
 };
 
 struct aggregate_shape {
-    std::size_t bases = 0; ///< all of them empty, when there is no obstacle
+    std::size_t bases = 0; ///< all empty, if there is no obstacle
     std::size_t members = 0;
     aggregate_obstacle obstacle = aggregate_obstacle::none;
 };
@@ -290,17 +292,17 @@ consteval aggregate_shape shape_of_aggregate() {
     }
 }
 
-/// What is known of aggregate class T. Neither cv-qualified nor a union.
+/// The shape of the aggregate class T, which is not cv-qualified and not a union.
 template <class T>
 inline constexpr aggregate_shape aggregate_shape_v = shape_of_aggregate<T>();
 
 template <class T>
 inline constexpr std::size_t member_count_v = aggregate_shape_v<T>.members;
 
-// Taking apart. A structured binding cannot introduce a pack in C++20, so there is one case per number of members.
+// Taking apart. C++20 has no structured binding with a pack, so there is one case per number of members.
 
-/// Scalars by value, since they may be bit-fields: clang 19 wrongly binds the rvalue reference of a cast to the storage
-/// around a bit-field.
+/// Scalars are moved by value, since they may be bit-fields: clang 19 wrongly binds the rvalue reference of a cast to
+/// the storage around a bit-field.
 template <class M>
     requires std::is_scalar_v<M>
 constexpr M moved_member(const M& member) {
@@ -312,14 +314,14 @@ constexpr M&& moved_member(std::remove_reference_t<M>& member) {
     return static_cast<M&&>(member);
 }
 
-/// Where the members of an aggregate are. As void pointers, so that there is one type for all: a tuple of addresses takes
-/// several times as long to compile.
+/// The addresses of an aggregate's members. They are void pointers, so that one type serves all: a tuple of typed
+/// addresses takes several times as long to compile.
 template <std::size_t N>
 struct address_list {
     const volatile void* at[N];
 };
 
-/// Its own address, or a temporary's if it is a bit-field.
+/// Returns the address of a member; for a bit-field, that of a temporary.
 template <class M>
 constexpr const volatile void* address_of_member(const M& member) {
     return __builtin_addressof(member);
@@ -368,7 +370,8 @@ constexpr const volatile void* address_of_member(const M& member) {
     X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) \
     X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 
-/// Calls `f` with every member of `object`, as const lvalues. Bit-fields arrive as temporaries that live until `f` returns.
+/// Calls `f` with every member of `object`, as const lvalues. Bit-fields are passed as temporaries that live until `f`
+/// returns.
 template <class T, class F>
 constexpr decltype(auto) visit_members(const T& object, F&& f) {
     constexpr std::size_t count = member_count_v<T>;
@@ -378,7 +381,7 @@ constexpr decltype(auto) visit_members(const T& object, F&& f) {
 #undef REM_VISIT
 }
 
-/// The same, with rvalues; scalars arrive as temporaries.
+/// Calls `f` with every member of `object`, as rvalues. Scalars are passed as temporaries.
 template <class T, class F>
     requires(!std::is_reference_v<T> && !std::is_const_v<T>)
 constexpr decltype(auto) visit_members(T&& object, F&& f) {
@@ -398,7 +401,8 @@ auto member_types_of(T& object) {
 #undef REM_VISIT
 }
 
-/// The addresses of T's members; null for bit-fields, which have none. Reads nothing of `object`. Precondition: there are members, and none is a reference.
+/// Returns the addresses of T's members; null for bit-fields. Does not read `object`. Precondition: there are members,
+/// and none is a reference.
 template <class T>
 constexpr auto member_addresses(const T& object) {
     constexpr std::size_t count = member_count_v<T>;

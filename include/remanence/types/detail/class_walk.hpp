@@ -1,4 +1,5 @@
-// All classes that an object of a type consists of, owns or points at, as far as templates find them. Depends on the standard library only.
+// Finds all classes that an object of a type consists of, owns or points at, as far as templates show them. Depends on
+// the standard library only.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -12,11 +13,11 @@
 
 namespace remanence::detail {
 
-/// Calls `taker.take_class<C>()` once for each class C, before those that it has in it.
+/// Calls `taker.take_class<C>()` once for each class C, before the classes that C contains.
 template <class Taker>
 class class_walk {
 public:
-    /// `taker` must outlive it.
+    /// `taker` must outlive the walk.
     explicit class_walk(Taker& taker) : taker_(taker) {}
 
     template <class T>
@@ -33,7 +34,7 @@ public:
         }
     }
 
-    /// For reflect_access::visit().
+    /// reflect_access::visit() calls it.
     template <class M>
     constexpr void take(std::string_view /*name*/) {
         add<M>();

@@ -1,5 +1,5 @@
-// How objects of a type get an allocator into all of their parts, and what follows from that. construct.hpp makes them so. Depends on the
-// standard library only.
+// How an allocator gets into all parts of an object, and what follows from that. construct.hpp makes such objects.
+// Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -10,7 +10,7 @@
 
 namespace remanence::detail {
 
-/// How an object gets the allocator into its parts.
+/// Returns how the parts of an object get the allocator.
 template <class T, class Alloc>
 consteval composition composition_of();
 template <class T, class Alloc>
@@ -68,8 +68,8 @@ consteval bool any_may_make_allocators(type_list<Members...>) {
     return (may_make_allocators<Members, Alloc>() || ...);
 }
 
-/// Whether the constructors of a T may make allocators by default: it is, or has, a class that is not taken apart, or one
-/// that takes an allocator and may not hand it on to all of its parts, as containers do.
+/// True if constructors of a T may make allocators by default. That is so if T is, or contains, a class that is not
+/// taken apart, or one that takes an allocator but may not pass it on to all of its parts, as containers do.
 template <class T, class Alloc>
 consteval bool may_make_allocators() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
@@ -96,7 +96,8 @@ consteval bool all_can_be_made_from_rvalues(type_list<Members...>) {
     return (can_be_made_from_rvalue<Members, Alloc>() && ...);
 }
 
-/// Whether make_using() compiles with an rvalue of a T: node handles, for one, have an allocator, and take none.
+/// True if make_using() compiles with an rvalue of a T. Node handles, for instance, have an allocator but no
+/// constructor that takes one.
 template <class T, class Alloc>
 consteval bool can_be_made_from_rvalue() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;

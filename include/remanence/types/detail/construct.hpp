@@ -1,13 +1,13 @@
-// Construction of an object whose parts all use one given allocator, however deep they lie and wherever their values
-// were built. Depends on the standard library only.
+// Constructs objects whose parts all use one given allocator, however deep they lie and wherever their values were
+// built. Depends on the standard library only.
 //
 // std::uninitialized_construct_using_allocator stops at types that do not use an allocator themselves. This goes on
 // through aggregates, pairs, tuples, optionals, variants and arrays. Every part is built once, in its final place,
-// where the language allows it (prvalues; the elements of tuples are moved once).
+// where the language allows it (from prvalues; elements of tuples are moved once).
 //
-// Not taken apart: classes with constructors of their own and without an `allocator_type`. They are simply constructed;
-// their members use the default allocator, which is that of the heap meanwhile (allocator::construct), or keep the one they
-// come with when they are moved in.
+// Classes with constructors of their own and without an `allocator_type` are not taken apart, but simply constructed.
+// Their members use the default allocator, which belongs to the same heap meanwhile (allocator::construct); members
+// that are moved in keep theirs.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -26,14 +26,14 @@
 
 namespace remanence::detail {
 
-/// A tag that a pair's constructor takes before what the first is made of, and what the second is made of.
+/// True for the tags with which a pair's constructor takes one argument for `first` and any number for `second`.
 template <class T>
 inline constexpr bool is_try_emplace_tag_v = false;
 
 template <class T, class Alloc, class... Args>
 [[nodiscard]] T make_using(const Alloc& alloc, Args&&... args);
 
-/// A T that will be made where it is needed: converts to T once.
+/// An object that converts to T once: it makes the T in the place where it is needed.
 template <class T, class Alloc, class... Args>
 class deferred {
 public:
@@ -100,8 +100,8 @@ auto pair_construction_args(const Alloc& alloc, Source&& source) {
     // NOLINTEND(bugprone-use-after-move)
 }
 
-/// The arguments for T's constructor that put the allocator into all of T's parts, as a tuple of references and of
-/// `deferred` objects. It must be used within the full-expression that `args` and `alloc` come from.
+/// Returns the arguments for T's constructor that bring the allocator into all of T's parts: a tuple of references and
+/// of `deferred` objects. Use it within the full-expression in which `args` and `alloc` live.
 template <class T, class Alloc, class... Args>
 auto construction_args(const Alloc& alloc, Args&&... args) {
     using object = std::remove_cv_t<T>;
@@ -117,9 +117,9 @@ auto construction_args(const Alloc& alloc, Args&&... args) {
     }
 }
 
-// Arrays: their elements are initialised one by one, braces being left out.
+// Arrays. Their elements are initialised one by one, without braces.
 
-/// Element `I`, counted over all dimensions, with the array's constness and value category.
+/// Returns element `I`, counted over all dimensions, with the array's constness and value category.
 template <std::size_t I, class Array>
 constexpr decltype(auto) flat_element(Array&& array) {
     using element = std::remove_reference_t<decltype(array[0])>;
@@ -163,7 +163,7 @@ auto type_at(type_list<Ts...>) -> std::type_identity<std::tuple_element_t<I, std
 template <class T, std::size_t I>
 using member_type = typename decltype(type_at<I>(member_types<T>{}))::type::type;
 
-/// One initialiser of aggregate T, from what was given for the member it belongs to.
+/// Makes one initialiser of aggregate T, from what was given for the member to which its slot belongs.
 template <class T, std::size_t Slot, class Alloc, class Given>
 decltype(auto) make_slot(const Alloc& alloc, Given& given) {
     constexpr slot_place place = place_of_slot(Slot, member_types<T>{});
@@ -201,7 +201,7 @@ struct default_base {
 #pragma GCC diagnostic ignored "-Wconversion" // bit-fields, from a value that came out of the same one
 #endif
 
-/// T, its first members initialised from `given`, the others by their default.
+/// Makes a T. Its first members are initialised from `given`, the others by default.
 template <class T, class Alloc, class... Given>
 T make_from_members(const Alloc& alloc, Given&&... given) {
     static_assert(sizeof...(Given) <= member_count_v<T>, "more initialisers than the aggregate has members");
@@ -243,8 +243,8 @@ T make_aggregate(const Alloc& alloc, Args&&... args) {
     } else if constexpr (sizeof...(Args) == member_count_v<T> || !std::is_move_constructible_v<T>) {
         return make_from_members<T>(alloc, std::forward<Args>(args)...);
     } else {
-        // The members left out take their default member initialisers, which nobody can see; these take the default
-        // allocator. So the object is made first, then taken apart.
+        // Members without an argument take their default member initialisers, which are not visible here and use the
+        // default allocator. So the object is made first and then taken apart.
         return make_aggregate_from<T>(alloc, make_from_members<T>(alloc, std::forward<Args>(args)...));
     }
 }
@@ -350,7 +350,7 @@ T make_variant(const Alloc& alloc, Args&&... args) {
     }
 }
 
-/// A T made from `args`, all of whose parts use `alloc`. A prvalue: it is built where the caller's result is.
+/// Makes a T from `args`, all of whose parts use `alloc`. Returns a prvalue, so T is built in the caller's place.
 template <class T, class Alloc, class... Args>
 T make_using(const Alloc& alloc, Args&&... args) {
     constexpr composition kind = composition_v<T, Alloc>;
@@ -382,7 +382,7 @@ template <class T, class Alloc, class... Args>
 inline constexpr bool is_nothrow_constructible_using_v =
     composition_v<T, Alloc> == composition::plain && std::is_nothrow_constructible_v<T, Args...>;
 
-/// Constructs a T in the raw memory at `where`, all its parts using `alloc`. When it throws, nothing is left behind.
+/// Constructs a T in the raw memory at `where`; all its parts use `alloc`. If it throws, nothing is left behind.
 template <class T, class Alloc, class... Args>
 void construct_using(T* where, const Alloc& alloc,
                      Args&&... args) noexcept(is_nothrow_constructible_using_v<T, Alloc, Args...>) {

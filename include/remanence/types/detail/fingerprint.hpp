@@ -1,12 +1,15 @@
-// What a stored type looked like: its name, a hash over its structure as far as that can be seen, and a description of the
-// same. A root found with another fingerprint than the one asked for is refused, since its bytes would be read wrongly.
-// Depends on the standard library only; hashes are made by src/types/fingerprint.cpp, names by mangled_name_reader.cpp and
-// name_shortener.cpp beside it.
+// The fingerprint of a stored type: its name, a hash over its structure as far as that is visible, and a description of
+// the structure. A root with another fingerprint than the requested one is refused, since its bytes would be read
+// wrongly.
+//
+// Depends on the standard library only. src/types/fingerprint.cpp computes hashes; mangled_name_reader.cpp and
+// name_shortener.cpp beside it make names.
 //
 // Structure: size and alignment of every type that can be reached through members of aggregates, elements of arrays,
-// arguments of class templates (so keys and values of containers) and plain pointers, and names and places of those members;
-// each class once. A class with constructors of its own shows its name, size, alignment and layout number only. The same program gives the same hash with g++ and
-// clang, with and without NDEBUG and _GLIBCXX_ASSERTIONS.
+// arguments of class templates (so keys and values of containers) and plain pointers; and the names and places of those
+// members. Each class is written once. A class with constructors of its own shows only its name, size, alignment and
+// layout number. The same program gives the same hash with g++ and clang, with and without NDEBUG and
+// _GLIBCXX_ASSERTIONS.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -37,8 +40,8 @@ struct type_row; // src/types/type_description.hpp
 
 namespace remanence::detail {
 
-/// The version of what is hashed, and how. Stored with every hash; a new algorithm gets a new number. Heaps with hashes of
-/// algorithm 1 are read, too: type_fingerprint::hash_1.
+/// The version of the hash algorithm, stored with every hash; a new algorithm gets a new number. Heaps with hashes of
+/// algorithm 1 can be read, too: type_fingerprint::hash_1.
 inline constexpr std::uint32_t k_fingerprint_algorithm = 2;
 
 struct type_fingerprint {
@@ -47,36 +50,36 @@ struct type_fingerprint {
     std::uint64_t size = 0;      ///< in bytes
     std::uint64_t alignment = 0; ///< in bytes
     std::uint32_t algorithm = k_fingerprint_algorithm;
-    /// False for types that other programs cannot name: local and unnamed ones, closures, those of anonymous
-    /// namespaces, and templates over them.
+    /// False for types that other programs cannot name: local and unnamed types, closures, types in anonymous
+    /// namespaces, and templates over such types.
     bool nameable = false;
     /// Not part of the hash.
     bool position_independent = false;
-    /// By algorithm 1, which knew neither names and places of members nor layout numbers.
+    /// The hash by algorithm 1, which ignored names and places of members, and layout numbers.
     std::uint64_t hash_1 = 0;
-    /// A class in it that has a layout number, by its readable name; empty when there is none. And that number.
+    /// The readable name of a class in the structure that has a layout number, and that number; empty if there is none.
     std::string numbered;
     std::uint64_t layout_number = 0;
-    /// The structure, so that another program can say what differs: types::type_description, encoded.
+    /// The structure as an encoded types::type_description, so that another program can say what differs.
     std::string description;
 
-    // Not part of the hash: what the schema says besides (types/type_schema.hpp).
-    write_type structure = nullptr; ///< of the type, to write its schema when that is needed
-    std::uint32_t shapes = 0;       ///< how many of its types have a shape: so much is known of it
-    /// Of what its classes say of their members (REM_REFLECT), and of its enumerators; 0: there are none.
+    // Not part of the hash: what the schema contains besides (types/type_schema.hpp).
+    write_type structure = nullptr; ///< writes the structure of the type, when its schema is needed
+    std::uint32_t shapes = 0;       ///< how many of its types have a known shape
+    /// A hash over members named by REM_REFLECT, and over enumerators; 0 if there are none.
     std::uint32_t classes_hash = 0;
-    /// Of a type that a program in C describes: its schema, since there is no `structure`.
+    /// The schema of a type that a C program describes; such a type has no `structure`.
     std::string schema;
 };
 
-/// `mangled` as a programmer would write it, with Remanence's own aliases. Never fails: at worst it is `mangled`.
+/// Returns `mangled` as a programmer writes it, with Remanence's own aliases; `mangled` itself if that fails.
 [[nodiscard]] std::string readable_name(const char* mangled);
 /// See type_fingerprint::nameable.
 [[nodiscard]] bool is_nameable(const char* mangled);
 
-/// Notes a structure down as a table, each type once. From that the hash, which has the mangled names (the ABI fixes these,
-/// and demanglers change their spelling over time), and the description, with readable ones. Writes the text that algorithm
-/// 1 hashed beside it.
+/// Writes a structure into a table, each type once. From the table come the hash, with mangled names (the ABI fixes
+/// these, while demanglers change their spelling over time), and the description, with readable names. Besides, it
+/// writes the text that algorithm 1 hashed.
 class structure_writer {
 public:
     structure_writer();
@@ -84,31 +87,32 @@ public:
     structure_writer& operator=(const structure_writer&) = delete;
     ~structure_writer();
 
-    // One of these is what a write_type calls.
-    /// A type of which the name says everything.
+    // A write_type calls one of these.
+
+    /// Writes a type whose name says everything.
     void plain(const std::type_info& type);
     void reference(const std::type_info& type);
     void pointer(write_type pointee);
-    /// `extent`: 0 when it is not known.
+    /// `extent` is 0 if it is not known.
     void array(std::size_t extent, write_type element);
-    /// `contents` says what it consists of, if it was not written before; may be null.
+    /// `contents` writes what the class consists of, unless that was written before. May be null.
     void object(const std::type_info& type, std::size_t size, std::size_t alignment, std::uint32_t layout_number,
                 write_type contents);
-    /// How the type of the last call of object() keeps what it consists of. `shape` must live as long as the process.
+    /// Says how the type of the last call of object() keeps its contents. `shape` must live as long as the process.
     void shape(const type_shape& shape);
-    /// A class of which the values of the members are stored, serialised one after the other.
+    /// Writes a class whose members are stored serialised, one after the other.
     void serialised(const std::type_info& type, const member_table& members);
 
-    // And these are what `contents` calls.
+    // `contents` calls one of these.
     void members(const member_table& members);
-    /// Types in their order, as those of a template's arguments; null pointers are left out. `open` and `close` are for
-    /// algorithm 1, which wrote them if there was a type.
+    /// Writes types in their order, such as the arguments of a template; null pointers are left out. `open` and `close`
+    /// are for algorithm 1, which wrote them if there was a type.
     void list(std::string_view open, const write_type* types, std::size_t count, std::string_view close);
-    /// What else distinguishes its layout, for example " b-tree 2: 15 slots".
+    /// Writes what else distinguishes the layout, for example " b-tree 2: 15 slots".
     void text(std::string_view text);
 
     [[nodiscard]] type_fingerprint finish(const std::type_info& type, std::size_t size, std::size_t alignment) &&;
-    /// Instead: the schema, encoded (types/type_schema.hpp).
+    /// Returns the encoded schema (types/type_schema.hpp) instead of a fingerprint.
     [[nodiscard]] std::string schema() &&;
 
 private:
@@ -118,7 +122,7 @@ private:
     void take_members_of_classes();
 
     std::vector<types::type_row> rows_; // with mangled names
-    std::uint32_t last_ = 0;            // the row of the type that was written last
+    std::uint32_t last_ = 0;            // the row of the last type
     std::uint32_t open_ = 0;            // the row whose contents are being written
     std::string text_1_;                // what algorithm 1 hashes
 
@@ -132,7 +136,7 @@ private:
 template <class T>
 concept complete = requires { sizeof(T); };
 
-/// Containers over an allocator repeat their value type there: left out.
+/// True for allocators, which are left out as arguments of a template: they repeat the container's value type.
 template <class T>
 inline constexpr bool is_allocator_v = false;
 template <class T>
@@ -162,7 +166,7 @@ void locate_members(std::uintptr_t place, const volatile void** into) {
     std::copy(std::begin(addresses.at), std::end(addresses.at), into);
 }
 
-/// References have no address of their own, so nothing is known of the members beside them but their types.
+/// True if a member is a reference. References have no addresses; then only the types of all members are known.
 template <class... Ts>
 consteval bool have_references(type_list<Ts...>) {
     return (std::is_reference_v<Ts> || ...);
@@ -198,7 +202,7 @@ template <template <class...> class Template, class... Args>
 void write_arguments(structure_writer& out, std::type_identity<Template<Args...>> /*type*/) {
     write_list<Args...>(out, " <", ">");
 }
-/// Of a class template with arguments that are no types: what it has elements of.
+/// Writes the value type of a class template whose arguments are not all types.
 template <class T>
 void write_arguments(structure_writer& out, std::type_identity<T> /*type*/) {
     if constexpr (requires { typename T::value_type; }) {
@@ -211,7 +215,7 @@ void write_parts(structure_writer& out, type_list<Parts...> /*parts*/) {
     write_list<Parts...>(out, " <", ">");
 }
 
-/// What follows a class's name, size and alignment.
+/// Writes what follows a class's name, size and alignment.
 template <class T>
 void write_contents(structure_writer& out) {
     using traits = class_traits<T>;
@@ -251,8 +255,8 @@ consteval write_type contents_of_class() {
     }
 }
 
-/// How a T keeps what it consists of; shape_kind::none if nobody knows. T: not cv-qualified. No pointer, which g++ with sanitizers does not
-/// compare with null in a constant expression.
+/// Returns how a T keeps its contents; shape_kind::none if that is not known. T is not cv-qualified. Not a pointer:
+/// with sanitizers g++ cannot compare it with null in a constant expression.
 template <class T>
 consteval const type_shape& shape_of() {
     if constexpr (std::is_enum_v<T>)
@@ -275,7 +279,7 @@ void write_shape(structure_writer& out) {
         out.shape(shape_of<T>());
 }
 
-/// An empty class has all of its members. Not so a class that hides them.
+/// An empty class has no members, which is known; the members of a class that hides them are not known.
 inline constexpr member_table k_no_members{nullptr, nullptr, nullptr, nullptr, 0};
 inline constexpr type_shape k_shape_of_empty_class{.kind = shape_kind::members, .members = &k_no_members};
 
@@ -289,7 +293,7 @@ void write_class(structure_writer& out) {
         out.shape(k_shape_of_empty_class);
 }
 
-/// The type that an enumeration is stored as.
+/// Writes the type in which an enumeration is stored.
 template <class T>
 void write_underlying(structure_writer& out) {
     write_list<std::underlying_type_t<T>>(out, " : ", "");
@@ -309,7 +313,7 @@ void write_structure(structure_writer& out) {
         static_assert(complete<pointee> || !std::is_class_v<pointee>,
                       "Remanence must see the definition of what a stored pointer points at: include its header.");
         out.pointer(&write_structure<pointee>);
-    } else if constexpr (!complete<type>) { // a template argument that is a mere tag
+    } else if constexpr (!complete<type>) { // an incomplete template argument, used as a tag only
         out.plain(typeid(std::type_identity<type>));
     } else if constexpr (std::is_enum_v<type>) {
         tell_changes_of_classes();
@@ -323,7 +327,7 @@ void write_structure(structure_writer& out) {
     }
 }
 
-// The members of pairs and tuples, which are not found by taking these apart.
+// The members of pairs and tuples, which cannot be taken apart like aggregates.
 
 template <class... Ts>
 consteval std::array<write_type, sizeof...(Ts) + 1> writers_of() {
@@ -377,17 +381,18 @@ type_fingerprint make_fingerprint() {
     return made;
 }
 
-/// The fingerprint of T; computed at the first call. Thread-safe.
+/// Returns the fingerprint of T; computes it at the first call. Thread-safe.
 template <class T>
 const type_fingerprint& fingerprint_of() {
     static_assert(std::is_object_v<T> && std::is_same_v<T, std::remove_cv_t<T>>);
-    // Two threads may make one at the same time; none waits for the other, which a forked child might not have.
+    // Two threads may compute it at the same time. Neither waits for the other, since a forked child may not have the
+    // other thread.
     static std::atomic<const type_fingerprint*> known = nullptr;
     const type_fingerprint* found = known.load(std::memory_order_acquire);
     if (found == nullptr) {
         auto made = std::make_unique<const type_fingerprint>(make_fingerprint<T>());
         if (known.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel, std::memory_order_acquire))
-            found = made.release(); // for as long as the process lives
+            found = made.release(); // for the life of the process
     }
     return *found;
 }

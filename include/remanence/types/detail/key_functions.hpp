@@ -1,4 +1,4 @@
-// The functions of a program's own by which its containers order their keys, or find their places: load() makes such containers with them.
+// A program's own functions by which its containers order or hash their keys. load() makes such containers with them.
 // Depends on the standard library only.
 #pragma once
 
@@ -16,19 +16,19 @@
 
 namespace remanence::detail {
 
-/// Of one type of containers. What they are called with are keys, as they lie in the container.
+/// The functions of one type of container. Their arguments are keys, as they lie in the container.
 struct key_functions {
     const std::type_info* container;
-    bool (*less)(const void* a, const void* b) = nullptr; // of a container with an order
-    // Of a hash container.
+    bool (*less)(const void* a, const void* b) = nullptr; // of an ordered container
+    // The following are those of a hash container.
     std::uint64_t (*hash)(const void* key, std::uint64_t seed) = nullptr;
-    bool takes_seed = false; // the function does, and uses it
+    bool takes_seed = false; // the hash function takes and uses the seed
     bool (*equal)(const void* a, const void* b) = nullptr;
-    bool keeps_hash = false; // in its nodes
+    bool keeps_hash = false; // the container keeps hashes in its nodes
     void (*destroy)(void* key) = nullptr;
 };
 
-/// A function object that load() can make: it has no state.
+/// A function object without state, which load() can make.
 template <class F>
 concept stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
 template <class T>
@@ -42,7 +42,7 @@ concept hashed_by_keys = requires {
     requires stateless<typename T::hasher> && stateless<typename T::key_equal>;
 };
 
-/// Whether a container of the standard library keeps a hash in each node.
+/// True if a container of the standard library keeps a hash in each node.
 template <class Key, class Hash>
 consteval bool keeps_hash_in_nodes() {
 #if defined(__GLIBCXX__)
@@ -52,7 +52,7 @@ consteval bool keeps_hash_in_nodes() {
 #endif
 }
 
-/// For class_walk.
+/// class_walk calls it for each class.
 class key_functions_taker {
 public:
     template <class T>
@@ -97,7 +97,7 @@ private:
     std::vector<key_functions> all_;
 };
 
-/// Of all containers that a T has in it.
+/// Returns the functions of all containers in a T.
 template <class T>
 std::vector<key_functions> key_functions_of() {
     key_functions_taker taker;
@@ -105,7 +105,7 @@ std::vector<key_functions> key_functions_of() {
     return std::move(taker).take_all();
 }
 
-/// A type of the program's, of which load() makes roots.
+/// A type of the program from which load() makes roots.
 struct type_to_load {
     const type_fingerprint* type;
     std::vector<key_functions> functions;

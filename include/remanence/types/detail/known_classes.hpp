@@ -1,8 +1,9 @@
-// class_traits of the classes of the standard library. In one header, which all that ask class_traits include: so no class is asked
-// before what is known of it has been declared. Depends on the standard library only.
+// class_traits of the classes of the standard library. All code that uses class_traits includes this one header, so
+// that no class is asked for its traits before they are declared. Depends on the standard library only.
 //
-// The shapes are those of libstdc++: an allocator that has a state comes first, then the container's own words.
-// tests/unit/types/schema_test.cpp reads such containers by these numbers. With another standard library they have none.
+// The shapes are those of libstdc++: first an allocator, if it has state, then the container's own words.
+// tests/unit/types/schema_test.cpp reads such containers by these numbers. With another standard library these classes
+// have no shape.
 #pragma once
 
 #include <remanence/types/class_traits.hpp>
@@ -47,7 +48,7 @@ class allocator;
 
 namespace detail {
 
-/// Of arrays, over all their dimensions; other types are their own element.
+/// The element type of arrays over all their dimensions; other types are their own element.
 template <class T>
 struct element_of_arrays : std::type_identity<T> {};
 template <class T, std::size_t N>
@@ -55,9 +56,9 @@ struct element_of_arrays<T[N]> : element_of_arrays<T> {};
 template <class T, std::size_t N>
 struct element_of_arrays<std::array<T, N>> : element_of_arrays<T> {};
 
-/// How an object holds its parts in its own bytes, and so how these get an allocator (construct.hpp).
+/// How an object holds its parts in its own bytes, which decides how they get an allocator (construct.hpp).
 enum class composition : std::uint8_t {
-    plain, ///< it does not, or has no part that uses the allocator
+    plain, ///< it holds none, or none that uses the allocator
     aware, ///< takes the allocator in its constructors (std::uses_allocator)
     pair,
     tuple,
@@ -67,35 +68,35 @@ enum class composition : std::uint8_t {
     aggregate, ///< any other aggregate class
 };
 
-/// Traits of a class that is what its parts are, and has nothing else that could be an address.
+/// Traits of a class that consists of its parts and holds no other address.
 template <class... Parts>
 struct made_of {
     using parts = type_list<Parts...>;
     static constexpr bool k_is_position_independent = true;
 };
-/// One with its parts in its own bytes.
+/// Traits of a class that has its parts in its own bytes.
 template <composition Kind, class... Parts>
 struct composed_of : made_of<Parts...> {
     static constexpr composition k_composition = Kind;
 };
 
-/// Plain for classes of which nothing is said. T: not cv-qualified.
+/// `plain` for classes without traits. T is not cv-qualified.
 template <class T>
 inline constexpr composition known_composition_v = composition::plain;
 template <class T>
     requires requires { class_traits<T>::k_composition; }
 inline constexpr composition known_composition_v<T> = class_traits<T>::k_composition;
-/// Whether `class_traits<T>::parts` lie in a T's own bytes.
+/// True if `class_traits<T>::parts` lie in a T's own bytes.
 template <class T>
 inline constexpr bool holds_parts_v = known_composition_v<T> != composition::plain;
 
-/// std::pair, and those of other libraries.
+/// True for std::pair, and for similar classes of other libraries.
 template <class T>
 inline constexpr bool is_pair_v = known_composition_v<std::remove_cvref_t<T>> == composition::pair;
 
-/// Why a type cannot be stored; persistable.hpp has the sentences.
+/// The reason why a type cannot be stored; persistable.hpp has the messages.
 enum class unfit : std::uint8_t {
-    nothing, // it can be
+    nothing, // it can be stored
     reference,
     code,
     virtual_functions,
@@ -121,7 +122,7 @@ struct refused {
     static constexpr unfit k_why = Why;
 };
 
-/// Defined in fingerprint.hpp.
+/// fingerprint.hpp defines them.
 template <class A, class B>
 struct members_of_pair;
 template <class Indices, class... Ts>
@@ -139,14 +140,15 @@ using standard_shape = no_shape;
 inline constexpr std::uint64_t k_word_bytes = 8;
 inline constexpr std::uint64_t k_deque_block_bytes = 512;
 
-/// The comparator, which has a byte if it is empty, then the header: a node without an element, and the number of elements.
+/// The comparator, which takes a byte if it is empty; then the header, which is a node without an element; then the
+/// number of elements.
 template <class Value, class Compare, class Alloc, std::uint64_t Mapped>
 using tree_shape =
     standard_shape<shape_kind::tree,
                    aligned_up(aligned_up(allocator_bytes_v<Alloc>, alignof(Compare)) + sizeof(Compare), k_word_bytes),
                    aligned_up(4 * k_word_bytes, alignof(Value)), Mapped>;
 
-/// Buckets and their number, the first link of the chain that all elements are in, and their number.
+/// The buckets and their number, the first link of the chain of all elements, and their number.
 template <class Value, class Hash, class Equal, class Alloc, std::uint64_t Mapped>
 using hash_chain_shape =
     std::conditional_t<std::is_empty_v<Hash> && std::is_empty_v<Equal>,
@@ -156,7 +158,7 @@ using hash_chain_shape =
 
 } // namespace detail
 
-// Shapes are structs of their own, since elements need not be complete until these are asked for.
+// Shapes are structs of their own, so that elements need not be complete before a shape is used.
 
 template <class A, class B>
 struct class_traits<std::pair<A, B>> : detail::composed_of<detail::composition::pair, A, B> {
@@ -178,7 +180,7 @@ template <class... Ts>
 struct class_traits<std::variant<Ts...>> : detail::composed_of<detail::composition::variant, Ts...> {
     struct shape
         : std::conditional_t<
-              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // its index has a byte
+              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // its index takes one byte
               detail::standard_shape<detail::shape_kind::variant,
                                      detail::aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1>,
               detail::no_shape> {};
@@ -214,7 +216,7 @@ struct class_traits<std::atomic_flag> {
     using parts = type_list<>;
 };
 
-// Containers, which are judged by their interface.
+// Containers; they are judged by their interface.
 
 template <class Char, class Traits, class Alloc>
 struct class_traits<std::basic_string<Char, Traits, Alloc>> {
@@ -229,13 +231,14 @@ template <class T, class Alloc>
 struct class_traits<std::vector<T, Alloc>> {
     static constexpr bool k_is_self_contained = true;
     struct shape
-        : std::conditional_t<!std::is_same_v<T, bool>, // which packs them
+        : std::conditional_t<!std::is_same_v<T, bool>, // which packs its elements
                              detail::standard_shape<detail::shape_kind::contiguous, detail::allocator_bytes_v<Alloc>,
                                                     detail::allocator_bytes_v<Alloc> + detail::k_word_bytes>,
                              detail::standard_shape<detail::shape_kind::bits, detail::allocator_bytes_v<Alloc>,
                                                     detail::allocator_bytes_v<Alloc> + 2 * detail::k_word_bytes>> {};
 };
-/// Behind the address and the length of its map: two iterators of four words, the first of which is the address of an element.
+/// After the address and the length of the map come two iterators of four words; the first word of each is the address
+/// of an element.
 template <class T, class Alloc>
 struct class_traits<std::deque<T, Alloc>> {
     struct shape
@@ -289,7 +292,7 @@ struct class_traits<std::unordered_multiset<K, Hash, Equal, Alloc>> {
     struct shape : detail::hash_chain_shape<K, Hash, Equal, Alloc, 0> {};
 };
 
-// What is never stored.
+// Classes that are never stored.
 
 template <class T>
 struct class_traits<std::default_delete<T>> : detail::refused<detail::unfit::deleted_by_malloc> {};

@@ -1,11 +1,12 @@
-// The names of an aggregate's members, as its programmer wrote them, without macros. Depends on the standard library only.
+// The names of an aggregate's members as the programmer wrote them, without macros. Depends on the standard library
+// only.
 //
-// The compiler is asked how it spells a template argument that is the address of a member, as in
-// "... P = (& place<T>.holder<T>::value.T::street)]": the last identifier is the member's name. That is so with g++ 12 and clang 19,
-// and their names are alike. The technique is that of Boost.PFR (Antony Polukhin) and of reflect-cpp.
+// The compiler tells how it spells a template argument that is the address of a member, as in "... P = (&
+// place<T>.holder<T>::value.T::street)]": the last identifier is the member's name. g++ 12 and clang 19 both do so, and
+// give the same names. The technique is that of Boost.PFR (Antony Polukhin) and of reflect-cpp.
 //
-// What is known so does not depend on whether T can be constructed: no object is made. Bit-fields have no address and so no name;
-// an aggregate with references has none at all.
+// No object is made, so T need not be constructible. Bit-fields have no address and therefore no name; in an aggregate
+// with references no member has a name.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -27,17 +28,17 @@ template <class T>
 struct holder_of_members {
     T value;
 };
-/// Never defined, and never read: only addresses in it are named, at compile time.
+/// Never defined and never read: only addresses in it are used, at compile time.
 template <class T>
 extern const holder_of_members<T> place_of_members; // NOLINT(misc-definitions-in-headers)
 
-/// No std::string_view: g++ would say at the end of the spelling what that is.
+/// Does not return std::string_view: g++ would add to the spelling what that is.
 template <const volatile void* Address>
 consteval const char* spelling_of() {
     return __PRETTY_FUNCTION__;
 }
 
-/// The last identifier; bytes from 128 on belong to letters in UTF-8.
+/// Returns the last identifier. Bytes from 128 on belong to letters in UTF-8.
 consteval std::string_view last_identifier(std::string_view spelling) {
     const auto is_letter = [](char c) {
         return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -52,8 +53,8 @@ consteval std::string_view last_identifier(std::string_view spelling) {
     return spelling.substr(begin, end - begin);
 }
 
-/// Chosen by a specialization: where g++ checks pointers (-fsanitize=undefined, -fno-delete-null-pointer-checks), it is no constant
-/// whether this address is null.
+/// A specialisation finds the null address. When g++ checks pointers (-fsanitize=undefined,
+/// -fno-delete-null-pointer-checks), a comparison of this address with null is no constant.
 template <const volatile void* Address>
 struct name_at {
     static consteval std::string_view get() { return last_identifier(spelling_of<Address>()); }
@@ -63,7 +64,7 @@ struct name_at<nullptr> {
     static consteval std::string_view get() { return {}; }
 };
 
-/// Names, one behind the other: only these, and not the compiler's spellings, become part of the program.
+/// Names, one behind the other. Only these become part of the program, not the compiler's spellings.
 template <std::size_t Count, std::size_t Bytes>
 struct packed_names {
     char text[Bytes + 1] = {};
@@ -75,7 +76,7 @@ struct names_of_members;
 template <class T, std::size_t... I>
 struct names_of_members<T, std::index_sequence<I...>> {
     static consteval auto pack() {
-        // Local: g++ emits a variable of namespace scope, without optimisation, and the linker asks for the place.
+        // Local: g++ without optimisation emits a variable of namespace scope, and then the linker needs the place.
         constexpr auto addresses = member_addresses<T>(place_of_members<T>.value);
         constexpr std::string_view names[] = {name_at<addresses.at[I]>::get()...};
         packed_names<sizeof...(I), (names[I].size() + ...)> packed;

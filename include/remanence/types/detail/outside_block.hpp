@@ -1,5 +1,6 @@
-// Memory that allocators of no heap take: from operator new, with a mark in front of it by which a commit knows a pointer
-// to it from every other word, and by which an allocator knows what it is given back. Depends on the standard library only.
+// Memory from operator new, for allocators that belong to no heap. A mark stands in front of each block. By the mark a
+// commit distinguishes a pointer to the block from any other word, and an allocator recognises its own blocks. Depends
+// on the standard library only.
 //
 //        | … | mark (8 bytes) | the block …
 //          ^ what operator new gave; as aligned as the block
@@ -12,7 +13,7 @@
 
 namespace remanence::detail {
 
-/// What stands in front of the live block at this address.
+/// Returns the mark of a live block at this address.
 [[nodiscard]] constexpr std::uint64_t outside_mark_of(std::uint64_t address) noexcept {
     return address ^ 0x9e3c'71b5'd8a4'260f;
 }
@@ -28,10 +29,10 @@ static_assert(outside_prefix_bytes(1) >= k_outside_mark_bytes);
         static_cast<void*>(static_cast<std::byte*>(block) - k_outside_mark_bytes));
 }
 
-/// Ends the process with a message: the block is not one of these.
+/// Ends the process with a message: the block was not allocated by allocate_outside().
 [[noreturn]] void refuse_foreign_block(const void* block, std::size_t bytes) noexcept;
 
-/// Throws std::bad_alloc. `bytes` is below half of the address space.
+/// Allocates a block. Throws std::bad_alloc. `bytes` must be below half of the address space.
 [[nodiscard]] inline void* allocate_outside(std::size_t bytes, std::size_t alignment) {
     const std::size_t prefix = outside_prefix_bytes(alignment);
     void* const whole = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__
@@ -41,12 +42,12 @@ static_assert(outside_prefix_bytes(1) >= k_outside_mark_bytes);
     outside_mark_before(block) = outside_mark_of(reinterpret_cast<std::uintptr_t>(block));
     return block;
 }
-/// `block`, `bytes` and `alignment` as they were with allocate_outside().
+/// Frees a block of allocate_outside(), with the same `bytes` and `alignment`.
 inline void deallocate_outside(void* block, std::size_t bytes, std::size_t alignment) noexcept {
     volatile std::uint64_t& mark = outside_mark_before(block);
     if (mark != outside_mark_of(reinterpret_cast<std::uintptr_t>(block))) [[unlikely]]
         refuse_foreign_block(block, bytes);
-    mark = 0; // a word that leads here is no pointer any more
+    mark = 0; // a word that leads here is no longer a pointer
     const std::size_t prefix = outside_prefix_bytes(alignment);
     void* const whole = static_cast<std::byte*>(block) - prefix;
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {

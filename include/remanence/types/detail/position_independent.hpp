@@ -1,5 +1,5 @@
-// Which types mean the same at any address, so that a heap of them can be mapped anywhere. Depends on the standard
-// library only.
+// Decides which types mean the same at any address, so that a heap of them can be mapped anywhere. Depends on the
+// standard library only.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -9,21 +9,21 @@
 
 namespace remanence {
 
-/// Specialise it as true for a class of yours that hides its members, or has plain pointers, and yet means the same at any
-/// address. It is not looked into then.
+/// Specialise it as true for a class of yours that means the same at any address, although it hides its members or has
+/// plain pointers. The library then does not examine the class.
 template <class T>
 inline constexpr bool enable_position_independent = false;
 
 namespace detail {
 
-/// Whether class_traits<T> says that a T is, if its parts are.
+/// True if class_traits<T> says that T is position-independent if its parts are.
 template <class T>
 inline constexpr bool is_what_its_parts_are_v = false;
 template <class T>
     requires requires { class_traits<T>::k_is_position_independent; }
 inline constexpr bool is_what_its_parts_are_v<T> = class_traits<T>::k_is_position_independent;
 
-/// Allocators that position-independent containers keep as a distance, or that have nothing to keep.
+/// True for allocators that position-independent containers keep as a distance, or that have no state.
 template <class Alloc>
 inline constexpr bool is_kept_by_distance_v = std::is_empty_v<Alloc>;
 template <class T>
@@ -37,8 +37,8 @@ consteval bool are_position_independent(type_list<Parts...>, type_list<Open...>)
     return (is_position_independent<Parts, Open...>() && ...);
 }
 
-/// `Open`: the classes whose parts are being asked. One that contains itself, by way of a container, is what its other
-/// parts are.
+/// `Open`: the classes whose parts are being examined. A class that contains itself, by way of a container, is judged
+/// by its other parts.
 template <class T, class... Open>
 consteval bool is_position_independent() {
     using type = std::remove_cv_t<T>;
@@ -63,11 +63,13 @@ consteval bool is_position_independent() {
 
 } // namespace detail
 
-/// Whether objects of this type hold no address: numbers, enumerations, string_pi, vector_pi, the ordered, hash and packed
-/// containers of such; arrays, pairs, tuples, optionals, variants and aggregates of such; std::atomic, durations and time
-/// points of such; and what class_traits or enable_position_independent say. False for all others, pointers and std containers among them.
+/// True if objects of this type hold no address. These are numbers, enumerations, and string_pi; vector_pi and the
+/// ordered, hash and packed containers of such; arrays, pairs, tuples, optionals, variants and aggregates of such;
+/// std::atomic, durations and time points of such; and types for which class_traits or enable_position_independent say
+/// so. It is false for all others, among them pointers and std containers.
 template <class T>
 inline constexpr bool is_position_independent_v = detail::is_position_independent<T>();
+/// Types whose objects hold no address: see is_position_independent_v.
 template <class T>
 concept position_independent = is_position_independent_v<T>;
 

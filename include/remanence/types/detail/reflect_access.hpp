@@ -1,4 +1,4 @@
-// How the library reads what a class says of its members by REM_REFLECT (reflect.hpp). Depends on the standard library only.
+// How the library reads what a class declares with REM_REFLECT (reflect.hpp). Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/detail/shape.hpp>
@@ -33,12 +33,13 @@ struct bases_in<void(Bases...)> {
     }
 };
 
-/// Brings the part of the library that tells how such classes, and enumerators, changed into the program. Any thread.
+/// Links the part of the library that reports changes of such classes, and of enumerators, into the program. Any
+/// thread.
 void tell_changes_of_classes() noexcept;
 
-/// What REM_REFLECT makes its friend.
+/// REM_REFLECT makes this struct a friend of the class.
 struct reflect_access {
-    /// Not by what a base says.
+    /// True if the class itself has REM_REFLECT; that of a base does not count.
     template <class T>
     static consteval bool is_reflected() {
         if constexpr (!std::is_class_v<T>)
@@ -48,7 +49,8 @@ struct reflect_access {
         else
             return false;
     }
-    /// A value with all of its bits. Not known to the compiler, which would warn that a bit-field has not all of them.
+    /// Returns a value with all bits set. The compiler does not know the value: it would warn that it does not fit a
+    /// bit-field.
     template <class M>
     [[nodiscard]] static M all_ones() {
         if constexpr (std::is_same_v<M, bool>) {
@@ -59,7 +61,7 @@ struct reflect_access {
             return value;
         }
     }
-    /// Calls `visitor.take<M>(name)` for each of its bases and members.
+    /// Calls `visitor.take<M>(name)` for each base and member of T.
     template <class T, class Visit>
     static constexpr void visit(Visit& visitor) {
         T::rem_reflect_bases_::visit(visitor);
@@ -99,7 +101,7 @@ struct reflect_access {
         };
         static consteval table make() {
             table made;
-            for (; made.count != bases::k_count; ++made.count) // their names are those of their types
+            for (; made.count != bases::k_count; ++made.count) // a base is named after its type
                 made.types[made.count] = bases::k_types[made.count];
             T::rem_reflect_members_(made);
             return made;
@@ -112,9 +114,9 @@ struct reflect_access {
             bases::template locate<T>(place, into);
             T::rem_reflect_places_(*reinterpret_cast<const T*>(place), into + bases::k_count);
         }
-        /// (When the program runs: in a constant expression, g++ 12 can do this by std::bit_cast and clang 19 cannot, and both are to write
-        /// the same schema.)
-        /// Of sizeof(T) bytes that are 0 makes the bits 1 that this bit-field has, by its number among them.
+        /// Sets the bits of a bit-field, given by its number among the bit-fields, in sizeof(T) zero bytes. It does so
+        /// at run time, since both compilers must write the same schema: in a constant expression g++ 12 can do it by
+        /// std::bit_cast, and clang 19 cannot.
         static void fill_bits(std::byte* image, std::size_t bit_field) {
             alignas(T) std::byte object[sizeof(T)] = {};
             T::rem_reflect_fill_(reinterpret_cast<T&>(object), bit_field);

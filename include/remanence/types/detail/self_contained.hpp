@@ -1,6 +1,6 @@
-// Which types may be moved about in memory by a container that promises to declare what it writes: those whose move
-// cannot throw, and writes to the two objects only. The move of a std::list, for instance, also writes to its first and
-// last node. Depends on the standard library only.
+// Decides which types a container may move in memory if it promises to declare what it writes: types whose move cannot
+// throw, and writes to the two objects only. The move of a std::list, for instance, also writes to its first and last
+// node. Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -10,7 +10,7 @@
 
 namespace remanence::detail {
 
-/// Copying the bytes moves it, and destroying what is left does nothing.
+/// True if copying the bytes moves an object, and destroying the old one does nothing.
 template <class T>
 inline constexpr bool is_plain_bytes_v =
     std::is_trivially_move_constructible_v<T> && std::is_trivially_destructible_v<T>;
@@ -18,7 +18,7 @@ inline constexpr bool is_plain_bytes_v =
 template <class T>
 consteval bool is_self_contained();
 
-/// Whether class_traits<T> says so. No others with constructors of their own are.
+/// True if class_traits<T> says so. No other class with constructors of its own is self-contained.
 template <class T>
 inline constexpr bool is_known_self_contained_v = false;
 template <class T>
@@ -33,8 +33,9 @@ template <class... Members>
 consteval bool are_destroyed_by_nothing(type_list<Members...>) {
     return (std::is_trivially_destructible_v<Members> && ...);
 }
-/// Whether it has a destructor of its own: then what moves it is a copy, both are destroyed, and what it owns with them.
-/// Beside a member with one the copy may throw, or there is none.
+/// True if an aggregate has a destructor of its own. Its move is a copy then: both objects are destroyed, and twice
+/// what they own. (If a member has a destructor, its copy may throw or there is none, so that this case is excluded
+/// already.)
 template <class Aggregate>
 inline constexpr bool has_own_destructor_v =
     !std::is_trivially_destructible_v<Aggregate> && are_destroyed_by_nothing(member_types<Aggregate>{});
@@ -60,7 +61,7 @@ consteval bool is_self_contained() {
     }
 }
 
-/// Whether an object of such a type has a Part in its own bytes, not only in memory that it owns.
+/// True if an object of type T has a Part in its own bytes, not only in memory that it owns.
 template <class T, class Part>
 consteval bool contains_in_itself();
 
@@ -68,7 +69,7 @@ template <class Part, class... Members>
 consteval bool any_contains_in_itself(type_list<Members...>) {
     return (contains_in_itself<std::remove_cv_t<Members>, Part>() || ...);
 }
-/// `T`: self-contained.
+/// T must be self-contained.
 template <class T, class Part>
 consteval bool contains_in_itself() {
     using element = typename element_of_arrays<T>::type;

@@ -1,8 +1,8 @@
-// How a type keeps what it consists of, so that a program that does not have the type can read its objects: the numbers that
-// a reader of heaps needs besides the rows of a fingerprint (fingerprint.hpp). A reader knows these few shapes, not libraries.
-// Depends on the standard library only.
+// Shapes: how a type keeps its contents, so that a program without the type can read its objects. They are the numbers
+// that a reader of heaps needs besides the rows of a fingerprint (fingerprint.hpp). A reader knows these few shapes,
+// and no libraries. Depends on the standard library only.
 //
-// A shape is no part of a fingerprint: to know more of a type does not make it another type.
+// A shape is not part of a fingerprint: knowing more about a type does not make it another type.
 #pragma once
 
 #include <remanence/types/detail/member_names.hpp>
@@ -16,26 +16,27 @@
 namespace remanence::detail {
 
 class structure_writer; // fingerprint.hpp
-/// Writes the structure of one type: a plain function, since tables of these compile faster than templates that call each
-/// other with lists of types.
+/// Writes the structure of one type. A plain function, since tables of these compile faster than templates that call
+/// each other with lists of types.
 using write_type = void (*)(structure_writer&);
 template <class T>
 void write_structure(structure_writer& out);
 
-/// What class T says of its members.
+/// The members of a class.
 struct member_table {
     const write_type* types; // as many as there are members
     const char* names;       // one behind the other
     const std::uint32_t* ends;
-    /// Puts the members' addresses, in an object at `place`, into `into`; null for bit-fields. Reads no object.
+    /// Writes the addresses of the members of an object at `place` to `into`; null for bit-fields. Reads no object.
     void (*locate)(std::uintptr_t place, const volatile void** into);
     std::size_t count;
-    bool is_own = false; // the class says it (REM_REFLECT)
-    /// reflect_access::members::fill_bits(); null: bit-fields are not known.
+    bool is_own = false; // the class declares them (REM_REFLECT)
+    /// reflect_access::members::fill_bits(); null if bit-fields are not known.
     void (*fill_bits)(std::byte* image, std::size_t bit_field) = nullptr;
 };
 
-/// The kinds, as the schema has them (docs/format.md, "Type table"). "Part" is an argument of the template, by its place.
+/// The kinds, as in the schema (docs/format.md, "Type table"). A "part" is an argument of the template, given by its
+/// position. The comments name a kind's numbers.
 enum class shape_kind : char {
     none = '-',
     signed_number = 'i',
@@ -43,9 +44,10 @@ enum class shape_kind : char {
     floating = 'f',
     boolean = 'b',
     character = 'c',
-    enumeration = 'e', // numbers: the values of its enumerators, which are its labels
-    members =
-        'r', // fields: what a class says of itself (REM_REFLECT), pairs and tuples; number, first bit, bits of each bit-field
+    enumeration = 'e', // the values of its enumerators, which are its labels
+    // Fields that a class declares (REM_REFLECT), or those of a pair or tuple. Numbers, for each bit-field: its number,
+    // its first bit, how many bits it has.
+    members = 'r',
     same_as_part = '=', // the part's number
     array = 'a',        // how many
     optional = 'o',     // offset of the flag; the value lies at 0
@@ -68,28 +70,30 @@ enum class shape_kind : char {
     foreign = 'F',     // of another library, which alone can make it: a foreign_way, and its numbers
 };
 
-/// How elements of `foreign` are found. Links are addresses, and lead to a place in a node; the element lies so far behind it. The mapped
-/// value's offset is the last number: 0 in what is no map.
+/// How elements of `foreign` are found. Links are addresses that lead to a place in a node, and the element lies the
+/// given distance behind that place. The offset of the mapped value is the last number; it is 0 if the container is not
+/// a map.
 enum class foreign_way : std::uint64_t {
-    run,    // offsets of the address of the elements, and of their number; mapped
-    blocks, // offsets of the first and the last iterator, elements in a block; mapped
-    pointers, // of nodes: offsets of the address of the pointers, and of their number; how many of these are none; element; mapped
-    ring,    // header; offset of the next link; element; mapped
-    tree,    // header, of which the link leads to the root; offsets of the left and the right link; element; mapped
-    buckets, // of chains of nodes: offsets of the address of the links, and of their number; element; mapped
-    text,    // of Boost: offset of 24 bytes
-    // A header is two numbers. Where it lies, 0: in the object, at the second. Else the address of its block lies in the object at the first
-    // less 1, and it lies in that block at the second.
+    run,      // offsets of the address of the elements, and of their number; mapped
+    blocks,   // offsets of the first and the last iterator, elements in a block; mapped
+    pointers, // of nodes: offsets of the array of pointers, and of their number; how many are none; element; mapped
+    ring,     // header; offset of the next link; element; mapped
+    tree,     // header, of which the link leads to the root; offsets of the left and the right link; element; mapped
+    buckets,  // of chains of nodes: offsets of the address of the links, and of their number; element; mapped
+    text,     // of Boost: offset of 24 bytes
+    // A header is two numbers, `first` and `second`. If `first` is 0, the header lies in the object, at `second`.
+    // Otherwise the address of a block lies in the object, at `first` - 1, and the header lies in that block, at
+    // `second`.
 };
 
 struct type_shape {
     shape_kind kind = shape_kind::none;
     const std::uint64_t* numbers = nullptr;
     std::size_t count = 0;
-    // Of an enumeration: as many labels as there are numbers, one behind the other.
+    // For an enumeration: as many labels as there are numbers, one behind the other.
     const char* labels = nullptr;
     const std::uint32_t* label_ends = nullptr;
-    // Of `members`.
+    // For `members`.
     const member_table* members = nullptr;
 };
 
@@ -99,8 +103,8 @@ struct shape_with {
     static constexpr type_shape k_shape{.kind = Kind, .numbers = k_numbers, .count = sizeof...(Numbers)};
 };
 
-/// Of classes whose members are not found by taking them apart. `Members`: k_names (packed_names), k_types (write_type[]), k_count,
-/// k_is_own, locate().
+/// The shape of a class whose members are not found by taking it apart. `Members` has k_names (packed_names), k_types
+/// (write_type[]), k_count, k_is_own and locate().
 template <class Members>
 struct shape_of_members {
     static constexpr auto fill_bits() -> void (*)(std::byte*, std::size_t) {
@@ -123,15 +127,15 @@ struct shape_of_members {
     return (offset + alignment - 1) / alignment * alignment;
 }
 
-/// Where V lies in a std::pair<const K, V>.
+/// The offset of V in a std::pair<const K, V>.
 template <class K, class V>
 inline constexpr std::uint64_t mapped_offset_v = aligned_up(sizeof(K), alignof(V));
 
-/// What an allocator takes in front of a container's own words.
+/// How many bytes an allocator takes in front of a container's own words.
 template <class Alloc>
 inline constexpr std::uint64_t allocator_bytes_v = std::is_empty_v<Alloc> ? 0 : aligned_up(sizeof(Alloc), 8);
 
-/// T: arithmetic.
+/// T is arithmetic.
 template <class T>
 struct shape_of_number : shape_with<std::is_floating_point_v<T> ? shape_kind::floating
                                     : std::is_same_v<T, bool>   ? shape_kind::boolean
@@ -139,7 +143,8 @@ struct shape_of_number : shape_with<std::is_floating_point_v<T> ? shape_kind::fl
                                     : std::is_signed_v<T>       ? shape_kind::signed_number
                                                                 : shape_kind::unsigned_number> {};
 
-// Enumerators, by trial: the compiler spells a value that has a name by its name, and others as a cast.
+// Enumerators are found by trial: the compiler spells a value that has a name by that name, and any other value as a
+// cast.
 
 #if defined(__clang__)
 #pragma clang diagnostic push
@@ -148,20 +153,20 @@ struct shape_of_number : shape_with<std::is_floating_point_v<T> ? shape_kind::fl
 #endif
 #endif
 
-/// One instantiation for all values.
+/// One instantiation spells all values.
 template <auto... Values>
 consteval const char* spelling_of_values() {
     return __PRETTY_FUNCTION__;
 }
 
-/// Those tried: enumerators of other values have no label.
+/// The values that are tried. Enumerators with other values have no label.
 inline constexpr int k_enumerator_min = -16;
 inline constexpr int k_enumerator_max = 127;
 
 template <class E>
 inline constexpr int first_tried_v = std::is_signed_v<std::underlying_type_t<E>> ? k_enumerator_min : 0;
 
-/// Not a cast: clang refuses one to an enumeration without a fixed type.
+/// Not a cast: clang refuses a cast to an enumeration without a fixed type.
 template <class E, int Value>
 inline constexpr E enumerator_v = __builtin_bit_cast(E, static_cast<std::underlying_type_t<E>>(Value));
 

@@ -1,6 +1,6 @@
-// What heap::verify() says of objects whose types the program has named: whether the links of our containers in them lead to
-// live blocks, and agree with each other. A link is followed only when it leads to the beginning of a block that is large
-// enough, so that damage is found and does no harm. Depends on the standard library only.
+// The checks by heap::verify() of objects whose types the program has named: the links of our containers must lead to
+// live blocks and agree with each other. A check follows a link only if it leads to the beginning of a block that is
+// large enough, so that damage is found and does no harm. Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -29,26 +29,26 @@ struct structure_fault {
 using structure_result = std::optional<structure_fault>;
 
 class block_survey;
-/// As heap::verify() keeps it for a root.
+/// The check that heap::verify() keeps for a root.
 using root_check = structure_result (*)(const void* object, block_survey& survey);
 
-/// What a check asks about the heap.
+/// Answers what a check must know about the heap.
 class block_survey {
 public:
     block_survey(const block_survey&) = delete;
     block_survey& operator=(const block_survey&) = delete;
-    /// Whether an allocated block begins at `first` that has at least so many bytes. O(log of its size).
+    /// True if an allocated block with at least so many bytes begins at `first`. O(log of its size).
     [[nodiscard]] virtual bool is_block(const void* first, std::size_t bytes) const = 0;
 
-    // Containers that lie in containers are looked into at once, so many deep; those that lie deeper wait until there is no other.
+    // Containers in containers are examined at once, down to a certain depth. Deeper ones wait until no other is left.
 
     struct waiting {
         const void* object;
-        root_check check; // a member at its beginning has another one
+        root_check check; // part of the key: the object's first member has the same address
         friend bool operator==(const waiting&, const waiting&) = default;
     };
-    /// Calls `look`, which looks into the container, or lets it wait. A fault if it contains itself: it is among those around it, or has
-    /// waited before. std::bad_alloc.
+    /// Calls `look`, which examines the container, or lets the container wait. Returns a fault if the container
+    /// contains itself: it is among those around it, or has waited before. Throws std::bad_alloc.
     template <class Look>
     [[nodiscard]] structure_result look_into(const waiting& next, const Look& look) {
         if (depth_ == k_depth_max) {
@@ -63,7 +63,7 @@ public:
         --depth_;
         return found;
     }
-    /// What those that wait say.
+    /// Examines the containers that wait; returns the first fault.
     [[nodiscard]] structure_result look_into_waiting() {
         structure_result found;
         while (!found && !waiting_.empty()) {
@@ -98,7 +98,7 @@ consteval bool any_has_structure(type_list<Parts...>) {
     return (has_structure<Parts>() || ...);
 }
 
-/// Whether there is anything to check. std:: containers are not looked into.
+/// True if there is anything to check. Containers of the standard library are not examined.
 template <class T>
 consteval bool has_structure() {
     using type = std::remove_cv_t<T>;
@@ -168,7 +168,7 @@ structure_result check_structure(const T& object, block_survey& survey) {
     }
 }
 
-/// Whether comparing or hashing a key that is sound itself reads nothing but the key.
+/// True if comparing or hashing a sound key reads only the key and what it owns.
 template <class Key>
 inline constexpr bool is_plain_key_v = std::is_arithmetic_v<Key> || requires { class_traits<Key>::k_is_plain_key; };
 template <class Key, class Compare>
@@ -181,7 +181,7 @@ structure_result check_root(const void* object, block_survey& survey) {
     structure_result found = check_object<T>(object, survey);
     return found ? std::move(found) : survey.look_into_waiting();
 }
-/// Null when there is nothing to check.
+/// Returns null if there is nothing to check.
 template <class T>
 constexpr root_check check_of_root() {
     if constexpr (has_structure<T>())
