@@ -186,9 +186,8 @@ result<history_file::made_file> history_file::make(const step_tree& steps, const
     if (filled)
         filled = rename_into_place(building);
     if (!filled) {
-        (void)files_.remove("history: remove failed file", building,
-                            // best effort: the first error counts
-                            **file);
+        // Best effort: the first error counts.
+        (void)files_.remove("history: remove failed file", building, **file);
         return filled.error();
     }
     return made_file{std::move(*file), end, std::max(*size, end.offset)};

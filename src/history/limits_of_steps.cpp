@@ -166,7 +166,7 @@ void step_tree::remove(states::iterator which) noexcept {
         child->second.is_hidden = false;    // no step leads to the oldest state
         set_migrated(child->second, false); // nothing leads back across it
         if (child->first == group_step_)
-            // Of the group's step, only the part that it commits next would be left.
+            // The group's step would have only the part that it commits next.
             is_group_lost_ = true;
     }
     child->second.parent = parent;

@@ -189,9 +189,10 @@ public:
     /// Returns how many bytes may be written and not committed; 0 if the heap is too small ever to have so many. From
     /// any thread.
     [[nodiscard]] std::uint64_t budget_to_watch() const;
-    /// Spills if more than that is written and not committed. All other threads that write wait meanwhile. System
-    /// calls that write to such memory meanwhile fail with EFAULT, unless touch() declared it. A failure poisons.
-    /// From any thread, before close(). Returns true if it looked and there was nothing to spill.
+    /// Spills if more than that is written and not committed. All other threads that write wait meanwhile. A system
+    /// call that writes to memory that is being spilled or kept waiting fails with EFAULT, unless touch() declared
+    /// that memory. A failure poisons. From any thread, before close(). Returns true if it looked and there was nothing
+    /// to spill.
     bool spill_excess() noexcept;
 
     /// Returns the pages that may differ from committed content, sorted: all that were written, and spilled chunks.

@@ -76,14 +76,14 @@ struct engine_options {
     bool share_on_network = false; // as in heap_options
     std::chrono::milliseconds open_timeout{10'000};
     std::string application;                  // as in heap_options
-    bool red_zones = false;                   // likewise
-    std::optional<std::string> log_directory; // likewise
+    bool red_zones = false;                   // as in heap_options
+    std::optional<std::string> log_directory; // as in heap_options
     bool aligned_blocks = false;
     /// Keeps what undoes commits. Needs parts::history. Not for heaps opened read-only. Limits recorded in the heap
     /// count instead of these.
     std::optional<history::limits> history;
-    /// The history continues that of the last session, and the next session continues it. The heap records that. A
-    /// shared heap must have such a history.
+    /// The history continues that of the last session, and the next session continues it. The heap records that.
+    /// In a shared heap a history is always of this kind.
     bool history_kept = false;
     /// The file of a history that is kept is not rewritten while it is smaller than this.
     std::uint64_t history_rewritten_from = 1 * MiB;
