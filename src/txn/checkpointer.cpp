@@ -15,8 +15,8 @@ namespace remanence::txn {
 
 namespace {
 
-// Multiples of the limits, while a checkpoint is under way. From the first one on, each commit carries out a step of the
-// checkpoint. A commit waits for its end if memory reaches the first one, or the log the second one.
+// Multiples of the limits, while a checkpoint is under way. From the first one on, each commit carries out a step of
+// the checkpoint. A commit waits for its end if memory reaches the first one, or the log the second one.
 constexpr double k_limits_helped_at = 2;
 constexpr double k_log_limits_waited_for = 4;
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; each takes a microsecond or two
