@@ -178,9 +178,9 @@ public:
     [[nodiscard]] virtual std::optional<participant> writer() const = 0;
     [[nodiscard]] virtual bool others_wait_to_write() const noexcept = 0;
 
-    // Checkpoints, and all else that writes a superblock: one process at a time. A process that holds the writer lock
-    // may take this lock; one that holds this lock never waits for the writer lock. A new superblock replaces the one
-    // before the last, which readers may hold: so the last one must be released first.
+    // Checkpoints, and all else that writes a superblock: one process at a time. A process takes this right while it
+    // has the writer lock, and never waits for it. A new superblock replaces the one before the last, which readers may
+    // hold: so the last one must be released first.
 
     /// Returns false if another process makes a checkpoint.
     virtual result<bool> try_take_checkpoint() = 0;
