@@ -1,5 +1,5 @@
-// Bytes of a heap's memory on one side of a commit: as they were before it, or as they were after it. Or, where these would be many, the
-// call that the commit was made by.
+// One side of a commit: the bytes that it changed, as they were before it or as they were after it. If these are
+// many, it can be the procedure call that made the commit.
 #pragma once
 
 #include "base/range.hpp"
@@ -18,7 +18,7 @@
 
 namespace remanence::history {
 
-/// A procedure that changed memory, and that its inverse undoes.
+/// A procedure that changed memory, and that has an inverse.
 struct procedure_call {
     std::string name;
     std::vector<std::byte> parameters;
@@ -26,36 +26,37 @@ struct procedure_call {
     [[nodiscard]] std::uint64_t bytes() const { return name.size() + parameters.size() + 2 * sizeof(std::uint64_t); }
 };
 
-/// Ranges that do not overlap, each within one page; or a call.
+/// A set of ranges that do not overlap, each within one page; or a call.
 class delta {
 public:
     delta() = default;
     /// Throws std::bad_alloc.
     explicit delta(procedure_call call) : call_(std::make_shared<const procedure_call>(std::move(call))) {}
-    /// Null: this has the bytes. All that speaks of bytes below is for these, where it does not say otherwise.
+    /// Returns the call; null if this delta has bytes. The comments below speak of bytes, unless they say otherwise.
     [[nodiscard]] const procedure_call* call() const { return call_.get(); }
 
-    // Throw std::bad_alloc, and then this is of no use any more.
+    // These throw std::bad_alloc. The delta is unusable then.
     void add(heap_range range, const std::byte* content) {
         content_.insert(content_.end(), content, content + range.bytes);
         pieces_.emplace_back(range, false);
         spanned_bytes_ += range.bytes;
     }
-    /// The same, of zeros, which take no memory.
+    /// Adds zeros, which take no memory.
     void add_zeros(heap_range range) {
         pieces_.emplace_back(range, true);
         spanned_bytes_ += range.bytes;
     }
 
     [[nodiscard]] bool is_empty() const { return pieces_.empty() && call_ == nullptr; }
-    /// Returns what this may take, a call or not: of zeros as many as of anything else, since the other side may be anything.
+    /// Returns the memory that this delta, or the call, may take. Zeros count as other bytes do, since the other side
+    /// may be anything.
     [[nodiscard]] std::uint64_t bytes() const {
         return call_ != nullptr ? call_->bytes() : spanned_bytes_ + pieces_.size() * sizeof(piece);
     }
-    /// Returns the pages in which the ranges lie, as ranges; those that follow each other are one.
+    /// Returns the pages that the ranges lie in. Adjacent pages are one range.
     [[nodiscard]] std::vector<heap_range> pages() const;
 
-    /// Calls f(heap_range, content) for each range, in no particular order; without content, where it is zeros.
+    /// Calls f(heap_range, content) for each range, in no particular order. `content` is null for zeros.
     template <class F>
     void for_each(const F& f) const {
         const std::byte* content = content_.data();
@@ -66,27 +67,29 @@ public:
         }
     }
 
-    /// Returns one that does what these do when they are applied in this order: of each byte it has what the last one writes. Throws
-    /// std::bad_alloc. O(n log n) in their ranges.
+    /// Returns one delta with the effect of these, applied in this order: each byte is the one written last. Throws
+    /// std::bad_alloc. O(n log n) in the number of ranges.
     [[nodiscard]] static delta merged(std::span<const delta* const> in_order);
-    /// Returns those that do what these do: between calls, and before and after them, there is one.
+    /// Returns deltas with the effect of these: one before, between and after the calls.
     [[nodiscard]] static std::list<delta> joined(std::span<const delta* const> in_order);
-    /// Returns what memory at `base` holds in these ranges. Of a call it is the same call, which leads back, too, by its inverse.
+    /// Returns what memory at `base` holds in these ranges. For a call, returns the same call: its inverse leads
+    /// back.
     [[nodiscard]] delta other_side(const std::byte* base) const;
     /// Writes the bytes to memory at `base`.
     void apply(std::byte* base) const noexcept;
 
-    /// As format::history_delta has it, a call or not. Throws std::bad_alloc.
+    /// Appends the delta, or the call, as a format::history_delta. Throws std::bad_alloc.
     void append_to(event_writer& event) const;
     [[nodiscard]] std::size_t appended_bytes() const {
         return sizeof(format::history_delta) + (call_ != nullptr ? call_->name.size() + call_->parameters.size()
                                                                  : pieces_.size() * sizeof(piece) + content_.size());
     }
-    /// The one that comes next; `from` has failed when there is none in a heap of so many bytes. Throws std::bad_alloc.
+    /// Reads the next delta. `from` fails if there is none that is valid in a heap of this size. Throws
+    /// std::bad_alloc.
     static delta read(event_reader& from, std::uint64_t heap_bytes);
 
 private:
-    /// In eight bytes, since most commits change few words in many places.
+    /// Packed in eight bytes, since most commits change few words in many places.
     class piece {
     public:
         piece() = default;
@@ -108,7 +111,7 @@ private:
     };
 
     std::vector<piece> pieces_;
-    std::vector<std::byte> content_; // of all pieces that are no zeros, in their order
+    std::vector<std::byte> content_; // of all pieces that are not zeros, in their order
     std::uint64_t spanned_bytes_ = 0;
     std::shared_ptr<const procedure_call> call_;
 };

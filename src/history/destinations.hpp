@@ -1,4 +1,4 @@
-// To which state an undo, a redo or a kept version leads; or, in a sentence, why to none.
+// Finds the state that an undo, a redo or a kept version leads to. If there is none, the error says why.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,11 +11,11 @@
 
 namespace remanence::history {
 
-/// Of the steps as they are when it is asked. All fail with errc::no_step where nothing leads, and errc::section_open in a group of steps;
-/// kept_state() and any_state_of() do not mind groups.
+/// Looks at the steps as they are at the call. All functions fail with errc::no_step if nothing leads there, and with
+/// errc::section_open in a group of steps. Only kept_state() and any_state_of() are allowed in groups.
 class destinations {
 public:
-    /// Both must outlive it; `path` is the heap's.
+    /// `steps` and `path` must outlive this object. `path` is the heap's.
     destinations(const step_tree& steps, steps_lie where, const std::string& path)
         : steps_(steps), where_(where), path_(path) {}
 
@@ -26,15 +26,15 @@ public:
     // Kept versions.
 
     [[nodiscard]] result<void> refuse_in_group() const;
-    /// Returns the present state, which may be kept by this name. errc::exists: it is already, or another one has the name.
-    /// errc::invalid_argument.
+    /// Returns the present state if it may be kept by this name. errc::exists: it is kept already, or another state
+    /// has the name. errc::invalid_argument: the name is empty.
     [[nodiscard]] result<std::uint64_t> may_keep(std::string_view name) const;
-    /// The state that is kept by this version or name.
+    /// Returns the state that is kept by this version or name.
     [[nodiscard]] result<std::uint64_t> kept_state(std::uint64_t version) const;
     [[nodiscard]] result<std::uint64_t> kept_state(std::string_view name) const;
-    /// errc::invalid_argument: one of so many steps is kept, or another branch begins there.
+    /// errc::invalid_argument: one of these steps is kept, or another branch begins there.
     [[nodiscard]] result<void> may_squash(std::uint64_t steps) const;
-    /// The state that has this version, kept or not.
+    /// Returns the state of this version, kept or not.
     [[nodiscard]] result<std::uint64_t> any_state_of(std::uint64_t version) const;
 
 private:

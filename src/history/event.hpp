@@ -1,5 +1,5 @@
-// Events of a history in bytes: what the kinds of format/history_event.hpp have in common. A new kind needs a struct there, a function
-// of step_tree that writes it, and a case in step_loader.
+// Events of a history as bytes: what the kinds of format/history_event.hpp have in common. A new kind needs a struct
+// there, a function of step_tree that writes it, and a case in step_loader.
 #pragma once
 
 #include "format/history_event.hpp"
@@ -34,7 +34,7 @@ public:
     }
     void add_text(std::string_view text) { add(text.data(), text.size()); }
     [[nodiscard]] event_bytes& bytes() { return into_; }
-    /// Nothing more belongs to this event.
+    /// Ends the event: nothing may be added to it after this.
     void finish() noexcept {
         const std::uint64_t bytes = into_.size() - begin_ - sizeof(format::history_event);
         std::memcpy(into_.data() + begin_ + offsetof(format::history_event, bytes), &bytes, sizeof bytes);
@@ -45,7 +45,8 @@ private:
     std::size_t begin_;
 };
 
-/// Takes values off the front of a byte string, which may be anything (I7). Once something did not fit, all that follows is zeros.
+/// Takes values from the front of a byte string, which may hold anything (I7). After a value does not fit, all
+/// further ones are zeros.
 class event_reader {
 public:
     explicit event_reader(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -30,7 +30,7 @@ std::uint64_t checksum_of(history_entry entry, std::span<const std::byte> events
 class window {
 public:
     window(os::file& file, std::uint64_t file_bytes) : file_(file), file_bytes_(file_bytes) {}
-    /// Nothing: the file ends before. Valid until the next call.
+    /// Returns nothing if the file ends before. Valid until the next call.
     result<std::optional<std::span<const std::byte>>> bytes_at(std::uint64_t offset, std::uint64_t bytes) {
         using found = std::optional<std::span<const std::byte>>;
         if (offset > file_bytes_ || bytes > file_bytes_ - offset)
@@ -64,9 +64,9 @@ result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, 
             return {};
         history_entry entry{};
         std::memcpy(&entry, (*found)->data(), sizeof entry);
-        const bool follows =
-            is_first || entry.version == end.commit.version + 1 ||
-            (entry.version == end.commit.version && entry.chain == end.commit.chain); // of the first one, in parts
+        const bool follows = is_first || entry.version == end.commit.version + 1 ||
+                             // The entries of the first commit come in parts, which have one version.
+                             (entry.version == end.commit.version && entry.chain == end.commit.chain);
         if (entry.magic != format::k_entry_magic || !follows || entry.bytes > file_bytes)
             return {};
         auto events = all.bytes_at(end.offset + sizeof entry, align_up(entry.bytes, std::uint64_t{8}));

@@ -1,5 +1,6 @@
-// The file NAME-history is a header and entries: the steps that there were when it was begun, then the events of each commit since. What is
-// read is input (I7): each entry has a checksum, seeded with that of the one before, and that of the first one with the header's.
+// The file NAME-history is a header and entries: first the steps that existed when the file was begun, then the
+// events of each commit since. Bytes read are input (I7). Each entry has a checksum, seeded with that of the entry
+// before it, or with the header's.
 //
 // H5: README.md.
 #pragma once
@@ -26,7 +27,7 @@ struct commit_name {
     friend bool operator==(const commit_name&, const commit_name&) = default;
 };
 
-/// Where in the file an entry ends, and what the next one builds on.
+/// Where an entry ends in the file, and what the next one builds on.
 struct entry_end {
     commit_name commit{};
     std::uint64_t offset = 0;
@@ -34,20 +35,20 @@ struct entry_end {
 };
 
 enum class reading { goes_on, is_done };
-/// Calls `f` with each sound entry, in order, while it says so. Returns whether this is a history file of the heap, and all that is read
-/// until it ends, or is not sound any more, is told. errc::io; throws std::bad_alloc.
+/// Calls `f` with each sound entry, in order, until `f` returns is_done, or the file ends, or an entry is not sound.
+/// Returns whether this is a history file of the heap. errc::io; throws std::bad_alloc.
 using entry_visitor = std::function<reading(const entry_end&, std::span<const std::byte> events)>;
 result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f);
-/// The same of those behind a sound entry, which ends there.
+/// Does so for the entries after `from`, the end of a sound entry.
 result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f);
 
-// For whoever writes.
+// For writers.
 
-/// What begins the file of a heap.
+/// Returns the header of a heap's history file.
 format::history_header header_of(const heap_uuid& heap);
-/// What an entry takes in the file.
+/// Returns the size of an entry in the file.
 std::uint64_t entry_bytes(std::uint64_t bytes_of_events);
-/// Appends an entry, and moves `end` behind it.
+/// Appends an entry, and moves `end` past it.
 void append_entry(std::vector<std::byte>& into, const commit_name& commit, std::span<const std::byte> events,
                   entry_end& end);
 

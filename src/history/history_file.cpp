@@ -21,7 +21,7 @@ using format::history_summary;
 namespace {
 
 constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
-// Room is taken in pieces: each as long as all before it, but within these bounds.
+// Space is reserved in pieces, each as long as the file so far, within these bounds.
 constexpr std::uint64_t k_room_bytes_min = 64 * KiB;
 constexpr std::uint64_t k_room_bytes_max = 1 * MiB;
 
@@ -75,12 +75,12 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     reserved_end_ = std::max(*size, end_.offset);
     has_limits_ = !most || steps.has_limits(*most);
     auto loaded = std::optional(most ? steps.take(*most) : steps.take());
-    // And not twice what it is: sessions that are short would let it grow for ever.
+    // Twice what the steps need, not twice the file's size: else short sessions would let the file grow for ever.
     rewritten_at_ = std::max(rewritten_from_, 2 * (format::k_history_header_bytes + loaded->appended_bytes()));
     return loaded;
 }
 
-// I7, H8: what comes before it is checked when it is read.
+// I7, H8: the entries before the summary are checked when they are read.
 result<std::optional<summary>> history_file::load_summary(const commit_name& last) {
     const std::optional<summary> none;
     auto at_name = find_file(files_, path_, os::access::read_write);
@@ -186,8 +186,8 @@ result<history_file::made_file> history_file::make(const step_tree& steps, const
     if (filled)
         filled = rename_into_place(building);
     if (!filled) {
-        (void)files_.remove("history: remove failed file", building,
-                            **file); // best effort: the error at hand is what counts
+        // Best effort: the first error counts.
+        (void)files_.remove("history: remove failed file", building, **file);
         return filled.error();
     }
     return made_file{std::move(*file), end, std::max(*size, end.offset)};
@@ -211,7 +211,7 @@ result<void> history_file::go_on_in(made_file made) {
     return {};
 }
 
-// What has the name, and cannot be opened, is no file that an interrupted one has left.
+// If something has the name and cannot be opened, it is not a file that an interrupted call left.
 result<std::unique_ptr<os::file>> history_file::open_new(const std::string& building, unsigned mode) const {
     auto file = files_.open_or_create(building, mode);
     if (file || file.why().code == errc::no_space)
@@ -223,7 +223,7 @@ result<std::unique_ptr<os::file>> history_file::open_new(const std::string& buil
     return files_.open_or_create(building, mode);
 }
 
-// What an interrupted one left behind its end does not count (H5).
+// Bytes that an interrupted call left after the end do not count (H5).
 result<void> history_file::fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const {
     const history_header header = header_of(heap_);
     REM_TRY(file.write("history: header", 0, std::as_bytes(std::span(&header, 1))));
@@ -242,10 +242,10 @@ result<void> history_file::fill(os::file& file, const step_tree& steps, const co
     return file.sync("history: sync new file");
 }
 
-// A file that could not be read as this history may be somebody's all the same.
+// A file that could not be read as this history may still belong to somebody.
 result<void> history_file::rename_into_place(const std::string& building) const {
     if (is_in_the_way_) {
-        auto is_taken = is_name_taken(files_, path_); // it may have been moved away meanwhile
+        auto is_taken = is_name_taken(files_, path_); // it may have been moved away
         if (!is_taken)
             return is_taken.error();
         if (*is_taken)
@@ -309,8 +309,8 @@ result<bool> history_file::read_on(const commit_name& to, const events_visitor& 
     return end_.commit == to;
 }
 
-// The pending entries are of commits whose records the log has: they follow in the new file, behind what that has of them. Its name may
-// not be durable yet, since whoever gave it that may have died.
+// The log has the records of the pending entries' commits. Those that the new file lacks follow in it. Its name may
+// not be durable yet, since the process that renamed it may have died.
 result<void> history_file::go_on_in_new() {
     auto is_there = file_->is_at(path_);
     if (!is_there)
@@ -376,17 +376,17 @@ result<void> history_file::write_all(const step_tree& steps, unsigned mode, bool
     return written;
 }
 
-// One call for each checkpoint. Who cannot look goes on.
+// One call for each checkpoint. If the check fails, the file counts as not lost.
 bool history_file::is_lost() const {
     const auto is_there = has_begun() ? file_->is_at(path_) : result<bool>(true);
     return is_there && !*is_there;
 }
 
-// If another one cannot be made, this one goes on: one that was removed, as long as the heap is open.
+// If no new file can be made, the old one goes on. A removed one, too, exists as long as the heap is open.
 result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode, bool is_lost) {
     if (!has_begun())
         return begin(steps, end_.commit, mode);
-    is_in_the_way_ = is_lost; // what is there now may be somebody's
+    is_in_the_way_ = is_lost; // the file there now may belong to somebody
     if (has_grown() && !is_lost)
         rewritten_at_ = std::max(rewritten_from_, 2 * (format::k_history_header_bytes + steps.appended_bytes()));
     if (!is_lost && !has_grown())
@@ -401,7 +401,7 @@ result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode,
     return {};
 }
 
-// Where it cannot, it is made anew there, by the next commit.
+// If it cannot follow, the next commit makes a new file there.
 void history_file::follow(const std::string& path) {
     if (path == path_)
         return;

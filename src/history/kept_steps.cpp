@@ -1,4 +1,4 @@
-// What is kept of a history over sessions: written by step_tree, read by step_loader.
+// The stored form of a history: step_tree writes it, step_loader reads it.
 #include "history/step_loader.hpp"
 
 #include <chrono>
@@ -44,7 +44,7 @@ void step_tree::append_staged(event_bytes& into) const {
                                  (staged_->forgets ? format::k_step_forgets : 0) |
                                      (staged_->migrates ? format::k_step_migrates : 0) |
                                      (staged_->is_hidden ? format::k_step_is_hidden : 0)});
-    for (const delta& each : made != nullptr ? made->deltas : staged_->joined) // one, or none
+    for (const delta& each : made != nullptr ? made->deltas : staged_->joined) // one or none
         each.append_to(event);
     if (made != nullptr)
         event.add_text(made->name);
@@ -153,7 +153,8 @@ bool step_loader::stay(std::uint64_t version) {
     return true;
 }
 
-// Earlier builds wrote an entry without events for each commit of a shared heap whose history had ended (k_when_full_ended).
+// Earlier builds wrote an entry without events for each commit of a shared heap whose history had ended
+// (k_when_full_ended).
 bool step_loader::add_unkept(std::uint64_t version) {
     if (!is_whole_ || tree_.has_kept() || version <= tree_.states_.rbegin()->first) // H3
         return false;
@@ -171,7 +172,8 @@ bool step_loader::add_session(event_reader& event) {
     return true;
 }
 
-// Of the oldest state nothing is kept that could be joined to, and what comes after a step has its name as that of its parent.
+// Nothing may join the oldest state, which keeps no bytes. And nothing may join a state that has children, whose
+// parent is named by its version.
 bool step_loader::add_step(event_kind of, event_reader& event, std::uint64_t version) {
     const auto found = event.take<format::step_event>();
     delta before;
@@ -199,7 +201,7 @@ bool step_loader::add_step(event_kind of, event_reader& event, std::uint64_t ver
                                                   : step_kind::ordinary);
     tree_.staged_->time = time_of(found.time);
     tree_.staged_->forgets = forgets;
-    if (of == event_kind::made) { // whatever group is open here
+    if (of == event_kind::made) { // whatever group is open in this process
         tree_.staged_->made.mapped().name = std::move(name);
         tree_.staged_->made.mapped().is_hidden = is_hidden;
         tree_.staged_->is_hidden = is_hidden;
@@ -252,8 +254,8 @@ bool step_loader::add_squashed(event_reader& event) {
     return true;
 }
 
-// Parents come first, and have smaller versions (H3); a step counts unless its parent was passed (H4). Where it leads is looked at with
-// the present state.
+// Parents come first and have smaller versions (H3). A step counts unless its parent was passed (H4). `next` is
+// checked with the present state.
 bool step_loader::add_state(event_reader& event) {
     const auto found = event.take<format::state_event>();
     std::list<delta> deltas;

@@ -1,4 +1,4 @@
-// What of the steps goes when they are too many, and what is kept.
+// Which steps go when they are too many, and which are kept.
 
 #include "history/step_tree.hpp"
 
@@ -47,8 +47,8 @@ void step_tree::set_migrated(known_state& state, bool is) noexcept {
         --migrations_;
 }
 
-// The second state is a child of the oldest one (H3), if that has no parent. Where it leads to the present one the oldest goes; else
-// it is, with what comes after it, a branch that was left, and goes from its ends.
+// If the oldest state has no parent, the second one is its child (H3). If that child leads to the present state, the
+// oldest state goes. Otherwise the child begins a branch that was left, which goes from its ends.
 bool step_tree::let_one_go() noexcept {
     const auto oldest = std::ranges::find_if(states_, [](const auto& each) { return !each.second.is_passed; });
     if (oldest->first == present_)
@@ -81,7 +81,7 @@ void step_tree::pass(states::iterator which) noexcept {
     }
 }
 
-// H4: memory is there again, so what is committed next begins there.
+// H4: memory is at this state again, so the next commit begins here.
 void step_tree::return_to(states::iterator which) noexcept {
     if (!std::exchange(which->second.is_passed, false))
         return;
@@ -91,7 +91,7 @@ void step_tree::return_to(states::iterator which) noexcept {
     }
 }
 
-// But the one that leads to the present state, and what leads to kept ones.
+// Erases the branches of a state, except the one to the present state and those to kept ones.
 void step_tree::erase_branches_of(states::iterator which) noexcept {
     for (auto& [version, state] : states_) // parents first
         state.is_in_branch = version > which->first && !state.is_on_path &&
@@ -139,8 +139,7 @@ const step_tree::known_state& step_tree::child_on_path(std::uint64_t state) cons
     return std::find_if(states_.upper_bound(state), states_.end(), is_it)->second;
 }
 
-// Nothing leads there any more; what comes after it is reached from what comes before it. Precondition: it may go, and no ways part
-// there.
+// Removes a state: its parent then leads to its child. Precondition: the state may go, and no paths part there.
 void step_tree::remove(states::iterator which) noexcept {
     known_state& state = which->second;
     const std::uint64_t parent = state.parent;
@@ -167,7 +166,8 @@ void step_tree::remove(states::iterator which) noexcept {
         child->second.is_hidden = false;    // no step leads to the oldest state
         set_migrated(child->second, false); // nothing leads back across it
         if (child->first == group_step_)
-            is_group_lost_ = true; // what the group changes next is half of it
+            // The group's step would have only the part that it commits next.
+            is_group_lost_ = true;
     }
     child->second.parent = parent;
     set_migrated(state, false);
@@ -186,7 +186,8 @@ void step_tree::join_to_child(known_state& step, states::iterator child) noexcep
     count(whole, !at(step.parent).is_passed);
 }
 
-// Only when that is worth it: what a state is kept by grows with each step that goes, and is not to be copied each time.
+// Joins only when it is worth it: a kept state's deltas grow with each step that goes, and must not be copied each
+// time.
 void step_tree::merge(known_state& step) noexcept {
     const std::uint64_t first = step.deltas.front().bytes();
     if (step.bytes - first < first)
@@ -198,7 +199,7 @@ void step_tree::merge(known_state& step) noexcept {
     }
 }
 
-// Deltas that lead back are applied the other way round, so the first one's bytes win.
+// Deltas that lead back are applied in reverse order, so the first one's bytes win.
 std::list<delta> step_tree::in_order_of_passage(const known_state& step) {
     std::vector<const delta*> deltas;
     for (const delta& each : step.deltas)
@@ -229,7 +230,7 @@ void step_tree::count_bytes(known_state& step) noexcept {
     count(step, counts);
 }
 
-// H4: a state that was passed stays while it is kept, or ways part there.
+// H4: a passed state stays while it is kept, or while paths part there.
 void step_tree::remove_if_passed(std::uint64_t version) noexcept {
     const auto found = states_.find(version);
     if (found != states_.end() && found->second.is_passed && may_go(*found) && found->second.children <= 1)
@@ -265,7 +266,7 @@ void step_tree::drop(std::uint64_t state) noexcept {
     at(state).kept.clear();
     --kept_;
     remove_if_passed(state);
-    if (most_.then == when_full::oldest_go) // memory was there meanwhile, so that limits have not passed it
+    if (most_.then == when_full::oldest_go) // limits passed over this state while memory was there
         drop_what_is_too_much();
 }
 
@@ -314,7 +315,7 @@ std::list<delta> step_tree::squashed(std::uint64_t steps) const {
         for (auto each = step.rbegin(); each != step.rend(); ++each)
             deltas.push_back(&*each);
     }
-    std::list<delta> joined = delta::joined(deltas); // back from the present state
+    std::list<delta> joined = delta::joined(deltas); // from the present state back
     joined.reverse();
     return joined;
 }

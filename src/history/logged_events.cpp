@@ -16,8 +16,8 @@ constexpr std::size_t k_written_bytes_max = 1 * MiB;
 
 } // namespace
 
-// The file (H5) may have more than the log has, or commits in place of which the heap has others since. What it has from the checkpoint
-// on is written again: a sync of it may have failed (I5).
+// The file may have entries after the log's last commit, or of commits that the heap has replaced since (H5). So all
+// entries after the checkpoint are written again. A sync of them may have failed, too (I5).
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits) {
     if (commits.empty())
@@ -27,7 +27,7 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
         return at_name.error();
     const std::unique_ptr<os::file>& file = at_name->file;
     if (!file)
-        return {}; // no steps are worth a commit
+        return {}; // recovery does not fail for lack of a history
     std::optional<entry_end> kept;
     auto found = for_each_entry(*file, heap, [&](const entry_end& each, auto) {
         const std::uint64_t version = each.commit.version;
@@ -60,7 +60,7 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
             REM_TRY(write());
     }
     REM_TRY(write());
-    return file->sync("history: sync entries of recovered commits"); // what was there, too
+    return file->sync("history: sync entries of recovered commits"); // covers entries that were there, too
 }
 
 } // namespace remanence::history

@@ -1,4 +1,5 @@
-// Recovery: what the redo log has of the history goes to its file before the log is emptied (H6, README.md).
+// For recovery: moves the history's events from the redo log to the history file before the log is emptied (H6,
+// README.md).
 #pragma once
 
 #include "base/result.hpp"
@@ -12,15 +13,15 @@
 
 namespace remanence::history {
 
-/// What the redo log has of a commit.
+/// The events of a commit in the redo log.
 struct logged_events {
     commit_name commit;
-    std::optional<std::span<const std::byte>> events; // none: its program kept no history
+    std::optional<std::span<const std::byte>> events; // none: the program of that commit kept no history
 };
 
-/// For recovery, before it empties the log: brings the events of these commits to the history file beside the heap, if there is one
-/// and they follow what it has; durable once this returns (H6). What is no file is left alone. `checkpoint`: the commit before them.
-/// Repeated, it does the same again.
+/// Appends the events of these commits to the history file beside the heap, if there is one and they follow its
+/// entries. Recovery calls this before it empties the log. Durable once this returns (H6). `checkpoint` is the commit
+/// before them. Leaves anything that is no file alone. May be repeated.
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits);
 

@@ -59,7 +59,7 @@ result<void> set_aside(os::file_system& files, const std::string& path, const st
         auto moved = files.rename_over("history: set aside unfit file", path, to);
         if (moved)
             return {};
-        auto is_taken = is_name_taken(files, to); // by a directory, perhaps, which no file replaces
+        auto is_taken = is_name_taken(files, to); // perhaps by a directory, which a file cannot replace
         if (!is_taken || !*is_taken)
             return moved.error();
         to = unfit + "-" + std::to_string(next);

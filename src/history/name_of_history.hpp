@@ -1,4 +1,4 @@
-// What has the name of a history may be somebody's: it is never overwritten, but set aside.
+// A file with the name of a history may belong to somebody: it is never overwritten, but set aside.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,20 +12,22 @@
 namespace remanence::history {
 
 struct found_file {
-    bool is_taken;                  // the name
-    std::unique_ptr<os::file> file; // null: nothing is there, or no file
+    bool is_taken;                  // something has the name
+    std::unique_ptr<os::file> file; // null: nothing there, or not a file
 };
-/// What has this name. Fails when it is a file that cannot be opened.
+/// Finds what has this name. Fails if it is a file that cannot be opened.
 result<found_file> find_file(os::file_system& files, const std::string& path, os::access mode);
 
-/// The history of this heap, whole or not, that has this name; null: there is none. Fails when it is a file that cannot be read.
+/// Finds this heap's history of this name, whole or not; null if there is none. Fails if it is a file that cannot be
+/// read.
 result<std::unique_ptr<os::file>> find_history(os::file_system& files, const std::string& path,
                                                const std::array<std::uint8_t, 16>& heap, os::access mode);
-/// Removes it; durable once this returns.
+/// Removes the file; durable once this returns.
 result<void> remove_history(os::file_system& files, const std::string& path, os::file& file);
-/// Whether something has this name: a symbolic link that leads nowhere has one, too.
+/// True if something has this name, even a symbolic link that leads nowhere.
 result<bool> is_name_taken(os::file_system& files, const std::string& path);
-/// Gives it the name `unfit`, in place of what was set aside before. Where that cannot be replaced, the next free name: `unfit`-2 and so on.
+/// Renames the file to `unfit`, in place of a file that was set aside before. If that cannot be replaced, takes the
+/// next free name: `unfit`-2 and so on.
 result<void> set_aside(os::file_system& files, const std::string& path, const std::string& unfit);
 
 } // namespace remanence::history

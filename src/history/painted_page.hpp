@@ -1,4 +1,4 @@
-// One page on which ranges of bytes are laid over each other.
+// One page, on which ranges of bytes are written over each other.
 #pragma once
 
 #include "base/range.hpp"
@@ -12,11 +12,11 @@
 
 namespace remanence::history {
 
-/// Offsets are those in the page.
+/// Offsets are relative to the page.
 class painted_page {
 public:
     void clear() { covered_.reset(); }
-    /// Zeros, if there is no content.
+    /// Writes zeros if `content` is null.
     void paint(heap_range range, const std::byte* content) {
         std::byte* const at = bytes_.data() + range.offset;
         if (content == nullptr)
@@ -26,7 +26,7 @@ public:
         for (std::uint64_t i = range.offset; i != range.end(); ++i)
             covered_.set(static_cast<std::size_t>(i));
     }
-    /// Calls f(heap_range, content) for each stretch that was painted.
+    /// Calls f(heap_range, content) for each run of bytes that was painted.
     template <class F>
     void for_each_run(const F& f) const {
         for (std::size_t at = 0; at != covered_.size();) {

@@ -1,4 +1,4 @@
-// Makes the steps of a history from what was kept of them: event by event, as they were made.
+// Makes the steps of a history from their stored events, one by one, as they were made.
 #pragma once
 
 #include "history/step_tree.hpp"
@@ -12,27 +12,27 @@ namespace remanence::history {
 
 class step_loader {
 public:
-    /// Of a heap of so many bytes.
+    /// The heap has this size.
     explicit step_loader(std::uint64_t heap_bytes) : heap_bytes_(heap_bytes), tree_({}, 0) { tree_.states_.clear(); }
-    /// Goes on from these steps, with what another process has done to them. An open group goes on with a step of its own.
+    /// Continues these steps with what another process did. An open group continues with a step of its own.
     step_loader(std::uint64_t heap_bytes, step_tree&& steps) noexcept
         : heap_bytes_(heap_bytes), tree_(std::move(steps)), is_whole_(true) {
         tree_.group_step_ = 0;
         tree_.is_group_lost_ = false;
     }
 
-    /// Takes the events of the next commit, which has this version. False: they are not sound (I7), and this is of no use any more.
-    /// Throws std::bad_alloc.
+    /// Adds the events of the next commit, which has this version. Returns false if they are not sound (I7): the
+    /// loader is unusable then. Throws std::bad_alloc.
     bool add(std::uint64_t version, std::span<const std::byte> events);
-    /// Whether there is a state where memory is.
+    /// True if the present state is known.
     [[nodiscard]] bool is_whole() const { return is_whole_; }
-    /// As step_tree::has_lacked_memory().
+    /// See step_tree::has_lacked_memory().
     [[nodiscard]] bool has_lacked_memory() const { return tree_.has_lacked_memory(); }
-    /// Whether take(most) gives the steps as they are. Precondition: is_whole().
+    /// True if take(most) returns the steps unchanged. Precondition: is_whole().
     [[nodiscard]] bool has_limits(const limits& most) const { return tree_.most_ == most; }
-    /// The steps, for a session with these limits. Precondition: is_whole().
+    /// Returns the steps, for a session with these limits. Precondition: is_whole().
     step_tree take(const limits& most) noexcept;
-    /// The steps, in the same session. Precondition: is_whole().
+    /// Returns the steps, in the same session. Precondition: is_whole().
     step_tree take() noexcept { return std::move(tree_); }
 
 private:

@@ -36,7 +36,7 @@ bool step_tree::has_room(std::uint64_t bytes) const {
            (most_.bytes_max == 0 || bytes_ + bytes <= most_.bytes_max);
 }
 
-// H10: in a group a commit is part of its step, whatever it is else.
+// H10: in a group every commit is part of the group's step, a hidden one too.
 void step_tree::stage(delta before, step_kind kind) {
     staged_.reset();
     if (is_group_lost_ && !has_kept())
@@ -91,8 +91,8 @@ void step_tree::drop_what_is_too_much() noexcept {
     }
 }
 
-// What an open group made is its step, though it may have been going to make more. Limits that held before let steps go with the next
-// commit, as in the last session.
+// An open group ends with the step that it has made. If the limits are the same, steps go with the next commit, as in
+// the last session.
 void step_tree::begin_session(const limits& most) noexcept {
     const bool are_others = most != most_;
     most_ = most;
@@ -124,7 +124,7 @@ void step_tree::add(states::node_type made, std::uint64_t version, clock::time_p
         group_step_ = version;
 }
 
-// H3: the step is named anew. Nothing comes after it, and all that leads to it is its parent's.
+// H3: the step gets a new version. It has no children, and only its parent leads to it.
 void step_tree::join(std::list<delta> more, std::uint64_t version, clock::time_point time) noexcept {
     states::node_type made = states_.extract(present_);
     known_state& step = made.mapped();
@@ -142,7 +142,7 @@ void step_tree::join(std::list<delta> more, std::uint64_t version, clock::time_p
     group_step_ = version;
 }
 
-// The commit was not kept, so that nothing leads back beyond it.
+// The commit was not kept, so nothing leads back past it.
 void step_tree::begin_at(std::uint64_t version, clock::time_point time) noexcept {
     forget();
     states::node_type only = states_.extract(states_.begin());
@@ -204,7 +204,7 @@ std::uint64_t step_tree::with_hidden(std::uint64_t steps) const {
     return all;
 }
 
-// H10: hidden steps that follow the last one are made again, too.
+// H10: redo includes hidden steps that follow the last one.
 std::uint64_t step_tree::after_present(std::uint64_t steps) const {
     std::uint64_t found = present_;
     if (steps == 0)
@@ -218,7 +218,7 @@ std::uint64_t step_tree::after_present(std::uint64_t steps) const {
     return found;
 }
 
-// H10: from where hidden steps end it leads on from where they began.
+// H10: at the end of hidden steps, redo goes on from where they began.
 std::uint64_t step_tree::forth(std::uint64_t state) const {
     if (at(state).next != 0)
         return at(state).next;
@@ -273,7 +273,7 @@ std::vector<step_info> step_tree::list() const {
     return all;
 }
 
-// Where the ways from the oldest state to these two part.
+// Returns the state where the paths from the oldest state to these two part.
 std::uint64_t step_tree::meeting_of(std::uint64_t one, std::uint64_t other) const {
     while (one != other) { // H3: of two states, the later is not on the path to the earlier
         std::uint64_t& later = one > other ? one : other;
@@ -299,7 +299,7 @@ bool step_tree::is_across_migration(std::uint64_t state) const {
            std::ranges::any_of(steps_on_path_to(state), [&](std::uint64_t version) { return at(version).is_migrated; });
 }
 
-// Deltas as one, so that what is noted of going over a step does not depend on when they were joined.
+// Joins deltas, so that what is recorded of a step does not depend on when its deltas were joined.
 std::vector<step_tree::path_part> step_tree::path_to(std::uint64_t state) const {
     std::vector<path_part> way;
     for (const std::uint64_t version : steps_on_path_to(state)) {
@@ -314,8 +314,8 @@ std::vector<step_tree::path_part> step_tree::path_to(std::uint64_t state) const 
     return way;
 }
 
-// Here alone the steps change: all processes that share the heap come to the same ones, though one of them has failed to go somewhere.
-// Joining has made no step's deltas more.
+// Only this function changes the steps. So all processes that share the heap get the same steps, even if one of them
+// failed on a path. Joining never makes a step's deltas more numerous.
 void step_tree::go_over(std::span<const path_part> way, std::span<delta> path_back) noexcept {
     for (std::size_t first = 0; first != way.size();) {
         std::size_t end = first;
@@ -367,7 +367,7 @@ result<delta> step_tree::whole_path_to(std::uint64_t state, const std::string& p
 void step_tree::check_out(std::uint64_t to, std::uint64_t version) noexcept {
     const std::uint64_t left = present_;
     const std::uint64_t meeting = meeting_of(present_, to);
-    for (std::uint64_t from : {present_, to}) { // the way forth decides where redo() leads
+    for (std::uint64_t from : {present_, to}) { // the second one decides where redo() leads
         for (std::uint64_t here = from; here != meeting; here = at(here).parent)
             lead_to(here, here == from);
     }
@@ -381,14 +381,14 @@ void step_tree::check_out(std::uint64_t to, std::uint64_t version) noexcept {
     drop_hidden_end(left);
 }
 
-// H10: hidden steps at the end of a way do not take redo() from another one.
+// H10: a hidden step at the end of a path does not change a redo() that leads to another step.
 void step_tree::lead_to(std::uint64_t state, bool is_end) noexcept {
     std::uint64_t& next = at(at(state).parent).next;
     if (next == 0 || !is_end || !at(state).is_hidden)
         next = state;
 }
 
-// H10: what hidden steps lead to beside the way is not come back to.
+// H10: a hidden end beside the path is removed, since nothing comes back to it.
 void step_tree::drop_hidden_end(std::uint64_t state) noexcept {
     while (state != present_) {
         const auto found = states_.find(state);

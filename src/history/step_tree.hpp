@@ -1,5 +1,6 @@
-// The steps that lead from the oldest state that can be reached to all others, and where in them memory is. A commit after an undo
-// makes a branch: what was undone stays reachable, so this is a tree, of which one way leads through the present state.
+// The steps that lead from the oldest reachable state to all others, and the present state of memory among them. A
+// commit after an undo makes a branch. What was undone stays reachable, so this is a tree; one path in it leads
+// through the present state.
 //
 // H1 to H4: README.md. Not thread-safe.
 #pragma once
@@ -21,20 +22,21 @@
 
 namespace remanence::history {
 
-/// What becomes of steps when there are as many as are allowed.
+/// What happens at a commit when there are as many steps as the limits allow.
 enum class when_full {
     oldest_go,
-    refuse // the commit that would be one too many
+    refuse // fail the commit that would be one too many
 };
 
-/// What a commit is to the user.
+/// What a commit means to the user.
 enum class step_kind {
     ordinary,
-    migration, // objects before it are of other types: all steps go with it, its own included, and none ever leads across it (H9)
-    hidden // none of his steps (H10)
+    // Objects before it have other types. It lets all steps go, its own included, and none leads across it (H9).
+    migration,
+    hidden // not a step of the user's (H10)
 };
 
-/// 0: as many as there are.
+/// 0: no limit.
 struct limits {
     std::uint64_t bytes_max = 0;
     std::uint64_t steps_max = 0;
@@ -42,94 +44,100 @@ struct limits {
     friend bool operator==(const limits&, const limits&) = default;
 };
 
-/// As they are kept in files.
+/// Returns the limits as files store them.
 [[nodiscard]] format::history_limits written(const limits& most);
-/// k_when_full_ended is read as when_full::oldest_go. Nothing: no release has written them.
+/// Reads k_when_full_ended as when_full::oldest_go. Returns nothing for limits that no release has written.
 [[nodiscard]] std::optional<limits> read_limits(const format::history_limits& written);
 
-/// One state that can be reached, with the step that led to it.
+/// A reachable state, with the step that led to it.
 struct step_info {
     std::uint64_t version;
-    std::optional<std::uint64_t> parent; // none: the oldest
+    std::optional<std::uint64_t> parent; // none for the oldest state
     std::string name;
     std::chrono::system_clock::time_point time;
-    std::uint64_t bytes; // of the step
+    std::uint64_t bytes; // size of the step
     bool is_present;
-    std::string kept; // the name it is kept by; empty: it is not
+    std::string kept; // the name it is kept by; empty: not kept
 };
 
-/// A state that limits do not let go.
+/// A state that limits do not remove.
 struct kept_info {
     std::uint64_t version;
-    std::optional<std::uint64_t> parent; // the kept state that comes before it, if there is one
+    std::optional<std::uint64_t> parent; // the kept state before it, if any
     std::string name;
     std::chrono::system_clock::time_point time;
-    std::uint64_t bytes; // of the step that leads to it from the present state's side
+    std::uint64_t bytes; // size of the step that leads to it from the present state's side
 };
 
-/// What a tree is in all.
+/// The totals of a tree.
 struct summary {
     std::uint64_t present = 0; // the state that memory is in
     std::uint64_t undo_depth = 0;
     std::uint64_t redo_depth = 0;
-    std::uint64_t steps = 0; // that count for the limits
-    std::uint64_t bytes = 0; // of these
-    std::uint64_t kept = 0;  // states
+    std::uint64_t steps = 0; // steps that count for the limits
+    std::uint64_t bytes = 0; // bytes of these
+    std::uint64_t kept = 0;  // kept states
 };
 
 class step_tree {
 public:
     using clock = std::chrono::system_clock;
 
-    /// The present state is of this version, and the only one.
+    /// Makes a tree with one state, the present one, of this version.
     step_tree(const limits& most, std::uint64_t version);
-    /// The end of a tree: the present state, and what commits add to it. It has what commits and groups need, undo_depth(), redo_depth(),
-    /// has_kept() and sum(), and nothing else. Precondition: is_too_much() is false, and what is staged has_room().
+    /// Makes the end of a tree: the present state, and what commits add to it. Only what commits and groups need,
+    /// undo_depth(), redo_depth(), has_kept() and sum() may be called. Precondition: is_too_much() is false, and what
+    /// is staged has_room().
     step_tree(const limits& most, const summary& all);
-    /// Takes over the group that is open in another tree, of this history. `has_its_step`: this one has what the group made.
+    /// Takes over the group that is open in another tree of this history. `has_its_step`: this tree has the step that
+    /// the group made.
     void continue_group_of(const step_tree& other, bool has_its_step);
     [[nodiscard]] summary sum() const;
-    /// Whether there are more steps than may be.
+    /// True if there are more steps than the limits allow.
     [[nodiscard]] bool is_too_much() const;
 
-    // What commits do.
+    // Commits.
 
-    /// Whether a step of so many bytes, or as many more of the step that the group has, may be kept beside all others.
+    /// True if a step of this size may be kept beside all others. In a group that has a step, the size is what that
+    /// step grows by.
     [[nodiscard]] bool has_room(std::uint64_t bytes) const;
     [[nodiscard]] const limits& most() const { return most_; }
-    /// H2: takes the memory to note a commit, before which memory was as `before` says. Replaces one that was staged and not
-    /// accepted. Throws std::bad_alloc.
+    /// H2: takes the memory to record a commit; `before` is memory before it. Replaces a commit that was staged and
+    /// not accepted. Throws std::bad_alloc.
     void stage(delta before, step_kind kind = step_kind::ordinary);
-    /// The same, of a commit that is too large to be kept. Precondition: no state is kept.
+    /// Stages a commit that is too large to be kept. Precondition: no state is kept.
     void stage_nothing();
     void discard_staged() noexcept { staged_.reset(); }
     [[nodiscard]] bool has_staged() const { return staged_.has_value(); }
-    /// The commit that was staged is made, with this version. Memory is at its state now. Steps that are too many go (H4).
+    /// Records that the staged commit is made, with this version. It is the present state now. Removes steps over the
+    /// limits (H4).
     void accept(std::uint64_t version) noexcept;
 
-    // Groups: the commits of one are one step, named after it. An inner one is part of the outer one.
+    // Groups: the commits of a group are one step with its name. An inner group is part of the outer one.
 
     void begin_group(std::string_view name);
     void end_group() noexcept;
     [[nodiscard]] bool is_in_group() const { return group_depth_ != 0; }
 
-    // Where memory is, and where it can go.
+    // The present state, and the states that can be reached from it.
 
     [[nodiscard]] std::uint64_t undo_depth() const;
     [[nodiscard]] std::uint64_t redo_depth() const;
     [[nodiscard]] std::uint64_t present() const { return present_; }
-    /// Where undo() of so many steps leads. Precondition: undo_depth() is no less.
+    /// Returns the state that undo() of this many steps leads to. Precondition: undo_depth() is no less.
     [[nodiscard]] std::uint64_t before_present(std::uint64_t steps) const;
-    /// Where redo() of so many steps leads. Precondition: redo_depth() is no less.
+    /// Returns the state that redo() of this many steps leads to. Precondition: redo_depth() is no less.
     [[nodiscard]] std::uint64_t after_present(std::uint64_t steps) const;
-    /// The state whose commit, or the last undo or redo that led to it, has this version.
+    /// Returns the state whose commit has this version, or the last undo or redo that led to it.
     [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t version) const;
-    /// Where memory was before the undo after which the last step to here was made that began a branch; none: there is none.
+    /// Looks for the last step to here that began a branch after an undo. Returns the end of the branch that this
+    /// left, if there is one.
     [[nodiscard]] std::optional<std::uint64_t> left_branch() const;
-    /// All states that can be reached, by version; without those that hidden steps lead to, unless they are kept. Throws std::bad_alloc.
+    /// Returns all reachable states, by version. Leaves out states that hidden steps lead to, unless they are kept.
+    /// Throws std::bad_alloc.
     [[nodiscard]] std::vector<step_info> list() const;
 
-    /// What leads over one step, or over a part of it.
+    /// The part of a path that leads over one step, or over a part of it.
     class path_part {
     public:
         path_part(std::uint64_t step, bool leads_back, const delta& only)
@@ -137,76 +145,82 @@ public:
         path_part(std::uint64_t step, bool leads_back, delta&& joined)
             : step_(step), leads_back_(leads_back), joined_(std::move(joined)) {}
         [[nodiscard]] std::uint64_t step() const { return step_; }
-        /// From after its commit to before it.
+        /// True if it leads from after the step's commit to before it.
         [[nodiscard]] bool leads_back() const { return leads_back_; }
         [[nodiscard]] const delta& bytes() const { return only_ != nullptr ? *only_ : joined_; }
-        /// To be made, or undone by the inverse, in place of bytes; null: there are bytes.
+        /// Returns the call to make, or to undo by its inverse; null if there are bytes.
         [[nodiscard]] const procedure_call* call() const { return bytes().call(); }
 
     private:
         std::uint64_t step_;
         bool leads_back_;
-        const delta* only_ = nullptr; // null: there are several, of which this is one, or which are one here
+        const delta* only_ = nullptr; // points to the step's only delta; null: use joined_
         delta joined_{};
     };
-    /// The deltas to apply and the calls to make, one after the other, so that memory is as in this state, which exists. Valid until the
-    /// steps change. Throws std::bad_alloc.
+    /// Returns the deltas to apply and the calls to make, in order, to bring memory to this state, which exists.
+    /// Valid until the steps change. Throws std::bad_alloc.
     [[nodiscard]] std::vector<path_part> path_to(std::uint64_t state) const;
-    /// The first call on the path to this state; null: there is none.
+    /// Returns the first call on the path to this state; null if there is none.
     [[nodiscard]] const procedure_call* call_on_path_to(std::uint64_t state) const;
-    /// Whether a step has a migration: states from before it are kept.
+    /// True if a step has a migration, so states from before it are kept.
     [[nodiscard]] bool has_migrations() const { return migrations_ != 0; }
-    /// Whether a migration is on the path to this state: only restore() leads there.
+    /// True if a migration is on the path to this state: only restore() leads there.
     [[nodiscard]] bool is_across_migration(std::uint64_t state) const;
-    /// All deltas as one, to be applied to memory as it is. errc::no_step: there is a call on the path. Throws std::bad_alloc. `path`: of
-    /// the heap.
+    /// Returns all deltas on the path as one, to be applied to the present memory. errc::no_step if there is a call
+    /// on the path. Throws std::bad_alloc. `path` is the heap's.
     [[nodiscard]] result<delta> whole_path_to(std::uint64_t state, const std::string& path) const;
-    /// Memory has gone over these steps, and `path_back` is what leads over each of these parts from the other side. check_out() must follow.
+    /// Records that memory has gone over these parts of a path. `path_back` has, for each part, the delta that leads
+    /// back. check_out() must follow.
     void go_over(std::span<const path_part> way, std::span<delta> path_back) noexcept;
-    /// Memory is there now, by a commit of this version.
+    /// Makes `state` the present one, by a commit of this version.
     void check_out(std::uint64_t state, std::uint64_t version) noexcept;
-    /// The present state stays, and those that are kept.
+    /// Removes all states but the present one and the kept ones.
     void forget() noexcept;
 
-    // Kept states: limits let go what lies between them, and join its deltas. What they take does not count for the limits.
+    // Kept states: limits remove the states between them, and join their deltas. The bytes of these do not count for
+    // the limits.
 
-    /// The present state is kept, by this name, which no other has. Precondition: it is not kept yet, and no group is open.
+    /// Keeps the present state by this name, which no other state has. Precondition: the state is not kept yet, and
+    /// no group is open.
     void keep(std::string name) noexcept;
-    /// This state, which is kept, is one like others again; it goes if limits have passed it.
+    /// Ends the keeping of this state. It goes at once if limits have passed it.
     void drop(std::uint64_t state) noexcept;
     [[nodiscard]] bool has_kept() const { return kept_ != 0; }
-    /// Whether memory was lacking to join deltas, so that they take more than they must until others are joined there.
+    /// True if there was no memory to join deltas. They take more memory than needed until others are joined there.
     [[nodiscard]] bool has_lacked_memory() const { return has_lacked_memory_; }
-    /// Its name; empty: it is not kept, or there is no such state.
+    /// Returns its name; empty if it is not kept, or does not exist.
     [[nodiscard]] std::string_view name_of_kept(std::uint64_t state) const;
     [[nodiscard]] std::optional<std::uint64_t> find_kept(std::string_view name) const;
-    /// All of them, by version. Throws std::bad_alloc.
+    /// Returns all kept states, by version. Throws std::bad_alloc.
     [[nodiscard]] std::vector<kept_info> list_kept() const;
 
-    // Joining of steps.
+    // Squashing.
 
-    /// The first state that keeps the last `steps` steps from being one: it is kept, or another branch begins there. Precondition:
-    /// undo_depth() is no less.
+    /// Returns the first state that keeps the last `steps` steps from becoming one: it is kept, or another branch
+    /// begins there. Precondition: undo_depth() is no less.
     [[nodiscard]] std::optional<std::uint64_t> in_the_way_of_squash(std::uint64_t steps) const;
-    /// What the last `steps` steps are as one, for squash(). Throws std::bad_alloc. Precondition: nothing is in the way.
+    /// Returns the deltas of the last `steps` steps as one step, for squash(). Throws std::bad_alloc. Precondition:
+    /// nothing is in the way.
     [[nodiscard]] std::list<delta> squashed(std::uint64_t steps) const;
-    /// They become one, named after the last that has a name.
+    /// Makes one step of the last `steps` steps, named after the last one that has a name.
     void squash(std::uint64_t steps, std::list<delta> as_one) noexcept;
 
-    // What is kept over sessions (kept_steps.cpp): all that changes the steps, in the order of the commits. All throw std::bad_alloc.
+    // What files store (kept_steps.cpp): all that changes the steps, in the order of the commits. All throw
+    // std::bad_alloc.
 
-    /// A session began with these limits.
+    /// Appends that a session begins with these limits.
     void append_session(event_bytes& into) const;
-    /// What accept() is going to do. Precondition: a commit is staged.
+    /// Appends what accept() is going to do. Precondition: a commit is staged.
     void append_staged(event_bytes& into) const;
-    /// What go_over() and check_out() are going to do.
+    /// Appends what go_over() and check_out() are going to do.
     static void append_checkout(event_bytes& into, std::uint64_t state, std::span<const delta> path_back);
-    // What forget(), keep(), drop() and squash() are going to do.
+    // These append what forget(), keep(), drop() and squash() are going to do.
     static void append_forgetting(event_bytes& into);
     static void append_keeping(event_bytes& into, std::string_view name);
     static void append_dropping(event_bytes& into, std::uint64_t state);
     static void append_squashing(event_bytes& into, std::uint64_t steps);
-    /// All that there is, in parts that are events. `part`: bool(event_bytes&), which may take the bytes; false: no more.
+    /// Appends the whole tree as events, in parts. Calls bool part(event_bytes&) for each part, which may take the
+    /// bytes; false ends it.
     template <class F>
     bool append_all(const F& part) const {
         event_bytes events;
@@ -218,35 +232,35 @@ public:
         append_present(events);
         return part(events);
     }
-    /// About what append_all() makes. O(steps).
+    /// Returns about the size of what append_all() makes. O(steps).
     [[nodiscard]] std::uint64_t appended_bytes() const;
 
 private:
     struct known_state {
-        std::uint64_t parent = 0; // 0: the oldest
+        std::uint64_t parent = 0; // 0 for the oldest state
         std::uint64_t next = 0;   // where redo() leads; 0: nowhere
-        std::uint64_t left = 0;   // next of the parent before this one was made
+        std::uint64_t left = 0;   // the parent's `next` before this state was made
         std::uint64_t children = 0;
         std::uint64_t last_version = 0; // of the last commit that led here
         std::uint64_t bytes = 0;        // of all deltas and calls
         clock::time_point time{};
         std::string name;
-        std::string kept;          // empty: it is not
-        std::list<delta> deltas;   // and calls, in the order of their commits
-        bool is_on_path = false;   // from the oldest state to the present one, these two included
-        bool is_passed = false;    // H4: limits would have let it go
+        std::string kept;          // empty: not kept
+        std::list<delta> deltas;   // with the calls, in the order of their commits
+        bool is_on_path = false;   // on the path from the oldest state to the present one, both included
+        bool is_passed = false;    // H4: limits would have removed it
         bool is_migrated = false;  // H9: its step has a migration
-        bool is_hidden = false;    // H10: its step is none of the user's
-        bool is_counted = false;   // its step, for the limits
+        bool is_hidden = false;    // H10: its step is not the user's
+        bool is_counted = false;   // its step counts for the limits
         bool is_in_branch = false; // scratch of erase_branches_of()
     };
     using states = std::map<std::uint64_t, known_state>;
-    /// What becomes of the commit that is being made.
+    /// The effect of the commit that is being made.
     struct staged {
         states::node_type made;  // a new state
-        std::list<delta> joined; // to the present one
+        std::list<delta> joined; // joins the present step
         bool is_kept;
-        bool forgets;          // nothing but kept states can be reached from it
+        bool forgets;          // only kept states can be reached from it
         bool migrates = false; // H9
         bool is_hidden = false;
         clock::time_point time = clock::now();
@@ -267,7 +281,7 @@ private:
     void count(known_state& step, bool counts) noexcept;
     void set_on_path(known_state& state, bool is) noexcept;
     void set_migrated(known_state& state, bool is) noexcept;
-    /// Precondition: the state is on the path, and not the present one.
+    /// Precondition: the state is on the path, and is not the present one.
     [[nodiscard]] const known_state& child_on_path(std::uint64_t state) const;
     [[nodiscard]] bool may_go(const states::value_type& state) const;
     [[nodiscard]] states::iterator child_of(states::iterator which);
@@ -281,22 +295,23 @@ private:
     void remove_if_passed(std::uint64_t version) noexcept;
     void join_to_child(known_state& step, states::iterator child) noexcept;
     void merge(known_state& step) noexcept;
-    /// Its deltas and calls as they are passed; deltas that follow each other are one. Throws std::bad_alloc.
+    /// Returns the step's deltas and calls in the order in which a path takes them. Adjacent deltas are joined.
+    /// Throws std::bad_alloc.
     [[nodiscard]] static std::list<delta> in_order_of_passage(const known_state& step);
-    /// But for the calls among them. Throws std::bad_alloc, and then nothing has changed.
+    /// Joins the step's deltas, except across calls. If it throws std::bad_alloc, nothing has changed.
     void make_one(known_state& step);
     void replace(known_state& step, std::list<delta> by) noexcept;
-    /// Its deltas have become others.
+    /// Call it when the step's deltas have changed.
     void count_bytes(known_state& step) noexcept;
-    /// How many steps there are to the end of the last so many that are not hidden.
+    /// Returns the number of steps up to the end of the last `steps` that are not hidden.
     [[nodiscard]] std::uint64_t with_hidden(std::uint64_t steps) const;
-    /// Where redo() leads by one step, be it hidden; 0: nowhere.
+    /// Returns where redo() leads by one step, hidden or not; 0: nowhere.
     [[nodiscard]] std::uint64_t forth(std::uint64_t state) const;
     void lead_to(std::uint64_t state, bool is_end) noexcept;
     void drop_hidden_end(std::uint64_t state) noexcept;
     [[nodiscard]] bool is_shown(const states::value_type& state) const;
     [[nodiscard]] std::uint64_t shown_from(std::uint64_t state) const;
-    /// By version, in the order in which they are passed.
+    /// Returns the versions in the order of the path.
     [[nodiscard]] std::vector<std::uint64_t> steps_on_path_to(std::uint64_t state) const;
     [[nodiscard]] std::uint64_t meeting_of(std::uint64_t one, std::uint64_t other) const;
 
@@ -304,16 +319,16 @@ private:
     states states_;
     std::uint64_t present_;
     std::uint64_t steps_on_way_ = 0; // from the oldest state to the present one
-    std::uint64_t steps_ = 0;        // that count for the limits
-    std::uint64_t bytes_ = 0;        // of these
+    std::uint64_t steps_ = 0;        // steps that count for the limits
+    std::uint64_t bytes_ = 0;        // bytes of these
     std::uint64_t kept_ = 0;
     std::uint64_t migrations_ = 0;  // steps that have one
-    std::uint64_t redo_beyond_ = 0; // of the end of a tree: redo_depth() of the state that it begins with
+    std::uint64_t redo_beyond_ = 0; // in the end of a tree: redo_depth() of its first state
     std::optional<staged> staged_;
     std::uint64_t group_depth_ = 0;
     std::string group_name_;
-    std::uint64_t group_step_ = 0; // 0: it has made none
-    bool is_group_lost_ = false;   // what it made was not kept
+    std::uint64_t group_step_ = 0; // 0: the group has made none
+    bool is_group_lost_ = false;   // the group's step was not kept
     bool has_lacked_memory_ = false;
 };
 

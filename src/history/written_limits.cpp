@@ -1,4 +1,4 @@
-// Apart from kept_steps.cpp, since each program that opens a heap has this.
+// A file of its own: every program that opens a heap links this, but not kept_steps.cpp.
 #include "history/step_tree.hpp"
 
 namespace remanence::history {
@@ -10,8 +10,8 @@ format::history_limits written(const limits& most) {
 std::optional<limits> read_limits(const format::history_limits& written) {
     if (written.when_full > format::k_when_full_last)
         return std::nullopt;
-    // Such a history goes on with the steps that the file has. Behind a commit at which it ended, which let all steps but kept ones go,
-    // events need not fit: then it begins anew, and says so.
+    // A history that has ended goes on with the steps in the file. After the commit at which it ended, which removed
+    // all steps but kept ones, events may not fit: then the history begins anew, and says so.
     const bool ended = written.when_full == format::k_when_full_ended;
     return limits{written.bytes_max, written.steps_max,
                   ended ? when_full::oldest_go : static_cast<when_full>(written.when_full)};

@@ -1,15 +1,18 @@
-// The steps of opening and closing: who is first and makes the coordination file, who joins, who is the last and removes it.
+// The steps of opening and closing. The first process makes the coordination file, others join, the last one removes
+// it. "At the door" means: holds k_door. "In" means: attached, holds k_attach shared and a slot.
 //
-//  AT1  Nothing of the heap or of an old coordination file is used or changed before the first has the file for itself; what an old
-//       coordination file says is void before anything else is done, and nobody maps one before he holds k_attach.
-//  AT2  k_attach is taken exclusively only by who is at the door, and k_attach alone says whether anybody is in. So who is at the door and is
-//       kept out by an exclusive lock is kept out by an exclusive heap.
-//  AT3  Of those that close, one after the other is at the door: the last one knows that he is.
-//  AT4  Who is in holds a slot. Who joins has seen another one's while he held k_attach: otherwise the coordination file may be that of a
-//       session whose members have died, after which an exclusive heap was open.
-//  AT5  A guest, who only reads, looks whether the coordination file is still at its name, and anybody is in, once he has a lock that
-//       says that he reads. Who has k_attach exclusively has removed that file before he looks for such locks, and changes nothing while
-//       there are any.
+//  AT1  Nothing of the heap or of an old coordination file is used or changed before the first process has the file
+//       for itself. Before anything else it makes the old coordination file void. Nobody maps a coordination file
+//       before it holds k_attach.
+//  AT2  Only a process at the door takes k_attach exclusively, and k_attach alone says whether anybody is in. So if
+//       an exclusive lock keeps out a process at the door, an exclusive heap holds that lock.
+//  AT3  Processes that close are at the door one after the other. So the last one knows that it is the last.
+//  AT4  A process that is in holds a slot. A process joins only if it sees another one's slot while it holds
+//       k_attach. Otherwise the coordination file may belong to a session whose members died, and an exclusive heap
+//       may have been open since.
+//  AT5  A guest only reads. It first takes a lock that says that it reads, then checks that the coordination file is
+//       still at its name and that anybody is in. A process that holds k_attach exclusively removes that file first,
+//       then looks for such locks. It changes nothing while there are any.
 #pragma once
 
 #include "base/result.hpp"
@@ -24,25 +27,25 @@ namespace remanence::share {
 
 enum class arrival {
     first,      // alone, and at the door until become_ready()
-    joined,     // in
-    exclusive,  // somebody has the heap to himself
-    other_name, // others are in, whose coordination file is not at this name
-    not_yet,    // somebody else is about to open, or looks at the heap: to be tried again
-    kept_out    // somebody is at the door, and has not left it in time
+    joined,     // attached beside others
+    exclusive,  // another process has the heap to itself
+    other_name, // others are in, but their coordination file is not at this name
+    not_yet,    // another process is about to open, or looks at the heap: try again
+    kept_out    // another process stayed at the door until the deadline
 };
 
-/// `Policy::locks` as os::byte_locks; `Policy::place` is the name of the coordination file: remove_old(), create(), open() (false: nothing
-/// that can be used is there), slot_to_try_first(), set_ready() and remove().
+/// `Policy::locks` is used like os::byte_locks. `Policy::place` stands for the name of the coordination file. It has
+/// remove_old(), create(), open() (false: there is no usable file), slot_to_try_first(), set_ready() and remove().
 template <class Policy>
 class attachment {
 public:
-    /// `slot`: of who is in already.
+    /// `slot`: the slot of a process that is in already.
     attachment(typename Policy::locks& bytes, typename Policy::place& file, std::size_t slots, std::size_t slot = 0)
         : locks_(bytes), file_(file), slots_(slots), slot_(slot) {}
 
-    /// Waits at the door until then.
+    /// Waits at the door until the deadline.
     result<arrival> attach(const os::deadline& until) {
-        // So a process that is stopped at the door keeps nobody from joining.
+        // Try without the door first: so a process that is stopped at the door keeps nobody from joining.
         auto anybody = is_anybody_in();
         if (!anybody)
             return anybody.error();
@@ -64,7 +67,7 @@ public:
             auto guests = has_guests();
             if (!guests)
                 return guests.error();
-            if (*guests) { // AT5: until their sections have ended
+            if (*guests) { // AT5: wait until their sections end
                 locks_.unlock(lock_byte::k_attach);
                 locks_.unlock(lock_byte::k_door);
                 return arrival::not_yet;
@@ -77,7 +80,7 @@ public:
         return joined;
     }
 
-    /// The first: `fill` writes what others find, who get in then.
+    /// Ends the opening of the first process: `fill` writes what others find, then they may join.
     template <class F>
     result<void> become_ready(F&& fill) {
         REM_TRY(take_slot()); // AT4
@@ -90,8 +93,9 @@ public:
         return {};
     }
 
-    /// True: the last one, who has the file for himself from now on. If guests are in their sections nobody is: then the next one
-    /// that opens the heap recovers it. So it is, too, when the door was not free until then: this one leaves as if he had died.
+    /// Returns true if this is the last process: from now on it has the file for itself. Returns false if others are
+    /// in. Returns false, too, if guests are in their sections or the door is not free before the deadline: then this
+    /// process leaves as if it died, and the next one that opens the heap recovers it.
     result<bool> detach(const os::deadline& until) {
         auto at_door = locks_.lock(lock_byte::k_door, os::lock_kind::exclusive, until); // AT3
         if (!at_door)
@@ -115,7 +119,7 @@ public:
         return false;
     }
 
-    /// What is held is let go of, the door last.
+    /// Releases all locks, the door last.
     void leave() {
         locks_.unlock(lock_byte::k_first_slot + slot_);
         locks_.unlock(lock_byte::k_attach);
@@ -139,7 +143,7 @@ private:
         return locked->has_value();
     }
 
-    /// Anything but the first.
+    /// Returns any arrival but `first`.
     result<arrival> try_join() {
         auto shared = locks_.try_lock(lock_byte::k_attach, os::lock_kind::shared);
         if (!shared)

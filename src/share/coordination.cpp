@@ -1,4 +1,4 @@
-// How a process comes to take part, or is refused.
+// How a process attaches, or is refused.
 #include "share/coordination.hpp"
 
 #include "os/lock_holders.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How far apart who finds others about to open or close looks again.
+// The pause between two tries, while other processes are about to open or close.
 constexpr std::chrono::nanoseconds k_between_tries = 10ms;
 
 bool is_over(deadline until) { return until && std::chrono::steady_clock::now() >= *until; }
@@ -26,7 +26,7 @@ unexpected open_elsewhere(const std::string& path) {
                 path);
 }
 
-/// Whoever is at the door may be stopped, or has much to recover.
+/// The process at the door may be stopped, or may have much to recover.
 unexpected kept_out(const std::string& path) {
     return fail(
         errc::in_use,
@@ -56,7 +56,7 @@ result<void> check_place(const os::file_identity& heap, const std::string& path,
                 path);
 }
 
-// In nobody's sight yet.
+// Makes the object. No other process sees it yet.
 result<std::unique_ptr<process_coordination>> make(os::file_system& files, os::file& heap, const std::string& path,
                                                    unsigned mode, coordination::on where) {
     auto identity = heap.identity();
@@ -100,7 +100,7 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
             return kept_out(path);
         case arrival::not_yet:
             if (is_over(until))
-                return open_elsewhere(path); // somebody looks at it, and locks it for that
+                return open_elsewhere(path); // another process looks at the heap, and locks it for that
             std::this_thread::sleep_for(k_between_tries);
         }
     }
@@ -114,7 +114,8 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
     process_coordination& one = **made;
     one.is_guest = true;
     for (;;) {
-        auto at_door = one.locks->locked_by_others(lock_byte::k_door, 1); // first: he may come in meanwhile
+        // Ask for the door first: a process that is at the door may be in by the second question.
+        auto at_door = one.locks->locked_by_others(lock_byte::k_door, 1);
         if (!at_door)
             return at_door.error();
         auto anybody = one.locks->locked_by_others(lock_byte::k_first_slot, k_slots);
@@ -135,7 +136,7 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
             one.steps.emplace(one.file.memory().words, std::span(one.file.memory().slots), *one.locks, k_slots);
             return std::unique_ptr<coordination>(std::move(*made));
         }
-        if (is_over(until)) // somebody is about to become ready, or to close as the last
+        if (is_over(until)) // another process is about to become ready, or closes as the last one
             return *at_door ? kept_out(path) : open_under_another_name(path);
         std::this_thread::sleep_for(k_between_tries);
     }

@@ -14,13 +14,14 @@ result<void> coordination_file::remove_old() {
         return there.error();
     if (!*there)
         return {};
-    auto old = files_.open_or_create(path_, mode_); // which follows no symbolic link
+    auto old = files_.open_or_create(path_, mode_); // does not follow symbolic links
     if (!old)
         return old.error();
     auto bytes = (*old)->size();
     if (!bytes)
         return bytes.error();
-    std::uint64_t magic = 0; // of one whose maker died, or whose contents the machine took with it
+    // Zero if the maker died early, or if the machine crashed before the contents reached the disk.
+    std::uint64_t magic = 0;
     if (*bytes >= sizeof magic)
         REM_TRY((*old)->read(0, std::as_writable_bytes(std::span(&magic, 1))));
     if (magic != k_magic && (magic != 0 || (*bytes > 0 && *bytes < sizeof magic)))
@@ -43,7 +44,7 @@ result<void> coordination_file::create() {
         return reserved;
     }
     file_ = std::move(*made);
-    // The rest is zeros, as its constructors would leave it; 512 KiB need not be written for that.
+    // All other fields start as zeros, and the reserved file is zeros: the 512 KiB need not be written.
     coordination_header& fresh = memory().header;
     fresh.magic = k_magic;
     fresh.protocol = k_protocol;
@@ -61,12 +62,12 @@ result<bool> coordination_file::open(os::access how) {
     if (!*there)
         return false;
     auto opened = how == os::access::read_only ? files_.open(path_, how)
-                                               : files_.open_or_create(path_, mode_); // which follows no symbolic link
-    if (!opened && opened.why().code == errc::not_found)                              // it was there a moment ago
+                                               : files_.open_or_create(path_, mode_); // does not follow symbolic links
+    if (!opened && opened.why().code == errc::not_found)                              // removed since exists()
         return false;
     if (!opened)
         return opened.error();
-    auto is_itself = (*opened)->is_at(path_); // and not what a symbolic link leads to
+    auto is_itself = (*opened)->is_at(path_); // false for the target of a symbolic link
     if (!is_itself)
         return is_itself.error();
     if (!*is_itself)

@@ -19,7 +19,7 @@ namespace remanence::share {
 inline constexpr std::uint64_t k_magic = 0x6d68'732d'6d65'7278; // "xrem-shm"
 inline constexpr std::uint64_t k_protocol = 1;
 
-/// What is written when the file is made. It says whose the rest is.
+/// Written when the file is made. It says which heap the rest belongs to.
 struct coordination_header {
     enum state : std::uint64_t { building = 0, ready = 1, gone = 2 };
 
@@ -30,11 +30,11 @@ struct coordination_header {
     std::uint64_t inode;
     std::array<std::uint8_t, 16> boot;
     std::atomic<std::uint64_t> state;
-    heap_identity heap; // once ready
+    heap_identity heap; // set once ready
 };
 static_assert(sizeof(coordination_header) == 104);
 
-/// For who waits. Nothing but time is lost when these are wrong.
+/// For processes that wait. If these words are wrong, only time is lost.
 struct coordination_waiting {
     std::atomic<std::uint32_t> turns; // counts takes and releases
     std::atomic<std::uint32_t> writer_lock_is_wanted;
@@ -51,7 +51,7 @@ struct coordination_memory {
 static_assert(sizeof(slot<shared_memory_policy>) == 128);
 static_assert(offsetof(coordination_memory, slots) == 4096 && sizeof(coordination_memory) == 4096 + 128 * k_slots);
 
-/// Used as attachment.hpp says.
+/// The `Policy::place` of attachment.hpp.
 class coordination_file {
 public:
     coordination_file(os::file_system& files, const std::string& heap_path, unsigned mode, os::file_identity heap,
@@ -63,23 +63,24 @@ public:
           heap_(std::move(heap)),
           boot_(boot) {}
 
-    /// Refuses to remove what never was a coordination file: errc::exists.
+    /// Fails with errc::exists for a file that never was a coordination file.
     result<void> remove_old();
-    /// Takes up its room on the disk: what is mapped must not run out of it.
+    /// Makes the file and reserves its space: memory that is mapped must not run out of disk space.
     result<void> create();
-    /// False for what belongs to another heap, another start of the machine, or to nobody. errc::unsupported_format for a live one of
-    /// another release. With access::read_only for who does not take part.
+    /// Returns false if the file belongs to another heap, to an earlier start of the machine, or to nobody.
+    /// errc::unsupported_format for a live one of another release. access::read_only is for processes that do not
+    /// attach.
     result<bool> open(os::access how = os::access::read_write);
-    /// One that nobody seems to have: to ask for the locks of all takes long where they are many.
+    /// Returns a slot that looks free. Asking for the lock of each slot is slow when there are many processes.
     [[nodiscard]] std::size_t slot_to_try_first() const;
     void set_ready();
     result<void> remove();
-    /// Whether the file that open() found is the one of that name still.
+    /// True if the file that open() found still has that name.
     result<bool> is_at_its_name() { return file_->is_at(path_); }
 
     [[nodiscard]] coordination_memory& memory() const { return *reinterpret_cast<coordination_memory*>(mapped_.get()); }
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// The process of that slot.
+    /// Describes the process of that slot.
     [[nodiscard]] participant who(std::size_t slot, std::uint64_t thread, std::uint64_t since) const;
 
 private:

@@ -1,4 +1,4 @@
-// Who shares a heap, for those that do not take part: told by locks, and by what the coordination file says.
+// Tells processes that do not attach who shares a heap. Reads locks and the coordination file.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,20 +12,21 @@
 
 namespace remanence::share {
 
-/// A process that is attached. Of its section, if it is in one: when that began, and which version it reads.
+/// An attached process. If it is in a section: when that began, and which version it reads.
 struct observed_process {
     participant who;
-    bool has_writer_lock = false; // to write
+    bool has_writer_lock = false;
     std::optional<std::uint64_t> version{};
 };
 
 struct observation {
-    std::uint64_t version = 0; // that is visible
+    std::uint64_t version = 0; // the visible one
     std::vector<observed_process> processes;
 };
 
-/// Takes no lock, and changes nothing. Nothing: nobody shares it now. `heap` is open under `path`. errc::unsupported_format:
-/// processes of another release share it; errc::in_use: they do so under another name.
+/// Returns who shares the heap, or nothing if nobody does now. `heap` is open under `path`. Takes no lock and changes
+/// nothing. errc::unsupported_format: processes of another release share it. errc::in_use: processes share it under
+/// another name.
 result<std::optional<observation>> observe(os::file_system& files, os::file& heap, const std::string& path);
 
 } // namespace remanence::share

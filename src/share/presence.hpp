@@ -1,4 +1,4 @@
-// Whether processes share a heap now, for those that do not take part.
+// Tells processes that do not attach whether a heap is shared now.
 #pragma once
 
 #include "base/result.hpp"
@@ -7,8 +7,8 @@
 
 namespace remanence::share {
 
-/// Takes no lock. Whoever has k_attach, of any kind, is told the truth until he lets go of it, unless it is yes: the last of them may
-/// leave at any time.
+/// True if processes share the heap. Takes no lock. If the caller holds k_attach in any mode, "no" stays true until
+/// the caller releases it. "Yes" may become wrong at any time: the last process may leave.
 inline result<bool> is_shared_now(os::file& heap) {
     auto locks = heap.open_locks();
     if (!locks)

@@ -1,5 +1,5 @@
-// The coordination of real processes: the steps of sections.hpp and attachment.hpp over real memory and real locks, and the waiting between
-// them. Made by coordination::attach().
+// The coordination of real processes: the steps of sections.hpp and attachment.hpp over real memory and real locks,
+// and the waits between them. coordination::attach() makes it.
 #pragma once
 
 #include "share/attachment.hpp"
@@ -19,12 +19,12 @@
 
 namespace remanence::share {
 
-/// Locks end with the descriptor; in a forked child that is closed, and the memory is not there.
+/// The locks end with the descriptor. A forked child has no descriptor and no mapping.
 struct process_coordination final : coordination {
     process_coordination(std::unique_ptr<os::byte_locks> bytes, coordination_file shared, std::string heap_path)
         : path(std::move(heap_path)), locks(std::move(bytes)), file(std::move(shared)), places(*locks, file, k_slots) {}
 
-    /// The slot is this process's own: it writes there who it is.
+    /// Writes into this process's own slot who it is.
     void come_in();
     /// AT5
     result<bool> is_session_alive();
@@ -33,10 +33,10 @@ struct process_coordination final : coordination {
     [[nodiscard]] coordination_waiting& waiting() const { return file.memory().waiting; }
 
     void notify_writer_lock_change();
-    /// Wakes those that a checkpoint waits for.
+    /// Wakes the processes that a checkpoint waits for.
     void call_those_in_the_way();
     static void call(slot<shared_memory_policy>& one);
-    /// Waits a moment if this process wrote last and others want the turn.
+    /// Waits a moment if this process wrote last and others want the writer lock.
     void let_others_write_first(deadline until);
     void note_writer_lock();
 
@@ -85,7 +85,7 @@ struct process_coordination final : coordination {
     std::unique_ptr<os::byte_locks> locks;
     coordination_file file;
     attachment<shared_memory_policy> places;
-    std::optional<sections<shared_memory_policy>> steps; // once in, or first
+    std::optional<sections<shared_memory_policy>> steps; // set once attached; for the first process, in become_ready()
     std::atomic<bool> has_writer_lock = false;
     bool is_guest = false;
 };

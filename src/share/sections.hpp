@@ -1,14 +1,17 @@
-// The steps of reading, writing and checkpoints among processes that are attached. Only atomics and locks, both the policy's: a test
-// drives them one at a time, through all orders and all deaths.
+// The steps of reading, writing and checkpoints among attached processes. They use only the policy's atomics and
+// locks, so a test drives them one at a time, through all orders and all deaths.
 //
-//  SH1  A reader's pin is visible before it looks at the checkpoint's target; the target is visible before the checkpointer looks at pins. So
-//       one of them sees the other: no checkpoint changes in place what a pinned version shows.
-//  SH2  A hold is visible before the current superblock is looked at once more. Nothing that a held superblock names, nor the log behind it,
-//       is overwritten: that asks for `released`, and another superblock is written only once the one before it was released.
-//  SH3  What is published never goes back, whoever dies.
-//  SH4  Who died is told by his lock, which the kernel takes from him, and never by a number.
-//  SH5  A guest, who may read the coordination file only, has pins and holds that are locks. SH1 and SH2 are so, too: the kernel lets one
-//       lock of a file be taken or asked for at a time, so that whoever does not find a guest's lock was before him, and is seen by him.
+//  SH1  A reader's pin is visible before the reader looks at the checkpoint's target. The target is visible before
+//       the checkpointer looks at pins. So one of them sees the other: no checkpoint changes in place what a pinned
+//       version shows.
+//  SH2  A hold is visible before its reader looks at the current superblock once more. Nothing that a held superblock
+//       names is overwritten, nor is the log after it: overwriting needs `released`, and the next superblock is
+//       written only after the one before it is released.
+//  SH3  What is published never goes back, even if a process dies.
+//  SH4  A process is dead if its lock is free, since the kernel releases it. A process number never decides.
+//  SH5  A guest may only read the coordination file, so its pins and holds are locks. SH1 and SH2 hold for them, too:
+//       the kernel handles one lock request on a file at a time. So a process that does not find a guest's lock asked
+//       before the guest, and the guest sees what it published.
 #pragma once
 
 #include "base/result.hpp"
@@ -30,11 +33,12 @@ class sections {
 public:
     using locks = typename Policy::locks;
 
-    /// `mine` is the index of a slot whose byte `bytes` holds; or slots.size(), of a guest (SH5), who only reads.
+    /// `mine` is the index of a slot whose byte `bytes` holds. For a guest (SH5), which only reads, it is
+    /// slots.size().
     sections(control<Policy>& shared, std::span<slot<Policy>> slots, locks& bytes, std::size_t mine)
         : shared_(shared), slots_(slots), locks_(bytes), mine_(mine) {}
 
-    /// Before anything else: what a dead process left in this slot is gone, and scans reach it from now on.
+    /// Comes before all other calls. Clears what a dead process left in this slot; scans reach the slot from now on.
     void enter() {
         slots_[mine_].pin.store(k_none, std::memory_order_seq_cst);
         slots_[mine_].hold.store(k_none, std::memory_order_seq_cst);
@@ -66,7 +70,7 @@ public:
     [[nodiscard]] bool is_poisoned() const { return shared_.poison.load(std::memory_order_acquire) != 0; }
     void poison() { shared_.poison.store(1, std::memory_order_seq_cst); }
 
-    /// The first one, before others are in: this is the state of the heap.
+    /// For the first process, before others are in: sets the state of the heap.
     void begin(const visible_commit& commit, const current_checkpoint& checkpoint) {
         raise(shared_.durable_through, commit.durable_through);
         raise(shared_.apply_target, checkpoint.version);
@@ -99,7 +103,7 @@ public:
             if (!note(&slot<Policy>::hold, lock_byte::k_first_hold, shared_.current.number_in(looked)))
                 continue;
             if (shared_.current.look(std::memory_order_seq_cst) != looked) { // SH2
-                if (is_guest()) // whose former hold would stay beside the next one
+                if (is_guest()) // its former hold would stay beside the next one
                     let_go();
                 continue;
             }
@@ -111,7 +115,7 @@ public:
 
     // Writing.
 
-    /// Nothing: another process has the writer lock.
+    /// Returns nothing if another process has the writer lock.
     result<std::optional<coordination::turn>> try_take_writer() {
         auto got = locks_.try_lock(lock_byte::k_writer, os::lock_kind::exclusive);
         if (!got)
@@ -124,7 +128,8 @@ public:
     void begin_writing() { shared_.is_writing.store(1, std::memory_order_seq_cst); }
     void publish(const visible_commit& commit) {
         raise(shared_.durable_through, commit.durable_through);
-        // Else only its durability is news, or, once for a version, that the next record goes elsewhere.
+        // If the version is the same, only its durability is new, or, once for each version, the place of the next
+        // record.
         if (commit.version != visible() || commit.log_end != this->commit().log_end)
             shared_.visible.publish(commit.version, {commit.chain, commit.log_end, commit.image_bytes});
     }
@@ -154,13 +159,13 @@ public:
     }
     void release_checkpoint() { locks_.unlock(lock_byte::k_checkpoint); }
 
-    // Who is there.
+    // Live processes.
 
     [[nodiscard]] bool is_alive(std::size_t index) const {
         if (index == mine_)
             return true;
         auto locked = locks_.locked_by_others(lock_byte::k_first_slot + index, 1);
-        return !locked || locked->has_value(); // who cannot be asked about may live
+        return !locked || locked->has_value(); // if the lock cannot be queried, the process may live
     }
     [[nodiscard]] std::size_t slots_used() const {
         return static_cast<std::size_t>(
@@ -189,13 +194,14 @@ private:
 
     [[nodiscard]] bool is_guest() const { return mine_ >= slots_.size(); }
 
-    /// A pin, or a hold. False: a guest's lock is refused, since the heap is open exclusively, or for a lack of memory.
+    /// Sets a pin or a hold. Returns false if a guest's lock is refused: the heap is open exclusively, or memory is
+    /// short.
     bool note(word slot<Policy>::* what, std::uint64_t first_byte, std::uint64_t number) {
         if (is_guest()) {
             auto locked = locks_.try_lock(first_byte + number, os::lock_kind::shared);
             return locked && *locked;
         }
-        // SH1: a store could become visible after the load that comes next.
+        // SH1: an exchange, since a plain store could become visible after the load that follows.
         (void)(slots_[mine_].*what).exchange(number, std::memory_order_seq_cst);
         return true;
     }
@@ -206,7 +212,7 @@ private:
             (slots_[mine_].*what).store(k_none, std::memory_order_release);
     }
 
-    /// SH5. The kernel takes the locks of the dead.
+    /// SH5. The kernel releases the locks of dead processes.
     [[nodiscard]] bool no_guest_has(std::uint64_t first_byte, std::uint64_t less_than) const {
         if (less_than == 0)
             return true;
@@ -221,7 +227,7 @@ private:
         return true;
     }
 
-    /// Takes the lock of a dead process for as long as it clears what that one left.
+    /// Clears what a dead process left, and holds its lock for that time.
     bool clear_if_dead(std::size_t index) {
         if (index == mine_)
             return false;
@@ -235,7 +241,7 @@ private:
         return true;
     }
 
-    /// SH2: where the last checkpoint's maker died before he released, this does.
+    /// SH2. Releases the last checkpoint if its maker died before it did.
     bool is_all_released() {
         if (shared_.released.number_in(shared_.released.look()) == checkpoint_sequence())
             return true;

@@ -1,4 +1,4 @@
-// The protocol's words as they are in memory that processes share.
+// The protocol's words in memory that processes share.
 #pragma once
 
 #include "os/byte_locks.hpp"
@@ -20,7 +20,7 @@ public:
 
 private:
     std::atomic<std::uint64_t> value_;
-    static_assert(std::atomic<std::uint64_t>::is_always_lock_free); // other locks are a process's own
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free); // else its lock is private to a process
 };
 
 class coordination_file;
@@ -29,11 +29,11 @@ struct shared_memory_policy {
     using word = shared_word;
     using field = shared_word;
     using note = shared_word;
-    using bell = std::atomic<std::uint32_t>; // to wait on
+    using bell = std::atomic<std::uint32_t>; // threads wait on it
     using locks = os::byte_locks;
     using place = coordination_file;
-    static constexpr std::size_t k_line = 64;  // of the processor's caches
-    static constexpr std::size_t k_slot = 128; // two: they are fetched in pairs
+    static constexpr std::size_t k_line = 64;  // the processor's cache line
+    static constexpr std::size_t k_slot = 128; // two lines: processors fetch them in pairs
 };
 
 } // namespace remanence::share

@@ -22,7 +22,7 @@ bool differ(const std::byte* one, const std::byte* other, std::size_t at) {
     return std::memcmp(one + at, other + at, sizeof(std::uint64_t)) != 0;
 }
 
-// R1: each has a before-image since it was compared.
+// R1: each page has a before-image since it was compared.
 void add_pages(view::memory_view& view, const change::change_set& changes, std::uint64_t enough,
                history::delta& before) {
     for (const change::changed_page& page : changes.pages) {
@@ -34,7 +34,8 @@ void add_pages(view::memory_view& view, const change::change_set& changes, std::
     }
 }
 
-// Where nothing was ever committed zeros are. Pages without a checksum are zeros still, or among the changed ones.
+// Memory where nothing was ever committed is zeros. Pages without a checksum are still zeros, or are among the
+// changed ones.
 void add_fresh(const change::change_set& changes, std::uint64_t enough, history::delta& before) {
     for (const change::whole_chunk& chunk : changes.fresh) {
         std::uint64_t page = chunk.chunk * chunk.checksums.size();
@@ -48,7 +49,7 @@ void add_fresh(const change::change_set& changes, std::uint64_t enough, history:
     }
 }
 
-// Their former copies are the image until the commit is accepted.
+// The image has the former copies until the commit is accepted.
 result<void> add_moved(view::memory_view& view, const change::change_set& changes, std::uint64_t enough,
                        history::delta& before) {
     std::vector<std::byte> read(static_cast<std::size_t>(changes.relocated.empty() ? 0 : k_page_bytes));

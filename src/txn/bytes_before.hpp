@@ -1,4 +1,4 @@
-// What memory held before it was changed: what a step is undone by.
+// What memory held before it was changed: the bytes that undo a step.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,10 +10,11 @@
 
 namespace remanence::txn {
 
-/// Before a commit of these changes, which the collector has just found; but no more once it is longer than `enough` bytes. errc::corrupt and
-/// errc::io when what a chunk held cannot be read. Throws std::bad_alloc.
+/// Returns what these changes overwrite. Call it before their commit, when the collector has just found them. Stops
+/// once the result is longer than `enough` bytes. errc::corrupt and errc::io if the former content of a chunk cannot
+/// be read. Throws std::bad_alloc.
 result<history::delta> bytes_before(view::memory_view& view, const change::change_set& changes, std::uint64_t enough);
-/// Where memory has changed since it was as `kept` says. Fails likewise.
+/// Returns the bytes of `kept` at the places where memory has changed since. Fails likewise.
 result<history::delta> bytes_before(view::memory_view& view, const view::kept_pages& kept);
 
 } // namespace remanence::txn

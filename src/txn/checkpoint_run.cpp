@@ -7,7 +7,7 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr std::chrono::milliseconds k_between_looks{1}; // at readers that are in the way
+constexpr std::chrono::milliseconds k_between_looks{1}; // between checks for readers that are in the way
 
 } // namespace
 

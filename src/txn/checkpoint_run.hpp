@@ -1,6 +1,7 @@
-// A checkpoint that commits go on beside: begun by one of them, carried out from elsewhere, adopted by a later one.
+// Concurrent checkpoint: started by one commit, run by another thread, finished by a later commit.
 //
-// I4: of a shared heap nothing is overwritten in place while a reader needs it, and the log stays until nobody may be copying it.
+// I4: in a shared heap nothing is overwritten in place while a reader needs it. The log stays while another process
+// may be copying it.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,40 +18,41 @@
 
 namespace remanence::txn {
 
-/// Brings what the records have of a history out of the log.
+/// Moves a history's events out of the log.
 class history_mover {
 public:
     history_mover() = default;
     history_mover(const history_mover&) = delete;
     history_mover& operator=(const history_mover&) = delete;
     virtual ~history_mover() = default;
-    /// Finds what move() writes to. What fails has changed nothing, and may be tried again.
+    /// Finds the file that move() writes to. A failure changes nothing; the call may be repeated.
     virtual result<void> prepare_to_move() { return {}; }
-    /// All records being durable, before a checkpoint that covers them. Whether sync() is to follow. Precondition: prepare_to_move() has
-    /// succeeded, and nobody else could write there since.
+    /// Writes the events. Called before a checkpoint that covers their records, when all of these are durable.
+    /// Returns whether sync() must follow. Precondition: prepare_to_move() has succeeded, and no other process could
+    /// write there since.
     virtual result<bool> move(bool is_clean) = 0;
-    /// Makes that durable, before the superblock is written. From any thread.
+    /// Makes the events durable, before the superblock is written. From any thread.
     virtual result<void> sync() = 0;
 };
 
 class checkpoint_run {
 public:
-    /// `log_begin`: of the log, as the superblock will say. `others`: of a shared heap, whose checkpoint this process has taken;
-    /// it is let go of in the end. The checkpoint was declared. `history`: what
-    /// moved to it is made durable first (H6); null: there is none.
+    /// `log_begin` is the log's begin in the next superblock. `others`: the heap is shared, and this process has
+    /// taken the checkpoint lock and declared the checkpoint; the run releases the lock at its end. `history`: the
+    /// run first makes durable what was moved to it (H6); null: there is none.
     checkpoint_run(std::unique_ptr<store::publication> what, std::uint64_t log_begin,
                    share::coordination* others = nullptr, history_mover* history = nullptr)
         : what_(std::move(what)), log_begin_(log_begin), others_(others), history_(history) {}
 
-    // From any thread.
+    // For any thread.
 
-    /// Carries out about `bytes_max` of what is left, or a sync; nothing when it is done, or while readers in other processes are
-    /// in the way, for whom it waits a moment. A failure is final, and heard by everybody who asks for another step (I5).
+    /// Does about `bytes_max` of the rest, or one sync. Does nothing if the run is done. While readers in other
+    /// processes hold it up, it only waits a moment. A failure is final: each later step returns it (I5).
     result<void> step(std::uint64_t bytes_max);
     [[nodiscard]] bool is_done() const { return is_done_; }
-    /// Whether the last step found such readers.
+    /// True if readers in other processes held up the last step.
     [[nodiscard]] bool waits_for_readers() const { return waits_since_.load() != clock::time_point(); }
-    /// For how long steps have found them by now.
+    /// Returns how long they have held it up so far.
     [[nodiscard]] std::chrono::nanoseconds waited() const {
         const clock::time_point since = waits_since_;
         return since != clock::time_point() ? clock::now() - since : std::chrono::nanoseconds::zero();
@@ -58,7 +60,7 @@ public:
     [[nodiscard]] std::uint64_t done_bytes() const { return what_->written_bytes(); }
     [[nodiscard]] std::uint64_t total_bytes() const { return what_->page_bytes(); }
 
-    /// What is done.
+    /// For a run that is done.
     [[nodiscard]] const store::publication& what() const { return *what_; }
     [[nodiscard]] std::uint64_t log_begin() const { return log_begin_; }
 
@@ -71,12 +73,12 @@ private:
     const std::unique_ptr<store::publication> what_;
     const std::uint64_t log_begin_;
     share::coordination* const others_;
-    history_mover* history_;    // guarded by mutex_; null: it is durable, or there is none
-    bool may_apply_ = false;    // guarded by mutex_, and so is this:
+    history_mover* history_;    // guarded by mutex_; null: durable, or there is none
+    bool may_apply_ = false;    // guarded by mutex_, as is the next one
     bool is_published_ = false; // other processes know the superblock
     std::atomic<bool> is_done_ = false;
-    std::atomic<clock::time_point> waits_since_{}; // of no time: it does not wait
-    std::mutex mutex_;                             // of who is at the next step
+    std::atomic<clock::time_point> waits_since_{}; // zero: it does not wait
+    std::mutex mutex_;                             // held by the thread that takes a step
     std::optional<failure> failed_;                // guarded by mutex_
 };
 

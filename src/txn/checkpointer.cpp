@@ -15,16 +15,17 @@ namespace remanence::txn {
 
 namespace {
 
-// So many times its limit, and each commit carries out a step of the checkpoint; or waits for its end, if it is memory that is short,
-// or the log twice as long again.
+// Multiples of the limits, while a checkpoint is under way. From the first one on, each commit carries out a step of
+// the checkpoint. A commit waits for its end if memory reaches the first one, or the log the second one.
 constexpr double k_limits_helped_at = 2;
 constexpr double k_log_limits_waited_for = 4;
-constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; a microsecond or two each
-// So many times its limit the log may become while other processes keep it from being reused, unless the options say otherwise.
+constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; each takes a microsecond or two
+// The greatest length of the log, in multiples of its limit, while other processes keep it from being reused. The
+// options may set another one.
 constexpr std::uint64_t k_log_limits_beside_readers = 16;
-// In which readers that live make way: a commit waits so long, once for each checkpoint.
+// Live readers make way within this time. A commit waits so long, once for each checkpoint.
 constexpr std::chrono::milliseconds k_moment{20};
-constexpr std::chrono::seconds k_patience{2}; // with them, where a commit cannot do without what they keep from it
+constexpr std::chrono::seconds k_patience{2}; // the longest wait for readers, for a commit that needs what they hold
 constexpr std::chrono::milliseconds k_between_attempts{1};
 
 } // namespace
@@ -47,21 +48,22 @@ bool checkpointer::must_wait() const {
     return reached.log >= k_log_limits_waited_for || reached.memory >= k_limits_helped_at;
 }
 
-// As PostgreSQL spreads its checkpoints: done when half of the log that is there meanwhile is full.
+// As PostgreSQL spreads its checkpoints: done when half of the log space until the next one is full.
 bool checkpointer::is_ahead() const {
     const std::lock_guard guard(running_);
     return run_ && static_cast<double>(run_->done_bytes()) >=
                        2 * due_again_ * static_cast<double>(std::max<std::uint64_t>(run_->total_bytes(), 1));
 }
 
-// Twice as many pages as are changed, so that nothing is left when the next checkpoint begins; all, where memory is short.
+// Settles twice as many pages as are changed, so nothing is left when the next checkpoint begins. Settles all if
+// memory is short.
 result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uint64_t pages_changed,
                                         log::durability awaited) {
     if (view_.settler().has_rest()) {
         const std::uint64_t pages =
             budget_.is_memory_short() ? budget_.memory_limit() / k_page_bytes : k_pages_settled_min + 2 * pages_changed;
         if (auto settled = view_.settler().settle_some(committed, pages); !settled) {
-            (void)health_.poison(settled.error()); // this commit is in the log; the next one will hear
+            (void)health_.poison(settled.error()); // this commit is in the log; the next one reports it
             return {};
         }
     }
@@ -79,7 +81,7 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
         return {};
     if (run_ && !must_wait()) {
         ++held_up_;
-        (void)step(); // a failure poisons; this commit is in the log, and the next one will hear
+        (void)step(); // a failure poisons; this commit is in the log, the next one reports it
         return {};
     }
     if (begun_ && awaited == log::durability::none && session_.durable_through() < session_.version()) {
@@ -89,11 +91,11 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
     }
     REM_TRY(session_.await(session_.version(), log::durability::durable)); // a failure is this commit's
     if (auto made = make_or_begin(committed); !made && made.why().code != errc::readers_behind)
-        (void)health_.poison(made.error()); // this commit is durable; the next one will hear
+        (void)health_.poison(made.error()); // this commit is durable; the next one reports it
     return {};
 }
 
-// Before before-images of another commit come on top of those that a large one made.
+// Makes room before another commit adds before-images to those of a large one.
 result<void> checkpointer::make_room_for_before_images() {
     if (must_wait())
         REM_TRY(finish_within_a_moment());
@@ -104,8 +106,9 @@ result<void> checkpointer::make_room_for_before_images() {
     return budget_.holds_too_many_unsettled() ? view_.settler().settle_rest() : result<void>();
 }
 
-// Whoever began a checkpoint, and died, has left a window in two parts. A large record finds no room in it, so it cannot wait until a
-// checkpoint is due: none would be. That another process is at one, or holds it up, is no failure of this commit's.
+// A process that began a checkpoint and died leaves the free log space in two parts. A large record finds no room in
+// them. It cannot wait until a checkpoint is due: none would be. If another process makes a checkpoint, or holds one
+// up, this commit does not fail.
 result<void> checkpointer::make_log_whole() {
     constexpr std::uint64_t k_any_size = std::uint64_t{1} << 60;
     const auto is_whole = [&] { return !session_.has_begun() || session_.log().has_room(k_any_size); };
@@ -124,7 +127,7 @@ result<void> checkpointer::make_log_whole() {
     return made || made.why().code == errc::readers_behind ? result<void>() : made.error();
 }
 
-// Readers that live make way in a moment; and whoever was at a checkpoint, and died, leaves it to this process.
+// Live readers make way in a moment. If a process died during its checkpoint, this one takes over.
 result<void> checkpointer::keep_log_in_bounds() {
     const std::uint64_t bytes_max =
         options_.log_bytes_max != 0 ? options_.log_bytes_max : k_log_limits_beside_readers * budget_.log_limit_bytes();
@@ -133,7 +136,7 @@ result<void> checkpointer::keep_log_in_bounds() {
         if (!too_long_since_)
             too_long_since_ = std::chrono::steady_clock::now();
         REM_TRY(make_one());
-        if (!run_) // one of another process is followed first
+        if (!run_) // another process's checkpoint: follow it first
             REM_TRY(sharing_->follow_superblock());
         session_.log().release(others_->released().log_begin);
         if (is_too_long() && std::chrono::steady_clock::now() - *too_long_since_ > k_patience)
@@ -170,7 +173,8 @@ result<void> checkpointer::make_one() {
     return finish();
 }
 
-// With the writer lock, never waiting. False: another process is at it, or its work, which is as good, comes first.
+// Called with the writer lock; never waits. Returns false if another process makes a checkpoint, or has made one that
+// must be followed first.
 result<bool> checkpointer::take_from_others() {
     if (others_ == nullptr)
         return true;
@@ -181,7 +185,8 @@ result<bool> checkpointer::take_from_others() {
         auto newest = writer_.newest_superblock();
         if (!newest)
             return newest.error();
-        if (newest->super.sequence != others_->checkpoint_sequence()) { // whoever wrote it died before he could say so
+        // The process that wrote it died before it could publish it.
+        if (newest->super.sequence != others_->checkpoint_sequence()) {
             REM_TRY(poison_unless_refused(writer_.confirm(newest->super)));
             others_->publish_checkpoint(
                 {newest->super.sequence, newest->super.checkpoint_version, newest->super.log_begin});
@@ -233,7 +238,7 @@ result<void> checkpointer::write_superblock(const std::function<result<void>()>&
         const auto give_up = std::chrono::steady_clock::now() + k_patience;
         while (!others_->may_release()) {
             if (std::chrono::steady_clock::now() > give_up)
-                return {}; // the next one will
+                return {}; // the next checkpoint releases it
             std::this_thread::sleep_for(k_between_attempts);
         }
         others_->release();
@@ -245,7 +250,7 @@ result<void> checkpointer::make_room_in_log(std::uint64_t record_bytes) {
     REM_TRY(finish());
     const auto give_up = std::chrono::steady_clock::now() + k_patience;
     while (others_ != nullptr &&
-           !session_.log().has_room(record_bytes)) { // another process's checkpoint will make some
+           !session_.log().has_room(record_bytes)) { // another process's checkpoint will make room
         if (std::chrono::steady_clock::now() > give_up)
             return readers_behind();
         std::this_thread::sleep_for(k_between_attempts);
@@ -281,14 +286,15 @@ unexpected checkpointer::readers_behind() const {
                 path);
 }
 
-// I5: a sync that has failed may not be repeated, so no other checkpoint can be made. What was refused may be tried again.
+// I5: a sync that has failed must not be repeated, so no other checkpoint can be made. A refused call may be
+// repeated.
 result<void> checkpointer::poison_unless_refused(result<void> done) {
     return done || is_refusal(done.why().code) ? std::move(done) : health_.poison_if_failed(std::move(done));
 }
 
 result<void> checkpointer::begin() { return poison_unless_refused(prepare_and_begin()); }
 
-// What refuses to be prepared, for a limit perhaps, is tried again when the next commit finds a checkpoint due.
+// If preparing is refused, perhaps by a limit, the next commit that finds a checkpoint due tries again.
 result<void> checkpointer::prepare_and_begin() {
     if (auto prepared = prepare(); !prepared) {
         if (others_ != nullptr)
@@ -301,7 +307,7 @@ result<void> checkpointer::prepare_and_begin() {
         return mark.error();
     if (others_ != nullptr) {
         REM_TRY(writer_.confirm());
-        sharing_->publish(); // the next record may go elsewhere
+        sharing_->publish(); // the next record may go to another place
         others_->announce_apply(session_.version());
     }
     auto history = move_history(false);
@@ -378,7 +384,7 @@ result<bool> checkpointer::carry_out_within(std::chrono::nanoseconds patience) {
     return false;
 }
 
-// Once for each checkpoint: whoever has not made way until then may be stopped.
+// Waits once for each checkpoint: a reader that has not made way by then may be stopped.
 result<void> checkpointer::finish_within_a_moment() {
     if (run_ && run_->waited() > k_moment)
         return {};
@@ -446,7 +452,7 @@ result<void> checkpointer::apply_at_close() {
 }
 
 std::uint64_t checkpointer::bytes_of_one() const {
-    // One that is under way is going to be written anyway, and is waited for if that takes about as long as a commit.
+    // The checkpoint under way is written anyway. Waiting for it pays if that takes about as long as a commit.
     return run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_.committed().before_image_bytes();
 }
 

@@ -1,4 +1,5 @@
-// What undoes commits, as the engine sees it. A part (parts.hpp), which undo_manager.hpp has; null in an engine whose heap has no history.
+// The undo of commits, as the engine sees it. A part (parts.hpp); undo_manager.hpp implements it. Null in an engine
+// whose heap has no history.
 #pragma once
 
 #include "base/result.hpp"
@@ -41,34 +42,35 @@ public:
     commit_history& operator=(const commit_history&) = delete;
     virtual ~commit_history() = default;
 
-    // Of each commit. Callers hold both locks of the heap, but for may_commit().
+    // For each commit. Callers hold both locks of the heap, except for may_commit().
 
-    /// errc::section_open: it is a procedure that commits, while an undo runs it.
+    /// errc::section_open if a procedure commits while an undo runs it.
     [[nodiscard]] virtual result<void> may_commit() const = 0;
-    /// Takes what undoes a commit of these changes, with the memory to keep it, and adds to the record what the commit is to the history.
-    /// errc::history_full when it may not be kept, and so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read;
-    /// errc::no_space. Throws std::bad_alloc. Precondition: the collector has just found the changes.
+    /// Takes what undoes these changes, and the memory to keep it. Adds the history's events to the commit's record.
+    /// errc::history_full if it may not be kept, so the commit must not be made. errc::corrupt and errc::io if the
+    /// former content of a chunk cannot be read. errc::no_space. Throws std::bad_alloc. Precondition: the collector
+    /// has just found the changes.
     virtual result<void> prepare(pending_commit& commit) = 0;
-    /// It is in the log.
+    /// The commit is in the log.
     virtual void accept() noexcept = 0;
     virtual void note_rollback() noexcept = 0;
 
-    /// Whether it goes on in the next session.
+    /// True if the next session continues the history.
     [[nodiscard]] virtual bool is_kept() const = 0;
-    /// heap_history::differs_from_others()
+    /// See heap_history::differs_from_others().
     [[nodiscard]] virtual bool differs_from_others() const = 0;
     [[nodiscard]] virtual history_follower& follower() = 0;
 
-    // With the lock of the sections.
+    // Callers hold the section lock.
 
-    /// From now on asks `by`, which must outlive this, whenever memory becomes another state of the history.
+    /// From now on asks `by` whenever memory becomes another state of the history. `by` must outlive this object.
     virtual void let_roots_be_kept(root_keeper& by) = 0;
-    /// The section has changed types, so the next commit lets all steps go, its own included, and no step ever leads across it. Going back to
-    /// before this call ends that: a rollback(), or one to a savepoint.
+    /// The section has changed types. So the next commit removes all steps, its own included, and no step ever leads
+    /// across it. A rollback(), or going back to a savepoint from before this call, cancels that.
     virtual result<void> let_next_commit_migrate() = 0;
 };
 
-/// What it needs of an engine, and must not outlive.
+/// The parts of an engine that the history needs. It must not outlive them.
 struct history_needs {
     const engine_options& options;
     os::file_system& files;
@@ -86,7 +88,8 @@ struct history_needs {
     class transactions& transactions;
 };
 
-/// How a history begins: in a heap of this process, in one that others are going to share, or in one that they have open.
+/// How a history begins: in a heap of this process alone, in one that others are going to share, or in one that
+/// others have open.
 enum class history_begins { alone, to_be_shared, joining };
 
 } // namespace remanence::txn

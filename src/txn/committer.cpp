@@ -14,7 +14,7 @@ namespace remanence::txn {
 namespace {
 
 constexpr std::uint64_t k_part_written_twice = 16;              // of the log's limit
-constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // less is not worth a thread
+constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // below this a thread is not worth it
 
 } // namespace
 
@@ -30,7 +30,7 @@ result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fre
         return changes.error();
     pending_commit commit{scope, std::move(*changes)};
     if (commit.changes.empty()) {
-        accept(commit); // what was written is what is committed
+        accept(commit); // what was written equals committed content
         return commit;
     }
     if (memory_.has_red_zones())
@@ -78,11 +78,12 @@ result<change::change_set> committer::collect_declared(fresh_contents fresh) {
     return view_.collector().collect_declared(is_unused, fresh);
 }
 
-// What is rewritten and may not move before a checkpoint would be written twice, to the log and by the checkpoint after it. So if a
-// checkpoint writes less than that, it comes first (R3); but not for what is little against all that one apply writes.
+// A chunk that is rewritten and may not move before a checkpoint would be written twice: to the log, and by the next
+// checkpoint. So if a checkpoint writes less than that, it comes first (R3). Small amounts, compared with what one
+// checkpoint writes, do not count.
 result<change::change_set> committer::collect_everything(fresh_contents fresh) {
     const view::page_predicate is_unused = memory_.unused_pages();
-    if (options_.is_shared) // its checkpoints may have to wait for others
+    if (options_.is_shared) // its checkpoints may have to wait for other processes
         return view_.collector().collect(is_unused, ~std::uint64_t{0}, fresh);
     for (;;) {
         const std::uint64_t most = held_back_max();
@@ -97,10 +98,10 @@ std::uint64_t committer::held_back_max() const {
     return std::max(checkpoints_.bytes_of_one(), budget_.log_limit_bytes() / k_part_written_twice);
 }
 
-// I5: nothing of the commit is written before, so no failure of a reservation poisons.
+// I5: nothing of the commit is written before this, so a failed reservation does not poison.
 result<void> committer::reserve(const pending_commit& commit) {
     if (!session_.has_begun())
-        REM_TRY(session_.prepare()); // here, since a failure has touched no file
+        REM_TRY(session_.prepare()); // here, since a failure touches no file
     return heard(reserve_all(commit.changes, commit.record_bytes, room::now));
 }
 
@@ -121,10 +122,10 @@ result<void> committer::heard(result<void> reserved) {
 
 result<void> committer::reserve_all(const change::change_set& changes, std::uint64_t record_bytes, room when) {
     REM_TRY(store_.room().reserve_places());
-    // Room in the log is made by the end of the checkpoint; and a superblock of another kind would come between.
+    // The end of a checkpoint makes room in the log. And a superblock of another kind must not come in between.
     if (when == room::now && session_.has_begun() && !session_.log().has_room(record_bytes))
         REM_TRY(checkpoints_.make_room_in_log(record_bytes));
-    // Without whole chunks, too: those that other processes' commits have moved are in the map.
+    // Even without whole chunks: the map must have room for chunks that other processes' commits have moved.
     REM_TRY(changes.has_whole_chunks() ? reserve_whole_chunks(changes) : store_.room().reserve_map(0));
     REM_TRY(reserve_for_apply(changes));
     if (!session_.has_begun())
@@ -146,7 +147,8 @@ result<void> committer::reserve_whole_chunks(const change::change_set& changes) 
         }));
     }
     const std::vector<chunk_range> moves = relocated_runs(store_.copies(), changes);
-    // A run of fresh chunks parts one of zeros in two at most, or leaves one behind; one that moves has two ends.
+    // A run of fresh chunks splits a run of zeros in two at most, or leaves one after it. A run that moves has two
+    // ends.
     REM_TRY(store_.room().reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
     for (const chunk_range& run : moves)
         REM_TRY(store_.room().reserve_move(run.first, run.count));
@@ -158,7 +160,7 @@ result<void> committer::reserve_whole_chunks(const change::change_set& changes) 
     return {};
 }
 
-// Changed pages are in the log until a checkpoint writes them copy.
+// Changed pages are in the log until a checkpoint writes them to their copies.
 result<void> committer::reserve_for_apply(const change::change_set& changes) {
     page_runs holes(store_.copies());
     for (const change::changed_page& page : changes.pages) {
@@ -166,7 +168,7 @@ result<void> committer::reserve_for_apply(const change::change_set& changes) {
         if (!checksum)
             return checksum.error();
         if (*checksum != 0)
-            REM_TRY(store_.checksums().reserve(page.page)); // in a copy of a heap the other place is a hole
+            REM_TRY(store_.checksums().reserve(page.page)); // in a copy of a heap the checksum's other place is a hole
         else if (!view_.committed().was_committed_in_log(page.page))
             holes.add(page.page);
     }
@@ -182,7 +184,7 @@ result<void> committer::write(pending_commit& commit) {
     if (changes.has_whole_chunks()) {
         REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
         const bool has_new_holes =
-            !changes.fresh.empty() && store_.unused().take_new_holes(); // of these chunks, perhaps
+            !changes.fresh.empty() && store_.unused().take_new_holes(); // perhaps in these chunks
         if (has_new_holes || !changes.relocated.empty() ||
             std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
             first = [store = &store_] { return store->whole_chunks().sync(); }; // I2
@@ -222,15 +224,15 @@ result<void> committer::write_nothing(log::record_builder& record) {
     return {};
 }
 
-// Unchanged pages are still mapped from the copies that these chunks left. Once a checkpoint covers the commit, another process may
-// write there, and does not know who maps them.
+// Unchanged pages are still mapped from the copies that these chunks left. Once a checkpoint covers the commit,
+// another process may write there; it does not know who maps them.
 result<void> committer::map_relocated(const change::change_set& changes) {
     for (const change::whole_chunk& moved : changes.relocated)
         REM_TRY(view_.follow_chunk(moved.chunk));
     return {};
 }
 
-// Checksums are made meanwhile: what tells from them what is to be written comes before.
+// Checksums are made meanwhile. The runs to write are found first, since they are told by the checksums so far.
 result<void> committer::write_whole_chunks(change::change_set& changes) {
     const std::vector<page_range> moved = relocated_page_runs(store_.copies(), changes);
     const page_runs fresh = fresh_page_runs(store_.copies(), changes);

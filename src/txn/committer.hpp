@@ -1,8 +1,10 @@
-// A commit, step by step: what changed, room for it, whole chunks, the record, and what is committed content then.
+// A commit, step by step: find the changes, make room for them, write whole chunks and the record, and count the
+// changes as committed content.
 //
-// Kept here:
-//  I2  Whoever writes the record syncs the whole chunks that it names before: write() hands that to the log.
-//  I5  reserve() makes room for everything before write() writes the first byte; what fails after that poisons.
+// Rules kept here:
+//  I2  The whole chunks that a record names are synced before the record is written: write() hands that sync to the
+//      log.
+//  I5  reserve() makes room for everything before write() writes the first byte. A failure after that poisons.
 #pragma once
 
 #include "base/result.hpp"
@@ -30,16 +32,16 @@ namespace remanence::txn {
 using change::commit_scope;
 using change::fresh_contents;
 
-/// A commit on its path from memory to the log.
+/// A commit on its way from memory to the log.
 struct pending_commit {
-    commit_scope scope; // may be more than was asked for
+    commit_scope scope; // may be more than the caller asked for
     change::change_set changes;
-    const view::page_copies* copies = nullptr;   // of the changed pages; null: memory has them
-    std::optional<log::record_builder> record{}; // has its memory; none: nothing has changed
+    const view::page_copies* copies = nullptr;   // of the changed pages; null: they are in memory
+    std::optional<log::record_builder> record{}; // with its memory reserved; none: nothing has changed
     std::uint64_t record_bytes = 0;
 };
 
-/// Of all commits so far.
+/// Totals of all commits.
 struct commit_totals {
     std::uint64_t commits = 0;
     std::uint64_t changed_bytes = 0;
@@ -47,10 +49,10 @@ struct commit_totals {
     std::uint64_t image_bytes = 0; // of whole chunks
 };
 
-/// Callers hold both locks of the heap. The steps are called in this order, one commit after the other.
+/// Callers hold both locks of the heap. They call the steps in this order, one commit after the other.
 class committer {
 public:
-    /// All must outlive it.
+    /// All must outlive this object.
     committer(store::heap_file& store, view::memory_view& view, session& commits, heap_names& names,
               const memory_budget& budget, checkpointer& checkpoints, reclaimer& space, spiller& spills,
               heap_memory& memory, health& state, const engine_options& options)
@@ -66,30 +68,31 @@ public:
           health_(state),
           options_(options) {}
 
-    /// Finds the changes, has them inspected, looks whether the files have their names, and takes the record's memory. Changes
-    /// nothing that a repeated call does not find; but a checkpoint may be made on the path.
+    /// Finds the changes, has them inspected, checks that the files have their names, and takes the record's memory.
+    /// A repeated call finds the same changes. May make a checkpoint.
     result<pending_commit> prepare(commit_scope scope, fresh_contents fresh);
-    /// The record is to have these events of the history. Its memory is taken: throws std::bad_alloc.
+    /// Adds these events of the history to the record. Reserves the memory for them: throws std::bad_alloc.
     void add_events(pending_commit& commit, std::span<const std::byte> events) const;
-    /// Makes room for everything that the commit, and the checkpoint after it, will write; the first commit of a session begins it. A
-    /// failure changes nothing; one of the files poisons.
+    /// Makes room for all that the commit, and the checkpoint after it, will write. The first commit of a session
+    /// begins the session. A failure changes nothing; a failure of the files poisons.
     result<void> reserve(const pending_commit& commit);
-    /// Writes whole chunks, hands the record to the log, and takes the changes for committed content. A failure poisons.
+    /// Writes whole chunks, hands the record to the log, and counts the changes as committed content. A failure
+    /// poisons.
     result<void> write(pending_commit& commit);
 
-    // Of a commit whose changes are copied, to be found later; the allocator was flushed.
+    // For a commit whose changes are copied now and found later. The allocator was flushed.
 
-    /// Whether a commit of declared changes need not look for others.
+    /// True if declarations name every change, so a commit of declared changes need not look for others.
     [[nodiscard]] bool knows_all_changes() const;
-    /// So many bytes may be written twice before a checkpoint comes first.
+    /// Returns how many bytes may be written twice before a checkpoint comes first.
     [[nodiscard]] std::uint64_t held_back_max() const;
     /// Takes the record's memory.
     void take_record(pending_commit& commit);
-    /// Makes room for new memory, which `fresh` has alone, and for about so many bytes of a record. Fails as reserve() does.
+    /// Makes room for the new memory in `fresh`, and for a record of about this size. Fails as reserve() does.
     result<void> reserve_early(const change::change_set& fresh, std::uint64_t record_bytes);
-    /// Hands the log a record of no changes, which has its memory. A failure poisons.
+    /// Hands the log a record without changes, whose memory is reserved. A failure poisons.
     result<void> write_nothing(log::record_builder& record);
-    /// Everything that was written is committed, or equals what is.
+    /// Notes that all written memory is committed, or equals committed content.
     void all_is_committed();
 
     [[nodiscard]] const commit_totals& totals() const { return totals_; }
@@ -103,11 +106,11 @@ private:
     result<void> heard(result<void> reserved);
     result<void> reserve_whole_chunks(const change::change_set& changes);
     result<void> reserve_for_apply(const change::change_set& changes);
-    /// And makes their checksums.
+    /// Makes the chunks' checksums, too.
     result<void> write_whole_chunks(change::change_set& changes);
     [[nodiscard]] std::uint64_t image_bytes_with(const change::change_set& changes) const;
     void accept_whole_chunks(change::change_set& changes);
-    /// Takes no memory: there is room.
+    /// Allocates nothing: prepare() reserved the memory.
     void fill(pending_commit& commit) const;
     result<void> map_relocated(const change::change_set& changes);
     void accept(const pending_commit& commit);

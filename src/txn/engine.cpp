@@ -106,7 +106,7 @@ result<std::uint64_t> engine::try_to_commit(const commit_order& order) {
         return commit.error();
     if (commit->record) {
         if (history_ != nullptr)
-            REM_TRY(history_->prepare(*commit)); // up to here a lack of memory changed nothing
+            REM_TRY(history_->prepare(*commit)); // up to here a lack of memory has changed nothing
         REM_TRY(transactions_.write(*commit));
         if (history_ != nullptr)
             history_->accept();
@@ -211,7 +211,8 @@ result<void> engine::checkpoint() {
         REM_TRY(checkpoints_.finish());
         {
             const std::lock_guard allocation(locks_.allocation);
-            // I8: the checkpoint that is to follow may have to wait for readers; and what a history undoes may have been in them.
+            // I8: the checkpoint that follows may have to wait for readers. And these chunks may have held what a
+            // history undoes.
             if (!is_shared() && !has_history())
                 REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
@@ -242,7 +243,7 @@ result<void> engine::close_finished() {
                                 : close_without_log();
 }
 
-// What is not committed is lost. Whoever is the last leaves the heap as one file.
+// Uncommitted changes are lost. The last process leaves the heap as one file.
 result<void> engine::close_shared() {
     if (options_.read_only)
         return {}; // others go on with it, or one of them recovers it
@@ -250,7 +251,7 @@ result<void> engine::close_shared() {
     if (found)
         found = session_.await(session_.version(), log::durability::durable);
     if (found)
-        found = checkpoints_.carry_out(); // else another process ends it
+        found = checkpoints_.carry_out(); // if it fails, another process ends it
     auto is_last = sharing_->protocol().detach(std::chrono::steady_clock::now() + options_.open_timeout);
     if (!is_last)
         return is_last.error();
@@ -270,7 +271,7 @@ result<void> engine::close_shared() {
     return close_alone();
 }
 
-// Nothing was committed: the file is as it was, but for what was spilled.
+// Nothing was committed: only spilled chunks have changed the file.
 result<void> engine::close_without_log() {
     if (!options_.read_only)
         REM_TRY(names_.check_is_linked());
@@ -286,24 +287,25 @@ result<void> engine::close_session() {
     if (!found && !names_.check_is_linked())
         return names_.leave_unlinked(found.error());
     REM_TRY(checkpoints_.finish());
-    const bool is_needed = has_history() && history_->is_kept(); // by what is undone in another session
+    const bool is_needed = has_history() && history_->is_kept(); // unused chunks, by an undo in another session
     const bool has_unused = !is_needed && [&] {
         const std::lock_guard allocation(locks_.allocation);
         return !space_.unused_chunks(memory_.allocator()).empty();
     }();
     if (has_unused) {
-        REM_TRY(rollback()); // what is not committed may use some of them, or have freed others
+        REM_TRY(rollback()); // uncommitted changes may use some of them, or have freed others
         const std::lock_guard allocation(locks_.allocation);
         REM_TRY(space_.give_back_unused(memory_.allocator(), session_));
     }
     REM_TRY(checkpoints_.apply_at_close());
-    if (auto removed = names_.remove_log(); !removed) { // it has all commits twice now, and the next open removes it
+    // The heap has all commits, and the next open removes the log.
+    if (auto removed = names_.remove_log(); !removed) {
         auto poisoned = health_.poison(unexpected(removed.why()));
         return removed.why().code == errc::no_space ? result<void>(std::move(poisoned)) : std::move(removed);
     }
     if (heap_.store->where().has_copies_b()) {
         heap_.store->copies().retired().note_all_unmapped();
-        space_.owe_discard(); // for the end of the file may be one of theirs
+        space_.owe_discard(); // the end of the file may be one of these copies
     }
     REM_TRY(space_.discard_owed());
     return found ? result<void>() : names_.tell_what_is_left(found.error());
@@ -316,7 +318,7 @@ std::uint64_t engine::budget_to_watch() const {
 }
 
 bool engine::spill_excess() noexcept {
-    const std::unique_lock allocation(locks_.allocation, std::try_to_lock); // else somebody else is about to look
+    const std::unique_lock allocation(locks_.allocation, std::try_to_lock); // if not, another thread is about to check
     return allocation.owns_lock() && spiller_.spill_excess();
 }
 
@@ -327,9 +329,9 @@ result<verification> engine::verify() {
                     path() + " is open read-only beside others that write to it. Verify it by rem verify, or by "
                              "remanence::inspect::verify().",
                     path());
-    REM_TRY(health_.had_memory()); // else the tables in memory lack what the commit is about to bring
+    REM_TRY(health_.had_memory()); // otherwise the tables in memory may lack what the commit brings
     REM_TRY(point_.finish());
-    REM_TRY(checkpoints_.carry_out()); // else some pages are not as the tables say
+    REM_TRY(checkpoints_.carry_out()); // otherwise some pages are not as the tables say
     if (is_shared()) {
         std::optional<result<verification>> found;
         REM_TRY(checkpoints_.beside_no_other([&]() -> result<void> {
@@ -339,7 +341,7 @@ result<verification> engine::verify() {
         return std::move(*found);
     }
     if (heap_.store->writer().is_ahead_of_file() && !checkpoints_.is_under_way())
-        REM_TRY(health_.usable()); // a checkpoint has failed, so that it cannot be carried out
+        REM_TRY(health_.usable()); // a checkpoint has failed and cannot be carried out
     return txn::verify(*heap_.store, session_, memory_, options_);
 }
 
@@ -371,7 +373,7 @@ engine_stats engine::stats() const {
     return stats;
 }
 
-// An empty heap's first commit is that of its header, which no undo may take away.
+// The first commit of an empty heap writes its header. No undo may take that away.
 result<void> engine::begin_history(history_begins how) {
     if (how != history_begins::joining && heap_.store->image().bytes() == 0)
         REM_TRY(commit());
@@ -397,7 +399,7 @@ result<void> engine::become(const history::delta& way) {
         }
         way.apply(heap_.view->base());
     }
-    memory_.keep_unused(true); // what is there is what was there
+    memory_.keep_unused(true); // free pages get their old content, too
     auto made = [&]() -> result<std::uint64_t> {
         {
             const std::lock_guard allocation(locks_.allocation);
@@ -411,8 +413,8 @@ result<void> engine::become(const history::delta& way) {
     return session_.has_begun() ? session_.await(*made, log::durability::durable) : result<void>();
 }
 
-// The first one of a shared heap begins its session at once, so that whoever joins finds a log; and an empty heap's first commit is
-// that of its header.
+// The first process of a shared heap begins its session at once, so that others find a log when they join. And the
+// first commit of an empty heap writes its header.
 result<void> engine::begin_to_share() {
     REM_TRY(memory_.begin());
     const std::lock_guard alone(locks_.at_store);

@@ -1,5 +1,5 @@
-// What of a commit's chunks can be written, or reserved, in one piece: runs of pages or chunks that follow each
-// other, in the heap and in the file.
+// The runs of a commit's pages or chunks that can be written or reserved in one piece: adjacent in the heap and in
+// the file.
 #pragma once
 
 #include "base/range.hpp"
@@ -15,7 +15,7 @@ namespace remanence::txn {
 
 std::uint64_t bytes_of(std::span<const page_range> all);
 
-/// Joins pages, added in the order of the heap, into runs, by the copies where their chunks are.
+/// Joins pages into runs, by the copies that their chunks are in. Pages are added in the order of the heap.
 class page_runs {
 public:
     explicit page_runs(const store::chunk_copies& copies) : copies_(copies) {}
@@ -30,12 +30,12 @@ private:
 };
 
 std::vector<chunk_range> fresh_runs(const change::change_set& changes);
-/// Of chunks that follow each other in the copies they move to, too.
+/// Returns runs of chunks whose new copies are adjacent, too.
 std::vector<chunk_range> relocated_runs(const store::chunk_copies& copies, const change::change_set& changes);
 
-/// The pages of relocated extents that are to be written: all, but for what was spilled.
+/// Returns the pages of relocated extents to write: all except spilled ones.
 std::vector<page_range> relocated_page_runs(const store::chunk_copies& copies, const change::change_set& changes);
-/// The pages of fresh chunks that are to be written, once they have a copy.
+/// Returns the pages of fresh chunks to write. Precondition: the chunks have a copy.
 page_runs fresh_page_runs(const store::chunk_copies& copies, const change::change_set& changes);
 
 } // namespace remanence::txn

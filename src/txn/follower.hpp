@@ -1,10 +1,12 @@
-// What other processes commit to a shared heap, followed: the store accepts what their records say, and memory becomes as if it
-// had been committed here. So whoever has followed goes on as if he had been alone.
+// Follows what other processes commit to a shared heap. The store accepts what their records say, and memory becomes
+// as if it had been committed here. So the process goes on as if it had been alone.
 //
-// Other processes make checkpoints, too. The heap file is then as their superblock says, with what was committed after it accepted
-// again from the log. Memory of a view that has not fallen behind the superblock stays, else it is mapped anew.
+// Other processes make checkpoints, too. Then the heap file becomes as their superblock says, and later commits are
+// accepted again from the log. The view's memory stays if it has not fallen behind the superblock; otherwise it is
+// mapped anew.
 //
-// Kept here: I4, records are copied and superblocks read under a hold; memory is changed under a pin, or with the writer lock.
+// Rule kept here: I4, records are copied and superblocks read under a hold; memory is changed under a pin, or with
+// the writer lock.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,39 +23,40 @@
 
 namespace remanence::txn {
 
-/// Callers hold both locks of the heap, nobody is in a section of it, and
-/// nothing uncommitted is in memory.
+/// Callers hold both locks of the heap. No thread is in a section of it, and memory has no uncommitted changes.
 class follower {
 public:
-    /// All must outlive it.
+    /// All must outlive this object.
     follower(share::coordination& others, store::heap_file& store, view::memory_view& view, session& commits)
         : others_(others), store_(store), view_(view), session_(commits) {}
 
-    /// From now on `history` hears of what is followed. It must outlive this, or what is followed.
+    /// From now on tells `history` what is followed. It must outlive this object, or its last use.
     void tell(history_follower& history) { history_ = &history; }
 
-    /// Whether something has been committed elsewhere, or a superblock written, that this process does not have. `own`: the sequence
-    /// of the superblock that this process's own checkpoint under way writes; 0: there is none.
+    /// True if another process has committed, or written a superblock, that this process does not have. `own` is the
+    /// sequence of the superblock that this process's own checkpoint under way writes; 0: there is none.
     [[nodiscard]] bool is_behind(std::uint64_t own) const;
-    /// After an open: from the superblock, which is held, to what is visible.
+    /// After an open: follows from the held superblock `current` to the visible commit.
     result<void> begin(const share::current_checkpoint& current);
-    /// To what is visible. Precondition: that is pinned, or this process has the writer lock. After a failure memory is neither:
-    /// the heap is to be poisoned. O(what was changed since); when a checkpoint has passed this process, O(extents) besides.
-    /// False, and nothing done: the own checkpoint is done, and is to be adopted before.
+    /// Follows to the visible commit. Returns false, and does nothing, if this process's own checkpoint is done and
+    /// must be adopted first. Precondition: the visible version is pinned, or this process has the writer lock. After
+    /// a failure memory has no version: poison the heap. O(what was changed since); plus O(extents) if a checkpoint
+    /// has passed this process.
     result<bool> catch_up(std::uint64_t own);
-    /// The last writer died: what it has left behind the visible commit is made durable, and followed. With the writer lock.
-    /// Returns what is to be published.
+    /// Takes over from a writer that died: makes durable what it left behind the visible commit, and follows it.
+    /// Returns what to publish. The caller has the writer lock.
     result<share::visible_commit> take_over();
-    /// With the writer lock, and changes in memory: the heap file is as of the current superblock, and only that.
+    /// Brings the heap file, and only that, to the current superblock. Memory may have changes. The caller has the
+    /// writer lock.
     result<void> follow_superblock();
-    /// Nobody else has the heap any more: to what the files say.
+    /// Follows to what the files say. No other process has the heap any more.
     result<void> catch_up_alone();
 
-    /// As of the last commit here.
+    /// Returns the state after the last commit here.
     [[nodiscard]] share::visible_commit state() const;
-    /// The threads of this process that read, at the version of memory, stay at it whatever another process's apply up to `target`
-    /// changes in the file: after that the pin may be raised. `pinned`: up to there it has been done. Of the locks of the heap
-    /// callers hold the two; the precondition on sections is that nobody is in a write section.
+    /// Copies what another process's checkpoint up to `target` is going to change, for the threads of this process
+    /// that read: they keep the version of memory. After that the pin may be raised. Up to `pinned` it has been done.
+    /// Callers hold both locks of the heap; no thread is in a write section.
     result<void> make_private(std::uint64_t pinned, std::uint64_t target);
 
 private:
@@ -73,7 +76,7 @@ private:
     view::memory_view& view_;
     session& session_;
     history_follower* history_ = nullptr;            // null: the heap has none
-    std::map<std::uint64_t, std::uint32_t> changed_; // pages, and the checksums that they are to have in the end
+    std::map<std::uint64_t, std::uint32_t> changed_; // pages, with the checksums that they must have in the end
 };
 
 } // namespace remanence::txn

@@ -34,7 +34,8 @@ result<void> heap_history::stage(const change::change_set& changes, history::ste
                                           : bytes_before(view_, changes, step_bytes_max());
     if (!before)
         return before.error();
-    const bool moves = file_ && !file_->is_called(store::history_path(names_->heap())); // perhaps without its file
+    // The heap was renamed, perhaps without this file.
+    const bool moves = file_ && !file_->is_called(store::history_path(names_->heap()));
     if (moves || !steps_.has_room(before->bytes()))
         REM_TRY(have_all());
     const bool is_counted = kind != history::step_kind::hidden || steps_.is_in_group();
@@ -47,7 +48,7 @@ result<void> heap_history::stage(const change::change_set& changes, history::ste
     return {};
 }
 
-// Of new chunks, and of those that move, all bytes count: there are no ranges of them.
+// Chunks that are new or move have no ranges, so all their bytes count.
 bool heap_history::is_call_enough(const change::change_set& changes) const {
     if (!call_ || steps_.has_kept())
         return false;
@@ -55,7 +56,7 @@ bool heap_history::is_call_enough(const change::change_set& changes) const {
     return has_whole || call_->bytes() < changes.changed_bytes();
 }
 
-// Kept states need it whatever it takes.
+// Kept states need the bytes, however many they are.
 std::uint64_t heap_history::step_bytes_max() const {
     const history::limits& most = steps_.most();
     const bool has_limit = most.bytes_max != 0 && (most.then == history::when_full::refuse || !steps_.has_kept());
@@ -114,7 +115,7 @@ result<void> heap_history::hold_bytes_of_path(const change::change_set& changes)
     auto before = bytes_before(view_, changes, step_bytes_max());
     if (!before)
         return before.error();
-    if (before->bytes() > step_bytes_max()) // and not whole
+    if (before->bytes() > step_bytes_max()) // and it is not complete
         return full(*before);
     path_back_.front() = std::move(*before);
     return {};
@@ -146,12 +147,12 @@ result<void> heap_history::check_calls(bool can_be_made) const {
     return {};
 }
 
-// H1
+// H1: path_back_ leads over the path from the other side.
 void heap_history::check_out(std::uint64_t version) noexcept {
     steps_.go_over(route_, path_back_);
     give_up();
     steps_.check_out(destination_, version);
-    steps_.accept(version); // H10: roots that were kept
+    steps_.accept(version); // H10: the roots that were kept
 }
 
 void heap_history::take_back() noexcept {
@@ -172,7 +173,7 @@ result<void> heap_history::keep(os::file_system& files, os::file& heap, const st
     image_ = &image;
     names_ = &names;
     file_.emplace(files, store::history_path(names.heap()), uuid, rewritten_from);
-    if (!is_to_be_shared) { // else all of it is needed at once
+    if (!is_to_be_shared) { // otherwise all of it is needed at once
         auto all = file_->load_summary(last);
         if (!all)
             return all.error();
@@ -233,7 +234,7 @@ void heap_history::describe(const std::function<void(history::event_bytes&)>& ch
 
 result<void> heap_history::reserve_events(const history::commit_name& last,
                                           const std::function<result<void>()>& make_durable) {
-    if (is_shared_) // whoever is the last brings it to the heap's name
+    if (is_shared_) // the last process to close renames it after the heap
         REM_TRY(file_->go_on_in_new());
     else
         file_->follow(store::history_path(names_->heap()));
@@ -283,7 +284,7 @@ result<bool> heap_history::move(bool is_clean) {
 
 result<void> heap_history::sync() { return file_->sync(); }
 
-// --- of several processes
+// Shared heaps.
 
 result<void> heap_history::share(const history::commit_name& last) {
     is_shared_ = true;
@@ -353,7 +354,8 @@ result<void> heap_history::follow_passed(const history::commit_name& checkpoint,
         return reached.error();
     if (*reached)
         return {};
-    std::string why; // another process has made the file anew, from one of these commits on
+    // Another process has rewritten the file, which now begins with one of these commits.
+    std::string why;
     auto loaded = file_->load(checkpoint, std::nullopt, heap_bytes, why);
     if (!loaded)
         return loaded.error();

@@ -1,7 +1,7 @@
-// The history of an open heap: what undoes its commits, brought from the commits to the steps, and from there back into memory.
+// The history of an open heap: takes what undoes commits into the steps, and brings it back to memory.
 //
-// An undo writes what memory was before to memory and commits that as any other change: the log only ever goes forward, and recovery
-// knows nothing of a history. The allocator's state is memory of the heap, so it goes back with all else.
+// An undo writes the former bytes to memory, and commits that like any other change. So the log only goes forward,
+// and recovery knows nothing of a history. The allocator's state lies in the heap, so it goes back with the rest.
 #pragma once
 
 #include "base/result.hpp"
@@ -30,114 +30,117 @@ namespace remanence::txn {
 /// Callers hold both locks of the heap.
 class heap_history final : public history_mover, public history_follower {
 public:
-    /// The history begins with the present state, of this version. `view` must outlive it.
+    /// Begins the history with the present state, of this version. `view` must outlive this object.
     heap_history(const history::limits& most, std::uint64_t version, view::memory_view& view, const std::string& path);
     heap_history(const heap_history&) = delete;
     heap_history& operator=(const heap_history&) = delete;
 
-    /// Takes what a commit of these changes is undone by, and the memory to keep it. errc::history_full when it may not be kept, and
-    /// so may not be made; errc::corrupt and errc::io when what a chunk held cannot be read. Throws std::bad_alloc. Precondition:
-    /// the collector has just found the changes.
+    /// Takes what undoes a commit of these changes, and the memory to keep it. errc::history_full if it may not be
+    /// kept, so the commit must not be made. errc::corrupt and errc::io if the former content of a chunk cannot be
+    /// read. Throws std::bad_alloc. Precondition: the collector has just found the changes.
     result<void> stage(const change::change_set& changes, history::step_kind kind);
-    /// The changes of the next commit are those of this call alone, so it is enough to keep that, where it is smaller. Not so while versions
-    /// are kept: a state that is reached by an inverse need not have the same bytes.
+    /// Says that this call made all changes of the next commit. So the history keeps the call instead of the bytes,
+    /// if it is smaller. Not while versions are kept: a state reached by an inverse need not have the same bytes.
     void note_call(std::optional<history::procedure_call> call) noexcept { call_ = std::move(call); }
-    /// It is made, and has this version.
+    /// Records that the staged commit is made, with this version.
     void accept(std::uint64_t version) noexcept;
 
-    /// Where the steps lead. It does not outlive this.
+    /// Returns where the steps lead. The result must not outlive this object.
     [[nodiscard]] history::destinations leads() const {
         return {steps_, file_ ? history::steps_lie::in_file : history::steps_lie::in_memory, path_};
     }
 
-    /// Memory is about to become what it was in this state: apply_next() must follow, while has_next(), then check_out(), take_back() or
-    /// give_up(). Throws std::bad_alloc, and then nothing has begun. Precondition: memory is what is committed.
+    /// Begins the way of memory to this state. The caller calls apply_next() while has_next(), then check_out(),
+    /// take_back() or give_up(). Throws std::bad_alloc: then nothing has begun. Precondition: memory has no
+    /// uncommitted changes.
     void begin_path(std::uint64_t state);
     [[nodiscard]] bool has_next() const { return path_back_.size() != route_.size(); }
-    /// The call that is to be made next, or undone, by somebody else, before apply_next(); null: there are bytes.
+    /// Returns the call that the caller must make, or undo, before apply_next(); null if there are bytes.
     [[nodiscard]] const history::procedure_call* next_call() const { return route_[path_back_.size()].call(); }
     [[nodiscard]] bool next_leads_back() const { return route_[path_back_.size()].leads_back(); }
     [[nodiscard]] const history::procedure_call* call_on_path() const;
-    /// errc::no_procedure, errc::no_step: there is a call on the path, which must not be made, or cannot be.
+    /// errc::no_procedure or errc::no_step if there is a call on the path that must not or cannot be made.
     [[nodiscard]] result<void> check_calls(bool can_be_made) const;
-    /// A failure, or std::bad_alloc, leaves memory as it is.
+    /// A failure or std::bad_alloc leaves memory unchanged.
     result<void> apply_next();
-    /// If versions are kept, and the way is one call: it leads back by the bytes that the commit, which is of these changes, overwrites.
-    /// errc::corrupt and errc::io as of stage(). Throws std::bad_alloc.
+    /// If versions are kept and the path is one call: takes the bytes that the commit of these changes overwrites, to
+    /// lead back by them. errc::corrupt, errc::io: as stage(). Throws std::bad_alloc.
     result<void> hold_bytes_of_path(const change::change_set& changes);
     [[nodiscard]] bool is_path_one_call() const { return route_.size() == 1 && route_.front().call() != nullptr; }
-    /// Memory has come there, and has changed since it was as `kept` says: that is to be a hidden step behind it. errc::corrupt and errc::io
-    /// as of stage(). Throws std::bad_alloc.
+    /// Stages what memory has changed since `kept`, when it had reached the destination, as a hidden step behind
+    /// that. errc::corrupt, errc::io: as stage(). Throws std::bad_alloc.
     result<void> stage_since(const view::kept_pages& kept);
     [[nodiscard]] bool has_staged() const { return steps_.has_staged(); }
-    /// That is committed, by this version.
+    /// Records that the way is committed, by this version.
     void check_out(std::uint64_t version) noexcept;
-    /// It could not be: memory becomes what it was before. Precondition: no call was on the path.
+    /// After a failed commit: brings memory back. Precondition: no call was on the path.
     void take_back() noexcept;
-    /// It could not be, and somebody else brings memory to where it was.
+    /// After a failed commit: forgets the path. The caller brings memory back.
     void give_up() noexcept;
 
-    // A history that is kept over sessions: in the record of each commit, and, before a checkpoint empties the log, in the file beside
-    // the heap.
+    // A history that is kept over sessions. Its events are in the record of each commit. A checkpoint moves them to
+    // the file beside the heap before it empties the log.
 
-    /// It goes on where the last session ended: `last` is the heap's last commit. Otherwise why_new() says why it does not. Fails when
-    /// the file cannot be read. Throws std::bad_alloc.
+    /// Continues the history of the last session; `last` is the heap's last commit. If it cannot, why_new() says why.
+    /// Fails if the file cannot be read. Throws std::bad_alloc.
     result<void> keep(os::file_system& files, os::file& heap, const store::image& image, const heap_names& names,
                       const history::heap_uuid& uuid, const history::commit_name& last, std::uint64_t rewritten_from,
                       bool is_to_be_shared);
-    /// The steps of earlier sessions are in memory, too, once this returns: they are not read before something asks for them. If they turn
-    /// out to be damaged, the history begins anew with the present state, and why_new() says so. Fails when the file cannot be read, and
-    /// changes nothing then. Throws std::bad_alloc, likewise. O(1), or O(history).
+    /// Reads the steps of earlier sessions, unless they are in memory. They are read only when asked for. If they are
+    /// damaged, the history begins anew with the present state, and why_new() says so. If the file cannot be read,
+    /// fails and changes nothing, as with std::bad_alloc. O(1), or O(history).
     result<void> have_all() { return has_all_ ? result<void>() : read_rest(); }
     [[nodiscard]] bool has_all() const { return has_all_; }
     [[nodiscard]] bool is_kept() const { return file_.has_value(); }
-    /// Why no steps of earlier sessions are there, or why the file was made anew with all of them; empty: neither, or nobody asked.
+    /// Returns why there are no steps of earlier sessions, or why the file was rewritten with all of them. Empty if
+    /// neither is so, or if nothing has read them yet.
     [[nodiscard]] const std::string& why_new() const {
         return why_new_.empty() && file_ ? file_->what_happened() : why_new_;
     }
 
-    // Precondition of all that follows: is_kept().
+    // Precondition of the rest: is_kept().
 
-    /// What is going to be committed. All throw std::bad_alloc.
+    /// These describe what is going to be committed, as events. All throw std::bad_alloc.
     void describe_commit();
     void describe_checkout();
     void describe_forgetting();
     /// `change` appends the event.
     void describe(const std::function<void(history::event_bytes&)>& change);
-    /// Of what was described.
+    /// Returns the events described last.
     [[nodiscard]] std::span<const std::byte> events() const { return events_; }
-    /// Makes room for it in the file. `last`: the last commit, as durable as `make_durable` makes it. errc::no_space leaves all as it
-    /// was. Throws std::bad_alloc.
+    /// Reserves space for the events in the file. `last` is the last commit, and `make_durable` makes it durable.
+    /// errc::no_space changes nothing. Throws std::bad_alloc.
     result<void> reserve_events(const history::commit_name& last, const std::function<result<void>()>& make_durable);
-    /// It is committed.
+    /// Adds the events: they are committed.
     void add_events(const history::commit_name& commit) noexcept;
-    /// For a checkpoint. Throw std::bad_alloc.
+    /// For a checkpoint. These throw std::bad_alloc.
     result<void> prepare_to_move() override;
     result<bool> move(bool is_clean) override;
     result<void> sync() override;
 
-    // In a heap that several processes share. Each has all steps, and does to them what the others' records say. The limits of whoever
-    // opens the heap first hold for all: the file has them before anybody joins. Entries of the file are the same bytes at the same place
-    // whoever writes them (history_file.hpp). Whoever makes a checkpoint, and has the writer lock, makes the file anew when it has grown;
-    // the others go on in that one before they write to it, or when the old one does not lead to a checkpoint.
+    // A history in a shared heap. Each process has all steps, and does to them what the others' records say. The
+    // limits of the process that opens the heap first hold for all: the file has them before another one joins. Every
+    // process writes the same entries to the same places (history_file.hpp). A process that makes a checkpoint and
+    // has the writer lock rewrites the file when it has grown. The others change to the new file before they write,
+    // or when the old one does not lead to a checkpoint.
 
-    /// Others may open the heap from now on, and find the file, with the limits that hold for all. `last`: the last commit, which is
-    /// durable. errc::no_space. Throws std::bad_alloc.
+    /// Prepares the file, with the limits for all: others may open the heap from now on. `last` is the last commit,
+    /// which is durable. errc::no_space. Throws std::bad_alloc.
     result<void> share(const history::commit_name& last);
-    /// Joins those that have it open: the steps are those of this commit, or of a later one that they have made. errc::corrupt: nothing
-    /// leads there. Throws std::bad_alloc.
+    /// Joins processes that have the heap open. The steps are those of this commit, or of a later one of theirs.
+    /// errc::corrupt: the file does not lead there. Throws std::bad_alloc.
     result<void> join(os::file_system& files, os::file& heap, const heap_names& names, const history::heap_uuid& uuid,
                       const history::commit_name& at, std::uint64_t heap_bytes, std::uint64_t rewritten_from);
     result<void> follow(const recover::scanned_record& record) override;
     result<void> follow_passed(const history::commit_name& checkpoint, std::uint64_t heap_bytes) override;
     void note_checkpoint(std::uint64_t version) noexcept override;
-    /// Whether a lack of memory has left steps here that are not those of the other processes.
+    /// True if a lack of memory has left this process with other steps than the others have.
     [[nodiscard]] bool differs_from_others() const { return is_shared_ && steps_.has_lacked_memory(); }
 
-    /// Whether memory was brought to another state than that of the last commit.
+    /// True if the destination differs from the present state.
     [[nodiscard]] bool is_elsewhere() const { return destination_ != steps_.present(); }
 
-    /// Only the end of them, unless has_all().
+    /// Returns the steps; only their end, unless has_all().
     [[nodiscard]] history::step_tree& steps() { return steps_; }
     [[nodiscard]] const history::step_tree& steps() const { return steps_; }
 
@@ -146,7 +149,7 @@ private:
     result<void> follow(const history::commit_name& commit, std::span<const std::byte> events,
                         std::uint64_t heap_bytes);
     void begin_description();
-    /// Of one that is longer not all bytes are kept, so none are.
+    /// Returns the greatest size of a step. Of a larger one the history keeps no bytes.
     [[nodiscard]] std::uint64_t step_bytes_max() const;
     [[nodiscard]] bool is_call_enough(const change::change_set& changes) const;
     [[nodiscard]] unexpected full(const history::delta& before) const;
@@ -154,17 +157,17 @@ private:
     history::step_tree steps_;
     view::memory_view& view_;
     const std::string path_;
-    std::optional<history::procedure_call> call_; // of the next commit
+    std::optional<history::procedure_call> call_; // all changes of the next commit; none: keep bytes
     std::uint64_t destination_ = 0;
-    std::vector<history::step_tree::path_part> route_; // there
+    std::vector<history::step_tree::path_part> route_; // the path to destination_
     std::vector<history::delta> path_back_;            // in the order of route_, as far as memory has come
-    os::file* heap_ = nullptr;                         // its file, if the history is kept
-    const store::image* image_ = nullptr;              // likewise
-    const heap_names* names_ = nullptr;                // likewise
-    std::optional<history::history_file> file_;        // none: it ends with the session
+    os::file* heap_ = nullptr;                         // the heap's file, if the history is kept
+    const store::image* image_ = nullptr;              // if the history is kept
+    const heap_names* names_ = nullptr;                // if the history is kept
+    std::optional<history::history_file> file_;        // none: the history ends with the session
     history::event_bytes events_;                      // of the next commit
-    bool owes_session_ = true;                         // no commit has told of this session
-    bool has_all_ = true;                              // else the file has what comes before steps_
+    bool owes_session_ = true;                         // no commit has recorded this session yet
+    bool has_all_ = true;                              // false: the steps before steps_ are in the file only
     std::string why_new_;
     bool is_shared_ = false;
 };

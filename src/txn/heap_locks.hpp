@@ -1,4 +1,4 @@
-// The locks of an open heap, below that of its sections.
+// The locks of an open heap, below its section lock.
 #pragma once
 
 #include "os/quick_mutex.hpp"
@@ -7,13 +7,14 @@
 
 namespace remanence::txn {
 
-/// In this order: whoever needs both takes at_store first, or only tries to take it. The lock of the sections (section_lock) comes
-/// before both.
+/// Lock order: first the section lock (section_lock), then at_store, then allocation. A thread that holds allocation
+/// may only try at_store.
 struct heap_locks {
-    /// Of whoever uses store and view as the holder of the section lock does: a thread that spills does not hold that. Recursive,
-    /// since a close rolls back.
+    /// Guards store and view against a thread that spills, which does not hold the section lock. Recursive, since a
+    /// close rolls back.
     std::recursive_mutex at_store;
-    /// Comes before the mutexes of the thread caches. Guards the allocator, the view's growth and what was declared.
+    /// Guards the allocator, the growth of the view, and declarations. It comes before the mutexes of the thread
+    /// caches.
     os::quick_mutex allocation;
 };
 

@@ -24,7 +24,7 @@ result<void> heap_memory::begin() {
         has_grown_.store(true, std::memory_order_relaxed);
         return view_.memory().accessible_bytes();
     };
-    // The limit is the allocator's own: the reservation grows while the addresses behind it are free.
+    // The allocator has only its own limit: the reservation grows while the addresses after it are free.
     allocator_.emplace(base(), header().allocator, extend, k_heap_bytes_max, view_.memory().accessible_bytes());
     if (options_.has.thread_caches != nullptr)
         thread_caches_ = options_.has.thread_caches(*allocator_);
@@ -40,7 +40,7 @@ result<void> heap_memory::restored() {
     return check_allocator();
 }
 
-// Cold, as is check_allocator(): an opening calls them once, and they are mostly messages.
+// Cold, as check_allocator() is: an open calls them once, and they consist mostly of messages.
 [[gnu::cold]] result<void> heap_memory::check_header() {
     const format::heap_header& h = header(); // I7
     const bool may_have_schema = (store_.super().features_ro_compat & format::k_feature_schema) != 0;
@@ -71,7 +71,7 @@ result<void> heap_memory::format_header() {
     return {};
 }
 
-// I7. The allocator knows neither the file nor where in it the heap's memory lies.
+// I7. The allocator does not know the file, nor where in it the heap's memory lies.
 [[gnu::cold]] result<void> heap_memory::check_allocator() {
     if (thread_caches_ != nullptr)
         thread_caches_->forget();
@@ -135,10 +135,10 @@ void* heap_memory::allocate_in_thread_cache(std::uint64_t bytes, std::uint64_t a
     if (void* const block = thread_caches_->allocate(bytes, alignment))
         return block;
     const std::lock_guard allocation(locks_.allocation);
-    // They may have been turned off meanwhile.
+    // Thread caches may have been turned off meanwhile.
     void* const block = thread_caches_->is_on() ? thread_caches_->refill(bytes, alignment) : nullptr;
     if (block == nullptr) {
-        thread_caches_->settle(); // while somebody has a slab, each free() would have to look for it
+        thread_caches_->settle(); // while a slab is lent, each free() would search for it
         return nullptr;
     }
     spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
@@ -164,7 +164,8 @@ bool heap_memory::deallocate_in_thread_cache(void* block, std::uint64_t bytes, s
         thread_caches_->note_wait();
 }
 
-// Red zones, checks and reports of stray writes look at each block at once, and what a thread cache changes is not declared.
+// Red zones, checks and reports of stray writes need each block at once. And changes by a thread cache are not
+// declared.
 [[gnu::cold]] bool heap_memory::may_turn_on_thread_caches() {
     if (thread_caches_ == nullptr || red_zones_ || options_.inspect || options_.report_stray_write != nullptr ||
         is_declared())
@@ -197,7 +198,8 @@ result<std::byte*> heap_memory::make_arena(std::string_view name, const arena_op
     if (made == nullptr)
         return why_no_memory(*allocator_, options.room_bytes);
     has_arenas_ = true;
-    header().version = format::k_header_version_with_arenas; // else a release that knows none would open the heap
+    // Otherwise a release without arenas would open the heap.
+    header().version = format::k_header_version_with_arenas;
     return made;
 }
 
@@ -292,9 +294,9 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
     else
         allocator_->deallocate(block, bytes, alignment);
     if (!may_write_) [[unlikely]]
-        allocator_->flush(); // where it is caught, and not by a later commit
+        allocator_->flush(); // a stray write is caught here, and not by a later commit
     else if (options_.inspect || red_zones_) [[unlikely]]
-        allocator_->free_returned(); // what is no block is told of at once
+        allocator_->free_returned(); // reports at once what is not a block
     spiller_.spill_if_due({});
 }
 
@@ -303,7 +305,7 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
     const auto found = block_of_locked(block);
     if (!found || found->start != block || bytes > k_heap_bytes_max)
         return false;
-    // What is left over of the last page is of no other block.
+    // No other block has the rest of the last page.
     const std::uint64_t whole = align_up(red_zones_ ? with_red_zone(bytes) : bytes, k_page_bytes);
     declared_.note_allocation();
     if (red_zones_) [[unlikely]]
@@ -353,7 +355,7 @@ void heap_memory::allow_writes(bool allowed) {
     if (options_.report_stray_write != nullptr) {
         const std::lock_guard allocation(locks_.allocation);
         if (!allowed)
-            allocator_->flush(); // while it may
+            allocator_->flush(); // while writes are allowed
         may_write_ = allowed;
     }
     view_.allow_writes(allowed);
@@ -365,8 +367,8 @@ void heap_memory::begin_declared() {
     declared_.begin();
     view_.note_declarations(true);
     allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {
-        (void)view_.declare(offset,
-                            bytes); // a tracker that cannot open the pages has another try when they are written
+        // If a tracker cannot open the pages now, it tries again when they are written.
+        (void)view_.declare(offset, bytes);
     });
 }
 
@@ -384,11 +386,11 @@ result<void> heap_memory::declare(const void* first, std::uint64_t bytes) {
     auto declared = view_.declare(offset_of(first), bytes);
     if (!declared)
         return name_file("touch in ", path(), declared.why());
-    spiller_.spill_if_due({offset_of(first), bytes}); // but what is about to be written
+    spiller_.spill_if_due({offset_of(first), bytes}); // spills, but not what is about to be written
     return {};
 }
 
-// A tracker that cannot open the pages has another try when they are written.
+// If a tracker cannot open the pages now, it tries again when they are written.
 void heap_memory::declare_words(const void* first, std::uint64_t bytes) {
     const std::lock_guard allocation(locks_.allocation);
     (void)view_.declare_words(offset_of(first), bytes);

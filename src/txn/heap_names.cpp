@@ -54,7 +54,7 @@ result<bool> heap_names::are_as_known() {
     return log_->is_at(log_name_);
 }
 
-// A process that gave up its rights cannot look, and need not stop.
+// A process that gave up its rights cannot look, and goes on.
 result<void> heap_names::find() {
     auto at_names = are_as_known();
     if (!at_names)
@@ -67,7 +67,7 @@ result<void> heap_names::find() {
     if (log_ != nullptr) {
         auto brought = bring_log(*heap);
         if (!brought && brought.why().code == errc::io)
-            return health_.poison(brought.error()); // of a sync perhaps, which may not be met again (I5)
+            return health_.poison(brought.error()); // perhaps of a sync, which must not be repeated (I5)
         if (!brought)
             return brought;
     }
@@ -82,12 +82,12 @@ result<std::string> heap_names::find_heap() {
         return heap.error();
     if (!heap->path.empty())
         return std::move(heap->path);
-    if (log_ == nullptr) // else it is known which log is to be looked for
+    if (log_ == nullptr) // otherwise it is known which log to look for
         return no_known_name(heap_name_);
     return heap_name_;
 }
 
-// The heap's new name is durable first: after a power loss the log is beside it, or has its former name.
+// The heap's new name becomes durable first: after a power loss the log is beside the heap, or has its former name.
 result<void> heap_names::bring_log(const std::string& heap) {
     auto log = log_->find_name();
     if (!log)
@@ -96,9 +96,9 @@ result<void> heap_names::bring_log(const std::string& heap) {
     if (!log->exists)
         return no_log(heap, wanted);
     if (log->path.empty())
-        return {}; // whoever gave it that name knows
+        return {}; // the user who gave it that name knows
     REM_TRY(files_.sync_directory("store: sync directory of renamed heap", heap));
-    auto is_there = log_->is_at(wanted); // as when their directory was renamed, or by somebody who moved both
+    auto is_there = log_->is_at(wanted); // if their directory was renamed, or somebody moved both
     if (!is_there)
         return is_there.error();
     if (!*is_there) {
@@ -108,7 +108,7 @@ result<void> heap_names::bring_log(const std::string& heap) {
         if (!renamed)
             return renamed.error();
         REM_TRY(files_.sync_directory("log: sync directory of renamed log", wanted));
-        is_there = log_->is_at(wanted); // else another one was renamed, which had its name by then
+        is_there = log_->is_at(wanted); // if not, another file was renamed, which had the log's name by then
         if (!is_there)
             return is_there.error();
         if (!*is_there)
@@ -128,8 +128,8 @@ result<void> heap_names::check_is_linked() {
     return no_heap(heap_name_, is_replaced && *is_replaced);
 }
 
-// Beside another heap it would only be in the way; else it stays: it belongs to a copy, if the heap was moved to another file
-// system.
+// Beside another heap the log would only be in the way. Otherwise it stays: if the heap was moved to another file
+// system, it belongs to the copy.
 result<void> heap_names::leave_unlinked(unexpected why) {
     auto is_replaced = files_.exists(heap_name_);
     if (is_replaced && *is_replaced)

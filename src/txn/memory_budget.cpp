@@ -9,17 +9,18 @@ namespace remanence::txn {
 namespace {
 
 constexpr std::uint64_t k_part_for_dirty = 4;     // of memory
-constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever is asked for: with more the process would be killed first
-// Of memory, for before-images and for copies that chunks moved out of. Each keeps as much again, of the page that has it, and comes to
-// twice as much while a checkpoint is waited for: half and a quarter of memory at worst, but for a commit that alone makes more.
+constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever options ask for: with more the system kills the process
+// Parts of memory for before-images and for retired copies. Each of these keeps as much again, of its page, and there
+// are twice as many while a commit waits for a checkpoint. So they take half and a quarter of memory at worst, unless
+// one commit alone makes more.
 constexpr std::uint64_t k_part_for_before_images = 8;
 constexpr std::uint64_t k_part_for_retired = 16;
 constexpr std::uint64_t k_log_bytes_min = 64 * MiB;
-constexpr std::uint64_t k_log_bytes_max = 256 * MiB; // of which a recovery reads four times as many at worst
+constexpr std::uint64_t k_log_bytes_max = 256 * MiB; // a recovery reads four times as many at worst
 constexpr std::uint64_t k_retired_bytes_max = 256 * MiB;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
 constexpr std::uint64_t k_worth_watching = 64 * MiB;
-constexpr std::uint64_t k_small_bytes = 4 * MiB; // not worth a look at how much memory there is
+constexpr std::uint64_t k_small_bytes = 4 * MiB; // below this the process does not read how much memory there is
 
 } // namespace
 
@@ -38,7 +39,7 @@ std::uint64_t memory_budget::dirty_limit_bytes() const {
     return std::max(wanted, k_dirty_chunks_min * copies_.where().chunk_bytes());
 }
 
-// By a checkpoint that began earlier more would be written than was logged.
+// A checkpoint that began earlier would write more than was logged.
 std::uint64_t memory_budget::log_limit_bytes() const {
     if (options_.log_limit_bytes != 0)
         return options_.log_limit_bytes;
@@ -58,7 +59,7 @@ std::uint64_t memory_budget::before_image_limit_bytes() const {
 std::uint64_t memory_budget::copies_limit_bytes() const {
     if (view_.memory().accessible_bytes() < k_part_for_before_images * k_small_bytes)
         return ~std::uint64_t{0};
-    return memory_limit() / k_part_for_before_images; // of which they may make as many
+    return memory_limit() / k_part_for_before_images; // they may make as many before-images
 }
 
 std::uint64_t memory_budget::retired_limit_bytes() const {

@@ -15,28 +15,30 @@ namespace remanence::txn {
 /// Callers hold the engine's at_store lock.
 class memory_budget {
 public:
-    /// All must outlive it.
+    /// All must outlive this object.
     memory_budget(os::file_system& files, const store::chunk_copies& copies, view::memory_view& view,
                   const engine_options& options)
         : files_(files), copies_(copies), view_(view), options_(options) {}
 
-    /// What the process may use. The first call reads several files, so it is made only when something is at stake.
+    /// Returns the memory that the process may use. The first call reads several files, so it is made only when
+    /// needed.
     [[nodiscard]] std::uint64_t memory_limit() const;
-    /// Of what is written and neither committed nor spilled.
+    /// Limits what is written and neither committed nor spilled.
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
-    /// Of the log, before a checkpoint is due: as many as it would write, within bounds, unless the options say.
+    /// Returns the log length at which a checkpoint is due: as many bytes as it would write, within bounds, unless
+    /// the options say otherwise.
     [[nodiscard]] std::uint64_t log_limit_bytes() const;
-    /// Of before-images, likewise.
+    /// Returns the bytes of before-images at which a checkpoint is due.
     [[nodiscard]] std::uint64_t before_image_limit_bytes() const;
-    /// Of copies that chunks moved out of, likewise.
+    /// Returns the bytes of retired copies at which a checkpoint is due.
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
-    /// Of copies that a commit makes of what is written later.
+    /// Limits the copies that a commit makes of pages whose record is made later.
     [[nodiscard]] std::uint64_t copies_limit_bytes() const;
-    /// Whether memory, not the options, sets that limit.
+    /// True if memory, not the options, sets that limit.
     [[nodiscard]] bool is_memory_short() const;
     [[nodiscard]] bool holds_too_many_unsettled() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;
-    /// dirty_limit_bytes(), if the heap is so large that there may ever be so much; else 0.
+    /// Returns dirty_limit_bytes(), or 0 if the heap is too small ever to have so many dirty bytes.
     [[nodiscard]] std::uint64_t limit_to_watch() const;
 
 private:
@@ -44,7 +46,7 @@ private:
     const store::chunk_copies& copies_;
     view::memory_view& view_;
     const engine_options& options_;
-    mutable std::optional<std::uint64_t> memory_limit_; // once it was asked for
+    mutable std::optional<std::uint64_t> memory_limit_; // once asked for
 };
 
 } // namespace remanence::txn

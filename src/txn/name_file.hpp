@@ -1,4 +1,4 @@
-// Names the file in failures of those below, who know no files.
+// Names the file in failures of lower layers, which know no files.
 #pragma once
 
 #include "base/result.hpp"

@@ -15,14 +15,14 @@ namespace remanence::txn {
 
 namespace {
 
-/// What is to be done, as the options and the directory say.
+/// What to do, according to the options and the directory.
 enum class opening {
     create,
     existing, // for this process alone
     read_only,
     create_shared,
     shared, // as the first process, or beside others
-    guest,  // beside others; read_only, if nobody shares it
+    guest,  // beside others; read_only if nobody shares it
 };
 
 result<opening> decide(const open_request& request) {
@@ -59,9 +59,10 @@ result<opened_heap> open_existing(const open_request& request) {
     const bool was_closed = heap.store->is_clean();
     REM_TRY(recover(request.files, heap, request));
     const sharing_part* const sharing = request.options.has.sharing;
-    if (!was_closed && sharing != nullptr) { // processes that shared it, and died, leave that
+    // Processes that shared the heap and died leave their coordination file.
+    if (!was_closed && sharing != nullptr) {
         auto removed = sharing->remove_left_over(request.files, request.path);
-        if (!removed && removed.why().code != errc::exists) // that is not theirs, and in nobody's way
+        if (!removed && removed.why().code != errc::exists) // that file is not theirs, and in nobody's way
             return removed.error();
     }
     REM_TRY(place_log(heap, request));
@@ -70,7 +71,7 @@ result<opened_heap> open_existing(const open_request& request) {
     return heap;
 }
 
-/// Another process may create it meanwhile, which is as good where opening it was asked for, too.
+/// Another process may create the heap meanwhile. That is fine if the caller would open it, too.
 result<opened_heap> create(const open_request& request) {
     auto taken = place_of_new(request);
     if (!taken)
@@ -78,7 +79,7 @@ result<opened_heap> create(const open_request& request) {
     std::optional<os::reservation> place(std::move(*taken));
     auto made = store::heap_file::create(request.files, request.path, creation_at(*place, request));
     if (!made && made.why().code == errc::exists && request.mode != open_mode::create) {
-        auto present = request.files.exists(request.path); // else something else is in the way
+        auto present = request.files.exists(request.path); // otherwise something else is in the way
         place.reset();
         if (present && *present)
             return open_existing(request);
@@ -91,7 +92,7 @@ result<opened_heap> create(const open_request& request) {
     return heap;
 }
 
-/// With a lock that is shared with others who do the same. What was not closed is recovered in memory.
+/// Takes a lock that other read-only openers share. If the heap was not closed, recovers it in memory.
 result<opened_heap> open_read_only(const open_request& request) {
     const std::string& path = request.path;
     auto opened = store::heap_file::open(request.files, path, os::access::read_only);

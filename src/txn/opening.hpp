@@ -1,5 +1,5 @@
-// How an open heap comes to be: decided once, then one function for each way (of a heap that several processes share in
-// shared_opening.cpp). Functions that make the parts, no state.
+// Opens a heap: decides how, then calls one function for each way (shared heaps: shared_opening.cpp). These functions
+// make the parts and have no state.
 #pragma once
 
 #include "base/result.hpp"
@@ -19,24 +19,25 @@
 
 namespace remanence::txn {
 
-/// What a process has of a shared heap besides: its part in the protocol, and the open file whose locks tell others so.
+/// What a process has of a shared heap besides: its part in the protocol, and the open file whose locks show that to
+/// others.
 struct shared_access {
     std::unique_ptr<os::file> file;
     std::unique_ptr<share::coordination> others;
     share::coordination::role role;
-    std::optional<share::current_checkpoint> current{}; // joined: held, until the heap has followed
+    std::optional<share::current_checkpoint> current{}; // joined: held until the heap has followed
 };
 
 struct opened_heap {
-    /// Of a heap that is open read-only and was not closed: what recovering it changed.
+    /// For a heap that is open read-only and was not closed: what recovery changed.
     std::unique_ptr<os::file_system> in_memory{};
     std::unique_ptr<store::heap_file> store;
-    std::optional<os::reservation> place{}; // until it is mapped there
+    std::optional<os::reservation> place{}; // until the heap is mapped there
     std::unique_ptr<view::memory_view> view{};
     recover::recovery_outcome recovered{};
     std::optional<failure> why_elsewhere{};   // with when_base_taken::look_elsewhere
     std::optional<shared_access> shared{};    // with engine_options::is_shared
-    std::optional<history::limits> history{}; // that is kept over sessions, of a heap that is open for writing
+    std::optional<history::limits> history{}; // kept over sessions; for a heap that is open for writing
 };
 
 struct open_request {
@@ -49,12 +50,12 @@ struct open_request {
 
 using opener = result<opened_heap> (*)(const open_request& request);
 
-/// Opens or creates; recovers when the heap was not closed cleanly, read-only in memory alone. A shared heap that others have open is not
-/// recovered: it is as of the current superblock, which is held and pinned. What memory holds is yet to be validated:
-/// heap_memory::begin().
+/// Opens or creates a heap. Recovers it if it was not closed cleanly; a read-only heap only in memory. A shared heap
+/// that others have open is not recovered: it is as its current superblock says, which is held, and its version
+/// pinned. The caller must still validate what memory holds: heap_memory::begin().
 result<opened_heap> open_heap(const open_request& request);
 
-/// As the coordination file names it.
+/// Returns the identity that the coordination file has.
 share::heap_identity identity_of(const store::heap_file& store);
 
 } // namespace remanence::txn

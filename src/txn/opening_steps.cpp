@@ -58,7 +58,8 @@ result<void> place_log(opened_heap& heap, const open_request& request) {
     store::heap_file& store = *heap.store;
     const std::optional<std::string>& wanted = request.options.log_directory;
     if (wanted && *wanted != store.where_log_lies().directory()) {
-        // Else the log that was removed there might come back, and nobody would look for it. What is gone cannot be synced.
+        // Otherwise the log that was removed there might come back, and nobody would look for it. A directory that is
+        // gone cannot be synced.
         auto left = files.sync_directory("log: sync directory that it leaves", store.log_path());
         if (!left && left.why().code != errc::not_found)
             return left;
@@ -94,7 +95,7 @@ result<void> reserve_place(opened_heap& heap, const open_request& request) {
     auto taken = options.when_taken == when_base_taken::elsewhere ? os::reservation::at_or_elsewhere(base, bytes)
                                                                   : os::reservation::at(base, bytes);
     if (!taken)
-        taken = os::reservation::at(base, image_bytes + heap.store->image().chunk_bytes()); // less will do
+        taken = os::reservation::at(base, image_bytes + heap.store->image().chunk_bytes()); // a smaller range will do
     if (!taken && taken.why().code == errc::base_taken && options.when_taken == when_base_taken::look_elsewhere) {
         if (auto other = os::reservation::elsewhere(bytes)) {
             heap.why_elsewhere = cannot_map(heap.store->path(), taken.why()).why();

@@ -1,5 +1,6 @@
-// Parts of the engine that a program may lack: each is an object behind an interface, made by a factory. Whoever names the option that
-// needs one refers to its factory, so that the linker takes it; all others have a null pointer.
+// Parts of the engine that a program may lack. Each is an object behind an interface, made by a factory. Code that
+// names the option which needs a part refers to its factory, so the linker takes the part. Other programs have a null
+// pointer.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,8 +24,8 @@ struct engine_options;
 struct history_part; // undo_manager.hpp
 struct sharing_part; // sharing.hpp
 
-/// Memory, of an engine that is being opened, becomes what engine_options::version asks for. Returns its number. errc::no_step: there is no
-/// such version. Throws std::bad_alloc.
+/// Brings the memory of an engine that is being opened to engine_options::version. Returns the number of the version.
+/// errc::no_step if there is no such version. Throws std::bad_alloc.
 using version_mapper = result<std::uint64_t> (*)(os::file_system& files, store::heap_file& store,
                                                  view::memory_view& view, const engine_options& options);
 
@@ -35,8 +36,8 @@ struct parts {
     const history_part* history = nullptr;
 };
 
-/// That of a program in which some place names sharing::processes, for heaps that others shared and that it opens for itself. Null before
-/// the program's statics are initialized.
+/// The sharing part of a program that names sharing::processes somewhere. For heaps that others shared and that the
+/// program opens for itself. Null before the program's statics are initialized.
 inline constinit const sharing_part* known_sharing_part = nullptr;
 
 } // namespace remanence::txn

@@ -25,8 +25,8 @@ std::vector<heap_range> reclaimer::unused_chunks(alloc::block_allocator& allocat
     return found;
 }
 
-// I8: it is left for another time when something uncommitted lies in memory, whose structures of the allocator say what is
-// unused.
+// I8: waits for another time if memory has uncommitted changes, since the allocator's structures, which say what is
+// unused, are among them.
 result<void> reclaimer::give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits) {
     if (unused_chunks(allocator).empty() || !view_.spiller().spilled().is_empty())
         return {};
@@ -39,10 +39,10 @@ result<void> reclaimer::give_back_unused_if_committed(alloc::block_allocator& al
 result<void> reclaimer::give_back_unused(alloc::block_allocator& allocator, session& commits) {
     REM_TRY(health_.poison_if_failed(view_.settler().settle_rest()));
     std::vector<heap_range> unused = unused_chunks(allocator);
-    std::erase_if(unused, [&](const heap_range& each) { // I7: not on the word of one descriptor
+    std::erase_if(unused, [&](const heap_range& each) { // I7: one descriptor's word is not enough
         for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes;) {
             const std::uint64_t chunk = page / store_.image().chunk_pages();
-            if (!store_.image().is_stored(chunk)) // of which nothing can be lost
+            if (!store_.image().is_stored(chunk)) // nothing can be lost in it
                 page = (chunk + 1) * store_.image().chunk_pages();
             else if (!allocator.is_free_page(page++))
                 return true;
@@ -55,8 +55,8 @@ result<void> reclaimer::give_back_unused(alloc::block_allocator& allocator, sess
     return chunks->empty() ? result<void>() : give_back(*chunks, commits);
 }
 
-// A commit of its own that changes nothing, so that everybody who reads the log sees it in order. Without room for the record the
-// chunks are left for another time (I8): the log is empty after the checkpoint that follows.
+// Makes a commit of its own that changes nothing, so that every reader of the log sees it in order. If the log has no
+// room for the record, the chunks wait for another time (I8): the log is empty after the checkpoint that follows.
 result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& commits) {
     const std::uint64_t bytes = log::record_builder::bytes_to_give_back(chunks.size());
     if (!commits.log().has_room(bytes))
@@ -73,8 +73,8 @@ result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& 
     return {};
 }
 
-// What is not stored must be holes, since zeros are not written; a file that was copied, or grew by somebody else's hand, has
-// bytes there, and they may have rotted.
+// Places where nothing is stored must be holes, since zeros are not written. A file that was copied, or that somebody
+// enlarged, has bytes there, which bit rot may have changed.
 result<void> reclaimer::discard_before_fresh() {
     if (!owes_discard_)
         return {};
@@ -84,8 +84,8 @@ result<void> reclaimer::discard_before_fresh() {
     return {};
 }
 
-// The checkpoint is durable, so nothing is lost without it; but fresh chunks rely on holes, in which their zeros need not be
-// written. Without room, which some file systems need for holes, the next commit tries again.
+// The checkpoint is durable, so nothing is lost without this. But fresh chunks rely on holes, in which their zeros
+// need not be written. Some file systems need space for holes; without it, the next commit tries again.
 result<void> reclaimer::discard_owed() {
     if (!owes_discard_)
         return {};
@@ -97,7 +97,7 @@ result<void> reclaimer::discard_owed() {
     return {};
 }
 
-// What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
+// A failure either poisons, which the next commit reports, or is tried again after the next checkpoint.
 void reclaimer::discard_former_copies() {
     if (!std::exchange(owes_former_copies_, false))
         return;

@@ -1,7 +1,7 @@
-// What goes back to the file system: chunks in which no block lies, when a checkpoint is asked for or at close;
-// copies that chunks moved out of, after a checkpoint; and what no commit came to need.
+// What goes back to the file system: chunks without blocks, when a checkpoint is asked for or at close; copies that
+// chunks moved out of, after a checkpoint; and reserved space that no commit needed.
 //
-// Kept here: I8, space is left for another time where it is not certain that nobody needs it.
+// Rule kept here: I8, space stays for another time unless it is certain that nobody needs it.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -19,47 +19,49 @@
 
 namespace remanence::txn {
 
-/// Callers hold the engine's at_store lock, and those that hand over the allocator the allocation lock, too.
+/// Callers hold the engine's at_store lock. Those that pass the allocator hold the allocation lock, too.
 class reclaimer {
 public:
-    /// All must outlive it.
+    /// All must outlive this object.
     reclaimer(store::heap_file& store, view::memory_view& view, health& state)
         : store_(store), view_(view), health_(state) {}
 
-    // Chunks that are not stored must be holes, since the zeros of fresh ones are not written.
+    // Chunks that are not stored must be holes in the file, since the zeros of fresh ones are not written.
 
-    /// Something that is not stored may lie in the file.
+    /// Notes that the file may have bytes where nothing is stored.
     void owe_discard() { owes_discard_ = true; }
-    /// That is so if a commit, rollback or spill has just left copies early.
+    /// Notes so if a commit, rollback or spill has just left copies early.
     void note_left_copies() {
         if (view_.spiller().has_left_copies())
             owes_discard_ = true;
     }
     [[nodiscard]] bool owes_discard() const { return owes_discard_; }
-    /// Makes holes before a commit, or a spill, relies on them.
+    /// Makes these holes before a commit, or a spill, relies on them.
     result<void> discard_before_fresh();
-    /// Makes holes when a checkpoint is durable. Without room, which some file systems need for holes, it stays owed. Another
-    /// failure poisons.
+    /// Makes these holes after a checkpoint is durable. Tries again later if there is no space, which some file
+    /// systems need for holes. Any other failure poisons.
     result<void> discard_owed();
-    /// What was reserved in vain would keep a full disk full.
+    /// Frees space that was reserved in vain. Otherwise a full disk would stay full.
     void give_back_unstored() { (void)store_.unused().discard_unstored(); }
 
-    // Chunks in which no block lies.
+    // Chunks without blocks.
 
-    /// Whole chunks in which no block lies, but something is stored; of memory as it is, committed or not.
+    /// Returns whole stored chunks without blocks, according to memory, committed or not.
     [[nodiscard]] std::vector<heap_range> unused_chunks(alloc::block_allocator& allocator) const;
-    /// Commits that they are given back. The checkpoint that is to follow at once, and discard_owed() after it, let their space go.
-    /// Precondition: memory holds just the last commit, and a session has begun. A failure poisons.
+    /// Commits that these chunks are given back. The checkpoint that must follow at once, and discard_owed() after
+    /// it, free their space. Precondition: memory has no uncommitted changes, and a session has begun. A failure
+    /// poisons.
     result<void> give_back_unused(alloc::block_allocator& allocator, session& commits);
-    /// The same, unless memory holds anything else.
+    /// Gives them back, unless memory has uncommitted changes.
     result<void> give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits);
 
     // Copies that chunks moved out of.
 
-    /// A checkpoint is durable: nothing that was left before it is named any more.
+    /// Notes that a checkpoint is durable: nothing names the copies left before it any more.
     void owe_former_copies() { owes_former_copies_ = true; }
     [[nodiscard]] bool owes_former_copies() const { return owes_former_copies_; }
-    /// What fails is tried again after the next checkpoint, unless it poisons, which the next commit will hear.
+    /// Frees them. A failure either poisons, which the next commit reports, or is tried again after the next
+    /// checkpoint.
     void discard_former_copies();
 
 private:
@@ -69,7 +71,7 @@ private:
     view::memory_view& view_;
     health& health_;
     bool owes_former_copies_ = false;
-    bool owes_discard_ = true; // as when the heap was opened: a file that was copied, or grew, may have anything there
+    bool owes_discard_ = true; // also at the open: a file that was copied, or that grew, may have any bytes there
 };
 
 } // namespace remanence::txn

@@ -12,12 +12,12 @@ namespace remanence::txn {
 
 namespace {
 
-/// One lock that a thread holds; in the order in which its outermost sections were entered.
+/// One lock that a thread holds. The list has the order in which the outermost sections were entered.
 struct held {
     const section_lock* lock;
     std::size_t write_depth;
     std::size_t read_depth;
-    bool is_exclusive; // also when the write section has ended and a read section in it has not
+    bool is_exclusive; // also while a read section outlives the write section around it
 };
 
 /// A write section, outermost or nested.
@@ -26,14 +26,14 @@ struct write_entry {
     std::uint64_t moment;
 };
 
-// exit() destroys what is thread_local first, and then the statics: heaps among them, and objects that use heaps. So this
-// stays until the process ends if exit() was called in a section, and is made anew where it is needed again.
+// exit() destroys thread_local objects first, and then the statics: heaps, and objects that use heaps. So these
+// pointers stay until the process ends if exit() was called in a section, and are made again where they are needed.
 thread_local std::vector<held>* my_sections = nullptr;
 thread_local std::vector<write_entry>* my_writes = nullptr; // in the order in which they were entered
-thread_local bool has_ended = false;                        // what is thread_local here
+thread_local bool has_ended = false;                        // the thread_local objects of this thread are destroyed
 
 struct end_of_thread {
-    end_of_thread() noexcept {} // made, and so destroyed, in threads that use it
+    end_of_thread() noexcept {} // not trivial, so that it is made, and destroyed, only in threads that use it
     ~end_of_thread() {
         has_ended = true;
         if (my_sections != nullptr && my_sections->empty())
@@ -54,7 +54,7 @@ std::span<held> sections() { return my_sections != nullptr ? std::span<held>(*my
 
 void note_write(const section_lock* lock) { my_writes->push_back({lock, section_lock::next_moment()}); }
 
-/// The one that was entered last.
+/// Forgets the one that was entered last.
 void forget_write(const section_lock* lock) {
     const auto last =
         std::find_if(my_writes->rbegin(), my_writes->rend(), [&](const write_entry& e) { return e.lock == lock; });
@@ -196,12 +196,12 @@ bool section_lock::try_to_take_over() noexcept {
     if (own != nullptr && has_ended)
         return false;
     if (own != nullptr && own->is_exclusive)
-        return std::unique_lock(gate_, std::try_to_lock).owns_lock(); // whoever waits has the gate
+        return std::unique_lock(gate_, std::try_to_lock).owns_lock(); // a waiting thread has the gate
     if (own != nullptr) {
         forget(this);
         mutex_.unlock_shared();
     }
-    // Not noted as a section: that takes memory, and a heap that cannot be ended for lack of it stays locked.
+    // This is not noted as a section: noting takes memory, and without memory the heap could never be ended.
     const std::unique_lock gate(gate_, std::try_to_lock);
     is_taken_over_ = gate.owns_lock() && mutex_.try_lock();
     return is_taken_over_;

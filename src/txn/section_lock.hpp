@@ -12,54 +12,55 @@ namespace remanence::txn {
 
 class section_lock {
 public:
-    /// `owner` is what innermost_write() is to tell.
+    /// `owner` is what innermost_write() returns.
     explicit section_lock(void* owner) : owner_(owner) {}
     section_lock(const section_lock&) = delete;
     section_lock& operator=(const section_lock&) = delete;
-    /// The calling thread's sections of it, if any are left, are forgotten.
+    /// Forgets the calling thread's sections of this lock, if any are left.
     ~section_lock();
 
     enum class outcome {
         outermost, // the thread entered its first section
-        nested,    // it was in one already
-        busy,      // try only: somebody else is
+        nested,    // the thread was in one already
+        busy,      // another thread has it (if `wait` is false, or at the deadline)
         conflict,  // a write section inside a read section of the same thread would wait for itself
-        ended,     // what it protects is gone
+        ended,     // the protected object is gone
     };
 
     outcome enter_write(bool wait);
-    /// Waits until then at most: busy.
+    /// Waits until the deadline; then returns busy.
     outcome enter_write_until(std::chrono::steady_clock::time_point deadline);
     outcome enter_read(bool wait);
-    /// True when it was the outermost. Precondition: the thread is in such a section. A write section that ends before
-    /// the read sections within it stays exclusive until these end.
+    /// Returns true if this was the outermost section. Precondition: the thread is in such a section. A write section
+    /// that ends before the read sections inside it stays exclusive until these end.
     bool leave_write();
     bool leave_read();
 
-    /// What the calling thread holds: 0, or the depth of its nesting.
+    /// Returns how deeply the calling thread's sections are nested; 0: in none.
     [[nodiscard]] std::size_t write_depth() const;
     [[nodiscard]] std::size_t read_depth() const;
-    /// For the end of what it protects: takes it for the calling thread alone, whatever sections that is in, without
-    /// waiting. False when other threads are in a section or wait for one (the caller's read sections are forgotten then),
-    /// and when exit() was called in a section of this thread, which may have been interrupted anywhere.
+    /// For the end of the protected object: takes it exclusively for the calling thread, whatever sections that is
+    /// in, without waiting. Returns false if other threads are in a section or wait for one; then the caller's read
+    /// sections are forgotten. Returns false, too, if exit() was called in a section of this thread, which may have
+    /// stopped anywhere.
     bool try_to_take_over() noexcept;
-    /// Lets go of what try_to_take_over() took, and of the sections of this thread: whoever enters one from now on is told that
-    /// it has ended.
+    /// Releases what try_to_take_over() took, and the sections of this thread. Threads that enter a section from now
+    /// on get `ended`.
     void end() noexcept;
-    /// Whether what is thread_local in this thread is being destroyed, or has been: for a thread that has entered sections, or called
-    /// watch_end_of_thread(). In the main thread this means that the process ends.
+    /// True if the thread_local objects of this thread are being destroyed, or have been. For threads that have
+    /// entered sections or called watch_end_of_thread(). In the main thread this means that the process ends.
     [[nodiscard]] static bool is_thread_ending() noexcept;
     static void watch_end_of_thread() noexcept;
 
-    /// Of the write sections that the calling thread is in, the one that it entered last: the section's owner, and when. A
-    /// null owner: it is in none.
+    /// Returns the owner and the moment of the write section that the calling thread entered last, of those it is in.
+    /// The owner is null if it is in none.
     struct entered {
         void* owner;
         std::uint64_t moment;
     };
     [[nodiscard]] static entered innermost_write() noexcept;
-    /// Orders what the calling thread enters: each is later than all before it. Of write sections it is taken when they are
-    /// entered, nested ones too; it starts at 1.
+    /// Returns a number that orders what the calling thread enters: each call returns a greater one, from 1 on. Write
+    /// sections take theirs when they are entered, nested ones too.
     [[nodiscard]] static std::uint64_t next_moment() noexcept;
 
 private:
@@ -69,9 +70,9 @@ private:
     bool release(std::size_t depth, bool is_exclusive);
 
     void* owner_;
-    std::timed_mutex gate_; // a waiting writer holds it, so that new readers queue behind it instead of starving it
+    std::timed_mutex gate_; // a waiting writer holds it, so new readers queue behind the writer instead of starving it
     std::shared_timed_mutex mutex_;
-    bool is_taken_over_ = false; // locked by try_to_take_over(), for the rest of its life, or until end()
+    bool is_taken_over_ = false; // locked by try_to_take_over(), for ever or until end()
     bool is_ended_ = false;      // guarded by mutex_
 };
 

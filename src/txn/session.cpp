@@ -19,7 +19,7 @@ result<void> session::begin(log::log_lock whose) {
     auto mode = store_.file().permissions();
     if (!mode)
         return mode.error();
-    // Its creator may have died before it could sync the directory, and a log without its heap would be in the way.
+    // The heap's creator may have died before it synced the directory. A log without its heap would be in the way.
     if (version_ == 0)
         REM_TRY(files_.sync_directory("store: sync directory before first log", names_.heap()));
     auto log = log::redo_log::create(files_, names_.log_for(names_.heap()), super.uuid, *identity_, super.sequence + 1,

@@ -36,13 +36,13 @@ result<bool> shared_heap::take_writer_lock(share::deadline until) {
     return followed.error();
 }
 
-// What a dead one left behind stays for the next to take over.
+// The next writer takes over what a dead one left behind.
 void shared_heap::give_up_writer_lock() noexcept {
     tell_of_poison();
     protocol().release_writer();
 }
 
-// I5. Memory that could not be brought forward is this process's own trouble.
+// I5. Memory that could not be brought forward is a problem of this process only.
 void shared_heap::tell_of_poison() noexcept {
     if (needs_.health.is_poisoned() && !is_of_no_version_)
         protocol().poison();
@@ -69,11 +69,12 @@ void shared_heap::end_read() noexcept {
         protocol().unpin();
 }
 
-// The locks keep memory at its version, and whoever would bring it forward waits for them. The pin stays until the copies are made,
-// also when the sections end meanwhile: else the checkpoint could begin among them.
+// The locks keep memory at its version, and a thread that would bring it forward waits for them. The pin stays until
+// the copies are made, even if the sections end meanwhile: otherwise the checkpoint could begin before they are
+// complete.
 result<void> shared_heap::let_apply_pass() {
     if (!is_reading())
-        return {}; // without waiting for who commits
+        return {}; // does not wait for a thread that commits
     const std::lock_guard alone(needs_.locks.at_store);
     const std::lock_guard allocation(needs_.locks.allocation);
     const std::optional<std::uint64_t> pinned = read_on();
@@ -96,7 +97,7 @@ bool shared_heap::is_reading() {
     return readers_ != 0;
 }
 
-// As one more of the threads that read.
+// Enters as one more reading thread.
 std::optional<std::uint64_t> shared_heap::read_on() {
     const std::lock_guard guard(reading_);
     if (readers_ == 0)
@@ -106,9 +107,9 @@ std::optional<std::uint64_t> shared_heap::read_on() {
 }
 
 result<void> shared_heap::catch_up() {
-    const std::lock_guard alone(needs_.locks.at_store); // first: let_apply_pass() needs the pin that there is
+    const std::lock_guard alone(needs_.locks.at_store); // first: let_apply_pass() needs the existing pin
     const std::lock_guard allocation(needs_.locks.allocation);
-    while (!protocol().pin(protocol().visible())) // a checkpoint was declared in between
+    while (!protocol().pin(protocol().visible())) // fails if a checkpoint was declared in between
         REM_TRY(protocol().check_session());
     const struct pinned {
         share::coordination& by;
@@ -146,28 +147,28 @@ result<void> shared_heap::follow_locked(bool takes_over) {
             if (!found)
                 return found.error();
             protocol().publish(*found);
-            needs_.space.owe_discard(); // of what the dead one may have written to copies
+            needs_.space.owe_discard(); // for what the dead writer may have written to copies
         }
         return needs_.memory.restored();
     });
-    needs_.view.allow_writes(false); // but in sections, which allow it themselves
+    needs_.view.allow_writes(false); // sections allow it themselves
     is_of_no_version_ = !followed;
     return needs_.health.poison_if_failed(std::move(followed));
 }
 
-// Nothing pinned the version of memory, and another process's apply may have passed it: then pages of the image are not those of the
-// superblock that this process knows.
+// The version of memory was not pinned, and another process's checkpoint may have passed it. Then pages of the image
+// are not those of the superblock that this process knows.
 bool shared_heap::is_image_newer() const {
     return protocol().apply_target() > needs_.session.version() ||
            protocol().checkpoint_sequence() != needs_.store.super().sequence;
 }
 
-// Else they would be in another process's commit, or lost.
+// Otherwise they would be in another process's commit, or lost.
 result<void> shared_heap::refuse_stray_changes() {
     needs_.memory.allocator().flush();
     auto changed = needs_.view.collector().holds_changes(needs_.memory.unused_pages());
     if (!changed && changed.why().code == errc::corrupt && is_image_newer())
-        return {}; // there is nothing to compare with; following brings the page forward, or maps it anew
+        return {}; // there is nothing to compare with; following repairs or remaps the page
     if (!changed)
         return changed.error();
     if (!*changed)
@@ -182,7 +183,7 @@ result<void> shared_heap::refuse_stray_changes() {
         needs_.store.path());
 }
 
-// This process can do nothing more; the others go on.
+// This process can do nothing more with the heap; the others go on.
 void shared_heap::fall_out() noexcept {
     needs_.health.lack_memory();
     is_of_no_version_ = true;

@@ -1,4 +1,4 @@
-// Sharing, done: the writer lock, readers beside it, and memory that follows.
+// The implementation of sharing: the writer lock, readers beside it, and memory that follows.
 #pragma once
 
 #include "os/quick_mutex.hpp"
@@ -45,7 +45,7 @@ private:
 
     const sharing_needs needs_;
     follower follower_;
-    bool is_of_no_version_ = false; // memory, since it could be brought forward in part only
+    bool is_of_no_version_ = false; // memory is partly at another version
     os::quick_mutex reading_;       // guards readers_
     std::uint64_t readers_ = 0;     // threads that read
 };

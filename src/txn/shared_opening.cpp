@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds k_creator_has_lock{500};
 constexpr std::chrono::milliseconds k_between_tries{1};
 
-/// Repeats `f` for so long while it says that somebody has the file.
+/// Repeats `f` while it says that another process has the file, for at most `longest`.
 template <class F>
 auto while_in_use(std::chrono::milliseconds longest, const F& f) {
     const auto give_up = std::chrono::steady_clock::now() + longest;
@@ -27,7 +27,8 @@ auto while_in_use(std::chrono::milliseconds longest, const F& f) {
     }
 }
 
-/// The rest of joining: what is read from now on stays. False: the session has ended meanwhile.
+/// Ends the joining: pins the visible version and holds its superblock. Returns false if the session has ended
+/// meanwhile.
 result<bool> begin_to_follow(shared_access& shared) {
     while (!shared.others->pin(shared.others->visible())) {
         if (auto alive = shared.others->check_session(); !alive)
@@ -41,7 +42,7 @@ share::coordination::on where_it_may_be(const engine_options& options) {
     return options.share_on_network ? share::coordination::on::any : share::coordination::on::local;
 }
 
-/// Takes part; joined: with the newest version pinned and its superblock held.
+/// Attaches. If joined: pins the newest version and holds its superblock.
 result<shared_access> attach(const open_request& request) {
     auto file = request.files.open(request.path, os::access::read_write);
     if (!file)
@@ -65,7 +66,7 @@ result<shared_access> attach(const open_request& request) {
     return shared;
 }
 
-/// Takes part as a guest, as attach() does. Nothing: nobody shares the heap.
+/// Attaches as a guest, as attach() does. Returns nothing if nobody shares the heap.
 result<std::optional<shared_access>> attach_to_read(const open_request& request, share::deadline until) {
     auto file = request.files.open(request.path, os::access::read_only);
     if (!file)
@@ -90,7 +91,7 @@ result<void> check_is_still_at(os::file& file, const std::string& path) {
     return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
 }
 
-/// The history is that of those who have the heap open, or none.
+/// Takes the history of the processes that have the heap open, or none.
 result<void> follow_history(opened_heap& heap, const open_request& request) {
     REM_TRY(recover::check_history_part(*heap.store, request.options.has.history != nullptr));
     auto recorded = heap.store->history();
@@ -109,7 +110,7 @@ result<void> follow_history(opened_heap& heap, const open_request& request) {
                 heap.store->path());
 }
 
-/// Beside those that have it open: the current superblock is held, and its version pinned.
+/// Opens beside processes that have the heap open: the current superblock is held, and its version pinned.
 result<opened_heap> join(const open_request& request, shared_access shared) {
     const engine_options& options = request.options;
     const std::string& path = request.path;
@@ -135,7 +136,7 @@ result<opened_heap> join(const open_request& request, shared_access shared) {
     return heap;
 }
 
-/// Nobody has it open, and nobody gets in before it is ready.
+/// Opens as the first process. No other one gets in before this one is ready.
 result<opened_heap> open_first(const open_request& request, shared_access shared) {
     auto opened = store::heap_file::open_shared(request.files, request.path, std::nullopt);
     if (!opened)
@@ -155,7 +156,7 @@ result<opened_heap> open_first(const open_request& request, shared_access shared
 
 } // namespace
 
-// Another process may be about to do the same.
+// Another process may be doing the same.
 result<void> create_to_share(const open_request& request) {
     auto made = while_in_use(request.options.open_timeout, [&]() -> result<void> {
         auto place = place_of_new(request);
@@ -184,7 +185,7 @@ result<opened_heap> open_as_guest(const open_request& request, opener otherwise)
         if (!shared)
             return shared.error();
         return *shared ? join(request, std::move(**shared))
-                       : otherwise(request); // errc::in_use: somebody has come meanwhile
+                       : otherwise(request); // errc::in_use: another process has come meanwhile
     });
 }
 

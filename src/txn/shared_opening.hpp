@@ -1,4 +1,4 @@
-// How a heap that several processes share is opened: as the first of them, beside others, or as a guest who only reads.
+// Opens a shared heap: as the first process, beside others, or as a guest, which only reads.
 #pragma once
 
 #include "base/result.hpp"
@@ -7,13 +7,13 @@
 
 namespace remanence::txn {
 
-/// Makes an empty heap for all who want to open it. Another process may have made it before, which is as good where opening it was asked
-/// for, too.
+/// Makes an empty heap for all that want to open it. Another process may have made it first; that is fine if the
+/// caller would open it, too.
 result<void> create_to_share(const open_request& request);
-/// Opens for writing. What the last processes left is recovered, unless others have it open: then the heap is as of the superblock that
-/// rules, which is held and pinned.
+/// Opens for writing. Recovers what the last processes left, unless others have the heap open: then the heap is as
+/// its current superblock says, which is held, and its version pinned.
 result<opened_heap> open_shared(const open_request& request);
-/// Opens to read, beside those that have it open; if nobody shares it, by `otherwise`.
+/// Opens to read beside processes that have it open. If nobody shares it, calls `otherwise`.
 result<opened_heap> open_as_guest(const open_request& request, opener otherwise);
 
 } // namespace remanence::txn

@@ -1,16 +1,16 @@
-// Slabs and returned blocks of threads that share an allocator. Of this process only.
+// Slabs and returned blocks of threads that share an allocator. Private to this process.
 //
-// A thread always uses the same thread cache, which it may share with others: there are 16, each with a mutex of its own. So a thread that ends
-// leaves nothing that somebody would have to find.
+// A thread always uses the same thread cache, perhaps together with other threads: there are 16, each with its own
+// mutex. So a thread that ends leaves nothing behind that must be found.
 //
-//  FN1  The allocator's lock comes before a thread cache's mutex, and a thread cache's before no other. Which slab is lent to a thread cache changes only with
-//       both locked.
-//  FN2  No block that the allocator keeps (magazines) or has yet to free (returned_blocks) lies in a lent slab: lend() frees them, and
-//       what lies in a lent slab is freed by its thread cache.
-//  FN3  After settle() all is in the allocator, which is as if there were no thread caches. It comes before whatever looks at the allocator as a
-//       whole, a commit first of all (M2).
-//  FN4  What is given back is freed, and so found to be a block, before anybody gets it (G1).
-//  FN5  Until turn_on(), nothing is in any thread cache.
+//  FN1  The allocator's lock comes before a thread cache's mutex, and no lock comes after that mutex. Which slab a
+//       thread cache has changes only with both locked.
+//  FN2  No block that the allocator keeps (magazines) or has yet to free (returned_blocks) lies in a lent slab.
+//       lend() frees such blocks first, and a thread cache frees what lies in its slab.
+//  FN3  After settle() the allocator has everything, as if there were no thread caches. It comes before anything that
+//       looks at the allocator as a whole, above all a commit (M2).
+//  FN4  A returned block is freed, and so found to be a block, before anybody gets it (G1).
+//  FN5  Until turn_on(), no thread cache holds anything.
 #pragma once
 
 #include "alloc/lent_slab.hpp"
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) override;
 
 private:
-    static constexpr std::uint32_t k_waits_until_on = 1024; // so that what a look for a slab costs does not count
+    static constexpr std::uint32_t k_waits_until_on = 1024; // so the cost of a search for a slab does not matter
 
     struct alignas(128) thread_cache { // two cache lines: processors fetch pairs
         os::quick_mutex mutex;
@@ -50,11 +50,11 @@ private:
         std::uint64_t blocks = 0;
     };
 
-    /// The nth thread that comes here has the nth thread cache, and so on in turn.
+    /// The nth thread that comes here gets the nth thread cache, in turn.
     [[nodiscard]] static std::size_t number_of_thread();
     [[nodiscard]] thread_cache& mine() { return all_[number_of_thread()]; }
     [[nodiscard]] thread_cache* owner_of(const void* address);
-    /// Its mutex is locked.
+    /// Precondition: its mutex is locked.
     void take_back(thread_cache& of) {
         if (!of.slab.is_none())
             of_.take_back(of.slab);

@@ -8,15 +8,15 @@ namespace remanence::txn {
 
 namespace {
 
-// Of a record, for each page that was copied. What is changed of a page is known only when it is compared, and reserving for the
+// Bytes of a record for each copied page. Only comparing shows how much of a page has changed. Reserving for the
 // worst case would write as many zeros to the log as there are pages.
 constexpr std::uint64_t k_record_bytes_of_page = 64;
 
 } // namespace
 
-// Where the program's pointers or its blocks' ends are to be looked at, the call that commits refuses them. A history takes what undoes a
-// commit before that may be overwritten. New memory that waits to
-// be mapped from the file keeps more than it needs until a commit has been made at once.
+// Inspection and red zones must refuse in the call that commits. A history must take what undoes a commit before that
+// may be overwritten. And new memory that waits to be mapped from the file keeps more than it needs until a commit is
+// made at once.
 bool snapshot_point::may_begin(commit_scope scope) const {
     return checkpoints_.are_carried_out_beside() && session_.has_begun() && !options_.is_shared && !options_.history &&
            !options_.inspect && !memory_.has_red_zones() && !has_failed() && !budget_.holds_too_many_unmapped() &&
@@ -37,7 +37,7 @@ result<std::optional<std::uint64_t>> snapshot_point::begin(commit_scope scope) {
         return std::optional<std::uint64_t>();
     view::page_copies& copies = **copied;
     if (copies.is_empty()) {
-        view_.accept({}); // what was written is what is committed
+        view_.accept({}); // what was written equals committed content
         committer_.all_is_committed();
         return std::optional(session_.version());
     }
@@ -58,7 +58,8 @@ result<std::optional<std::uint64_t>> snapshot_point::begin(commit_scope scope) {
     return std::optional(session_.promised());
 }
 
-// New memory gets its place, and room there; of other pages it is known only later whether they change, and they have a place.
+// Reserves a place, and space there, for new memory. Other pages have a place, and whether they change is known only
+// later.
 result<void> snapshot_point::reserve(const view::page_copies& copies) {
     return committer_.reserve_early(view_.collector().fresh_in_copies(copies),
                                     sizeof(format::record_header) +
@@ -88,7 +89,7 @@ result<void> snapshot_point::finish() {
     return {};
 }
 
-// Returns what is in the way, if there is something; an error has poisoned.
+// Returns the reason if the record cannot be made. An error has poisoned.
 result<std::optional<failure>> snapshot_point::make(bool& is_writing) {
     auto changes = view_.collector().changes_in_copies(*copies_);
     if (!changes)
@@ -97,7 +98,7 @@ result<std::optional<failure>> snapshot_point::make(bool& is_writing) {
     committer_.take_record(commit);
     auto reserved = committer_.reserve(commit);
     if (!reserved && reserved.why().code == errc::no_space && checkpoints_.is_under_way()) {
-        REM_TRY(checkpoints_.finish()); // it may give back parts of the log
+        REM_TRY(checkpoints_.finish()); // it may free parts of the log
         reserved = committer_.reserve(commit);
     }
     if (!reserved && health_.is_poisoned())

@@ -1,13 +1,14 @@
-// A commit whose call has only copied the pages that were written, and whose record is made later: one at a time.
+// A commit whose call has only copied the written pages, and whose record is made later. At most one is in flight.
 //
-// Kept here:
-//  R1  What was copied is committed as far as rollback() is concerned, also when no record could be made of it: until then nobody
-//      compares, applies at one go, spills or closes without having it finished.
-//  R4  begin() copies before it returns. finish() looks at the copies and never at the program's memory, so that it may be called
+// Rules kept here:
+//  R1  What was copied counts as committed for rollback(), even if no record can be made of it. Until the record
+//      exists, nobody compares, applies, spills or closes without finishing it first.
+//  R4  begin() copies before it returns. finish() reads the copies and never the program's memory, so it may run
 //      while others write.
 //
-// A point that finds no record, for lack of space or memory or since a page of the file cannot be read, poisons nothing. Its version
-// is that of an empty record, so that no other commit has it; what it copied counts as changed again, and is in the next commit.
+// If no record can be made (no space, no memory, or a page of the file that cannot be read), nothing is poisoned. The
+// version is then that of an empty record, so no other commit gets it. What was copied counts as changed again, and
+// the next commit takes it.
 #pragma once
 
 #include "base/result.hpp"
@@ -30,13 +31,14 @@
 
 namespace remanence::txn {
 
-/// Hears that the point of this version was not committed, and why; nothing: for lack of memory. With the lock at_store held.
+/// Is told that the point of this version was not committed, and why; no reason means a lack of memory. Called with
+/// at_store held.
 using point_listener = std::function<void(std::uint64_t version, const std::optional<failure>& why)>;
 
-/// Callers hold at_store; for all but finish() and the questions the allocation lock, too.
+/// Callers hold at_store. For all but finish() and the const functions they hold the allocation lock, too.
 class snapshot_point {
 public:
-    /// All must outlive it.
+    /// All must outlive this object.
     snapshot_point(view::memory_view& view, session& commits, heap_names& names, const memory_budget& budget,
                    checkpointer& checkpoints, reclaimer& space, heap_memory& memory, committer& writer, health& state,
                    const engine_options& options)
@@ -51,31 +53,31 @@ public:
           health_(state),
           options_(options) {}
 
-    /// From so many written bytes on it is worth it: for tests, which have less.
+    /// Sets from how many written bytes on it is worth copying. For tests, which write less.
     void copy_from(std::uint64_t bytes) { bytes_min_ = bytes; }
     void tell_of_failures(point_listener failed) { failed_ = std::move(failed); }
 
-    /// Copies what a commit of everything would take, if that is worth it, and promises its version: memory is committed then, and
-    /// finish() is to be called soon. Returns that version, or the last one when nothing has changed; none, and nothing has
-    /// happened, if the commit is to be made at once. A failure changes nothing, but for one of the files, which poisons.
-    /// Precondition: none is in flight, by finish().
+    /// Copies what a commit of everything would take, if that is worth it, and promises its version. Then memory
+    /// counts as committed, and finish() must be called soon. Returns that version, or the last one if nothing has
+    /// changed. Returns none, and does nothing, if the commit must be made at once. A failure changes nothing; a
+    /// failure of the files poisons. Precondition: none is in flight.
     result<std::optional<std::uint64_t>> begin(commit_scope scope);
-    /// Makes the record of the one that is in flight, if there is one, and hands it to the log. An error poisons; what else is in
-    /// the way, the listener hears of.
+    /// Makes the record of the point in flight, if there is one, and hands it to the log. An error poisons. The
+    /// listener is told of anything else that prevents the record.
     result<void> finish();
 
     [[nodiscard]] bool is_in_flight() const { return is_in_flight_; }
-    /// That the last one which was finished has changed.
+    /// Returns how many pages the last finished point has changed.
     [[nodiscard]] std::uint64_t pages_changed() const { return pages_changed_; }
-    /// Whether the last one was not committed, and nothing was since.
+    /// True if the last point was not committed, and no later commit was made.
     [[nodiscard]] bool has_failed() const { return copies_ && !is_in_flight_; }
-    // Precondition of what follows: has_failed().
+    // Precondition of the rest: has_failed().
 
-    /// After a rollback: memory becomes what it was at that one. It counts as written.
+    /// After a rollback: brings memory to the failed point. Its changes count as written.
     void restore_failed();
-    /// What it had copied is committed in another way.
+    /// Forgets the failed point: its changes are committed in another way.
     void forget();
-    /// Why it has failed.
+    /// Returns why it has failed.
     [[nodiscard]] const std::optional<failure>& why() const { return why_; }
 
 private:
@@ -96,8 +98,8 @@ private:
     const engine_options& options_;
     std::uint64_t bytes_min_ = 1 * MiB;
     point_listener failed_;
-    std::optional<view::page_copies> copies_;    // of the one in flight, or of one that has failed
-    std::optional<log::record_builder> nothing_; // has its memory: the record of one that fails
+    std::optional<view::page_copies> copies_;    // of the point in flight, or of one that has failed
+    std::optional<log::record_builder> nothing_; // the record of a point that fails, with its memory
     bool is_in_flight_ = false;
     std::uint64_t pages_changed_ = 0;
     std::optional<failure> why_;

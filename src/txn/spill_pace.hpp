@@ -1,5 +1,5 @@
-// When to look whether so much was written that some of it should be spilled: a look costs time, and nobody counts
-// what the program writes.
+// Decides when to check whether so much was written that some of it should be spilled. A check costs time, and nobody
+// counts what the program writes.
 #pragma once
 
 #include "base/units.hpp"
@@ -9,11 +9,11 @@
 
 namespace remanence::txn {
 
-/// Told of each block that is handed out, or of several together. A look is due when the blocks, or what is written beside each of them, may have
-/// used up what is left of the budget.
+/// Is told of each block, or several, that the allocator hands out. A check is due when these blocks, or what is
+/// written beside each of them, may have used up the rest of the budget.
 class spill_pace {
 public:
-    /// `budget`: 0 when it is not known yet.
+    /// `budget`: 0 if it is not known yet.
     explicit spill_pace(std::uint64_t budget)
         : bytes_until_look_(budget == 0 ? k_bytes_of_unknown
                                         : std::min(budget / k_parts_of_budget, k_bytes_of_unknown)),
@@ -24,7 +24,7 @@ public:
         blocks_ += blocks;
         return bytes_ >= bytes_until_look_ || blocks_ >= blocks_until_look_;
     }
-    /// `before` and `after` what was spilled at this look, of `budget` bytes.
+    /// Notes a check: `before` and `after` are the written bytes before and after it spilled, of `budget` bytes.
     void looked(std::uint64_t before, std::uint64_t after, std::uint64_t budget) {
         const std::uint64_t grown = before - std::min(before, written_);
         const std::uint64_t of_each = std::max(grown / std::max<std::uint64_t>(blocks_, 1), k_written_with_each_min);
@@ -34,18 +34,18 @@ public:
         bytes_until_look_ = room;
         blocks_until_look_ = std::max(room / 2 / of_each, k_blocks_min);
     }
-    /// Nothing that was written is left.
+    /// Notes that nothing written is left.
     void committed() { written_ = bytes_ = blocks_ = 0; }
 
 private:
-    static constexpr std::uint64_t k_bytes_of_unknown = 4 * MiB;   // smaller heaps need no look
-    static constexpr std::uint64_t k_written_with_each_min = 2048; // who fills memory may change other places next
-    static constexpr std::uint64_t k_parts_of_budget = 8;          // looks in vain are this far apart
+    static constexpr std::uint64_t k_bytes_of_unknown = 4 * MiB;   // smaller heaps need no check
+    static constexpr std::uint64_t k_written_with_each_min = 2048; // a program may change other places next
+    static constexpr std::uint64_t k_parts_of_budget = 8;          // checks that spill nothing are this far apart
     static constexpr std::uint64_t k_blocks_min = 64;
 
-    std::uint64_t written_ = 0; // after the last look
+    std::uint64_t written_ = 0; // after the last check
     std::uint64_t bytes_ = 0;   // handed out since
-    std::uint64_t blocks_ = 0;  // likewise
+    std::uint64_t blocks_ = 0;  // handed out since
     std::uint64_t bytes_until_look_;
     std::uint64_t blocks_until_look_;
 };

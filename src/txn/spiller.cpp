@@ -18,8 +18,8 @@ namespace {
 constexpr std::uint64_t k_spilled_in_a_pause = 64 * MiB;
 constexpr std::chrono::milliseconds k_between_pauses{5};
 
-/// While it lives nobody else writes to memory, if that can be had, and this thread takes no signals. Checkpoints are silent
-/// then: the program's own code must not be called, since it may wait for somebody who is paused.
+/// While it lives, no other thread writes to memory, if the tracker can do that, and this thread takes no signals.
+/// Checkpoints report no progress then: the program's own code may wait for a paused thread, so it must not run.
 class others_paused {
 public:
     others_paused(view::memory_view& view, checkpointer& checkpoints) : view_(view), checkpoints_(checkpoints) {
@@ -60,19 +60,19 @@ bool spiller::spill_excess() noexcept {
 
 bool spiller::try_to_spill(heap_range handed_out, spilled_by whom) noexcept {
     const std::unique_lock alone(locks_.at_store,
-                                 std::try_to_lock); // else another thread commits, or asks for statistics
+                                 std::try_to_lock); // if not, another thread commits, or asks for statistics
     if (!alone.owns_lock())
         return false;
     if (never_spills_ || is_held_ || health_.is_poisoned())
         return true;
     if (view_.committed().has_copies())
-        return false; // likewise: what they hold is about to be written
+        return false; // the same: another thread is about to write what they hold
     const os::no_cancellation whole;
     try {
         auto spilled = health_.poisoning_without_memory([&] { return spill(handed_out, whom); });
         if (!spilled)
-            (void)health_.poison(spilled.error()); // the next commit will hear
-    } catch (const std::bad_alloc&) {              // NOLINT(bugprone-empty-catch): likewise
+            (void)health_.poison(spilled.error()); // the next commit reports it
+    } catch (const std::bad_alloc&) {              // NOLINT(bugprone-empty-catch): the next commit reports it
     }
     return true;
 }
@@ -86,12 +86,12 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
     auto found = view_.spiller().find_spillable(handed_out);
     if (!found) {
         pace_.looked(0, 0, budget);
-        return {}; // the next commit will say what is wrong with memory
+        return {}; // the next commit reports what is wrong with memory
     }
     const std::uint64_t before = found->written_bytes;
     std::uint64_t left = before;
     if (before >= budget) {
-        std::optional<others_paused> paused; // they may write faster than anybody spills
+        std::optional<others_paused> paused; // they may write faster than one thread spills
         if (whom == spilled_by::the_side)
             paused.emplace(view_, checkpoints_);
         // Chunks that have moved may not move again before a checkpoint.
@@ -115,8 +115,8 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
     return {};
 }
 
-// Until no more than `enough` is left, as far as there is room, and for no longer than others may wait. Takes from `chunks`
-// what was seen to.
+// Spills until no more than `enough` is left, while there is room, and no longer than others may wait. Removes from
+// `chunks` those that it has handled.
 result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough) {
     const std::uint64_t end = std::max(enough, left - std::min(left, k_spilled_in_a_pause));
     while (!chunks.empty() && left > end) {
@@ -130,7 +130,7 @@ result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::ui
     return {};
 }
 
-// Nothing, when there is no room for it: memory keeps it then. Failures are of the file.
+// Returns nothing if there is no room: then memory keeps the chunk. Fails only if the file fails.
 result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
     const auto kept = [](const failure& why) -> result<std::optional<std::uint64_t>> {
         if (is_refusal(why.code) || why.code == errc::exhausted)
@@ -154,7 +154,7 @@ result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
     if (!spilled && spilled.why().code == errc::exhausted)
         return std::optional<std::uint64_t>();
     if (!spilled)
-        return spilled.error(); // I5: without room, too, since it was granted
+        return spilled.error(); // I5: even without space, since that was granted
     spilled_bytes_ += *spilled;
     return std::optional<std::uint64_t>(*spilled);
 }
@@ -164,7 +164,7 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
     REM_TRY(space_.discard_before_fresh());
     const std::uint64_t end = (chunk + 1) * image_.chunk_bytes();
     if (room_.needs_regions(end))
-        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come between
+        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come in between
     REM_TRY(room_.add_regions(end));
     for (const track::page_run& run : pages) {
         const std::uint64_t behind = run.end() / k_page_bytes;
@@ -184,7 +184,7 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
 result<void> spiller::reserve_to_move_early(std::uint64_t chunk) {
     REM_TRY(room_.reserve_places());
     if (room_.needs_copies_b({{chunk}}))
-        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come between
+        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come in between
     REM_TRY(room_.add_copies_b({{chunk}}));
     return room_.reserve_move(chunk, 1);
 }

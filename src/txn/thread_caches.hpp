@@ -1,5 +1,6 @@
-// What the memory of a heap asks of its thread caches: slabs and returned blocks of threads that share an allocator, so that each needs the
-// allocator's lock once for many small blocks. They are a part (parts.hpp), which slab_caches.hpp has, with its rules.
+// Thread caches, as heap_memory sees them: slabs and returned blocks of threads that share an allocator. So a thread
+// needs the allocator's lock only once for many small blocks. A part (parts.hpp); slab_caches.hpp implements it and
+// has the rules.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -22,45 +23,47 @@ public:
     // For threads that do not hold the allocator's lock.
 
     [[nodiscard]] bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
-    /// Whether a thread cache takes part in such a request, or in freeing such a block.
+    /// True if a thread cache serves such a request, or frees such a block.
     [[nodiscard]] static bool serves(std::size_t bytes, std::size_t alignment) {
         return bytes <= k_bytes_max && alignment <= alloc::k_line_granules * alloc::k_granule_bytes;
     }
-    /// Null: refill() is due.
+    /// Returns null if refill() is due.
     [[nodiscard]] virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
-    /// False, and nothing was done: free_returned() is due, or it is no block, which free() tells.
+    /// Returns false, and does nothing, if free_returned() is due or the address is no block; free() reports the
+    /// latter.
     [[nodiscard]] virtual bool deallocate(void* address, std::size_t bytes) = 0;
-    /// For a handler of a signal: whether no thread is in a thread cache.
+    /// True if no thread is in a thread cache. For signal handlers.
     [[nodiscard]] virtual bool is_quiet() = 0;
 
-    // For who holds the lock.
+    // Callers hold the allocator's lock.
 
-    /// Thread caches are worth it until settle().
+    /// Turns thread caches on until settle().
     void turn_on() { is_on_.store(true, std::memory_order_relaxed); }
-    /// A thread has waited for the lock: turns them on, unless there was no slab to lend lately.
+    /// Notes that a thread has waited for the lock: turns thread caches on, unless there was no slab to lend lately.
     virtual void note_wait() = 0;
-    /// How many slabs were lent, ever.
+    /// Returns how many slabs were ever lent.
     [[nodiscard]] virtual std::uint64_t lent_count() const = 0;
-    /// Lends this thread's thread cache another slab, and allocates there. Null when there is none to lend: settle() is due, and thread caches stay off for a
-    /// while.
+    /// Lends this thread's thread cache another slab, and allocates there. Returns null if there is none to lend.
+    /// Then settle() is due, and thread caches stay off for a while.
     [[nodiscard]] virtual void* refill(std::size_t bytes, std::size_t alignment) = 0;
-    /// How many blocks this thread's thread cache handed out and took back since this was asked last.
+    /// Returns how many blocks this thread's thread cache handed out and took back since the last call.
     [[nodiscard]] virtual std::uint64_t take_block_count() = 0;
-    /// Frees what this thread's thread cache was given back.
+    /// Frees the blocks that this thread's thread cache was given back.
     virtual void free_returned() = 0;
 
-    /// Whether some thread cache may have something. Not: the allocator has all, and what follows need not be called.
+    /// True if a thread cache may hold something. If not, the allocator has everything, and the rest need not be
+    /// called.
     [[nodiscard]] bool is_used() const { return is_used_.load(std::memory_order_relaxed); }
     /// Frees a block that may lie in a lent slab. Aborts as block_allocator::deallocate() does.
     virtual void free(void* address, std::size_t bytes, std::size_t alignment) = 0;
     /// block_allocator::block_of(), with slabs lent.
     [[nodiscard]] virtual std::optional<alloc::block> block_of(const void* address) = 0;
-    /// Gives everything to the allocator, and turns thread caches off. Whether there was anything.
+    /// Gives everything to the allocator, and turns thread caches off. Returns whether there was anything.
     bool settle() {
         is_on_.store(false, std::memory_order_relaxed);
         return is_used_.exchange(false, std::memory_order_relaxed) && take_all_back();
     }
-    /// The memory has become another one, in which nothing was lent.
+    /// Forgets everything: memory has become another state, in which nothing was lent.
     void forget() {
         is_on_.store(false, std::memory_order_relaxed);
         if (is_used_.exchange(false, std::memory_order_relaxed))
@@ -68,7 +71,7 @@ public:
     }
 
 protected:
-    static constexpr std::size_t k_bytes_max = KiB; // larger ones would use up a slab soon
+    static constexpr std::size_t k_bytes_max = KiB; // larger blocks would soon use up a slab
     void note_use() { is_used_.store(true, std::memory_order_relaxed); }
 
 private:

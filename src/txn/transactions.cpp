@@ -12,7 +12,7 @@ result<void> transactions::finish_earlier() {
 }
 
 result<pending_commit> transactions::prepare(const commit_order& order) {
-    // What is not declared must not stay behind when another process has the writer lock.
+    // Undeclared changes must not stay behind when another process gets the writer lock.
     return committer_.prepare(sharing_ != nullptr ? commit_scope::everything : order.scope, order.fresh);
 }
 
@@ -27,7 +27,7 @@ result<void> transactions::write(pending_commit& commit) {
         health_.lack_memory();
         if (session_.version() == before)
             throw;
-        // It is in the log, and await() will tell what becomes of it; the next one will hear.
+        // The record is in the log, and await() tells what becomes of it. The next commit reports the failure.
     }
     last_ = {commit.scope, commit.changes.pages.size()};
     return {};
@@ -38,12 +38,13 @@ result<std::uint64_t> transactions::conclude(const pending_commit& commit, log::
     if (point_.has_failed() && commit.scope == commit_scope::everything)
         point_.forget();
     if (!commit.record || sharing_ != nullptr ||
-        health_.is_poisoned()) // for lack of memory: what is kept of the file may be half of it
+        // Poisoned for lack of memory: what memory has of the file may be incomplete.
+        health_.is_poisoned())
         return session_.version();
     try {
         REM_TRY(checkpoints_.begin_if_due(last_.scope, last_.pages, awaited));
     } catch (const std::bad_alloc&) {
-        health_.lack_memory(); // await() will tell
+        health_.lack_memory(); // await() reports it
     }
     return session_.version();
 }
@@ -55,7 +56,7 @@ result<void> transactions::make_room_in_file() {
     return {};
 }
 
-// The checkpoint that it may begin covers the commits before it.
+// A checkpoint that it begins covers the commits before this point.
 result<std::optional<std::uint64_t>> transactions::try_to_copy(commit_scope scope) {
     const std::uint64_t before = session_.version();
     auto version = point_.begin(scope);
@@ -66,7 +67,7 @@ result<std::optional<std::uint64_t>> transactions::try_to_copy(commit_scope scop
     try {
         REM_TRY(checkpoints_.begin_if_due(commit_scope::everything, point_.pages_changed(), log::durability::none));
     } catch (const std::bad_alloc&) {
-        health_.lack_memory(); // await() will tell
+        health_.lack_memory(); // await() reports it
     }
     return version;
 }

@@ -1,5 +1,5 @@
-// How what was changed ends: committed, or rolled back. Whoever makes a commit, the engine for the program or the history for an undo,
-// calls these steps one after the other, and lets the history take part between them.
+// How changes end: committed, or rolled back. The engine (for the program) and the history (for an undo) make commits
+// by calling these steps one after the other. The history takes part between them.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,17 +22,18 @@
 
 namespace remanence::txn {
 
-/// What a commit is to take, where it puts new memory, and what its caller is going to wait for.
+/// What a commit takes, where it puts new memory, and what its caller waits for.
 struct commit_order {
     commit_scope scope = commit_scope::everything;
     fresh_contents fresh = fresh_contents::in_copy;
     log::durability awaited = log::durability::durable;
 };
 
-/// Callers hold at_store; for all but finish_earlier(), repeat_with_room() and roll_back() the allocation lock, too.
+/// Callers hold at_store. For all but finish_earlier(), repeat_with_room() and roll_back() they hold the allocation
+/// lock, too.
 class transactions {
 public:
-    /// All must outlive it.
+    /// All must outlive this object.
     transactions(heap_locks& locks, store::heap_file& store, view::memory_view& view, session& commits,
                  checkpointer& checkpoints, reclaimer& space, heap_memory& memory, savepoints& points,
                  committer& writer, snapshot_point& point, health& state)
@@ -48,27 +49,29 @@ public:
           point_(point),
           health_(state) {}
 
-    /// From now on the heap is shared with others. `with` must outlive this, or what is committed.
+    /// From now on the heap is shared. `with` must outlive this object, or the last commit.
     void share_with(sharing& with) { sharing_ = &with; }
-    /// Null: the heap is this process's alone.
+    /// Null: only this process has the heap.
     [[nodiscard]] sharing* shared() const { return sharing_; }
 
-    // A commit: these, in this order.
+    // The steps of a commit, in this order.
 
-    /// Of what earlier ones have left: a checkpoint that is carried out, a point in flight. errc::poisoned.
+    /// Finishes what earlier commits have left: adopts a checkpoint that is done, and finishes a point in flight.
+    /// errc::poisoned.
     result<void> finish_earlier();
-    /// Before before-images of another commit come on top of those that a large one made, or a log grows beyond its bounds.
+    /// Makes room before another commit adds before-images to those of a large one, or the log exceeds its bounds.
     result<void> make_room_in_memory() { return checkpoints_.make_room_for_before_images(); }
-    /// As committer::prepare(): one without a record has nothing to write.
+    /// As committer::prepare(). A commit without a record has nothing to write.
     result<pending_commit> prepare(const commit_order& order);
-    /// Reserves, and writes. A lack of memory poisons: std::bad_alloc if the record is not in the log, success if it is.
+    /// Reserves, and writes. A lack of memory poisons: std::bad_alloc if the record is not in the log, success if it
+    /// is.
     result<void> write(pending_commit& commit);
-    /// Of one with or without a record. The savepoints of the section end. Begins a checkpoint that is due, but in a shared heap, where the commit is not visible yet.
-    /// Returns the heap's version.
+    /// Ends a commit with or without a record, and the savepoints of the section. Begins a due checkpoint, except in
+    /// a shared heap, where the commit is not visible yet. Returns the heap's version.
     result<std::uint64_t> conclude(const pending_commit& commit, log::durability awaited);
 
-    /// Runs `commit`, and again if the disk was full and the checkpoint under way gives back what it lacked: parts of the log, and
-    /// copies that chunks left.
+    /// Runs `commit`. Runs it again if the disk was full and the checkpoint under way frees space: parts of the log,
+    /// and copies that chunks left.
     template <class F>
     result<std::uint64_t> repeat_with_room(const F& commit) {
         auto made = commit();
@@ -77,15 +80,17 @@ public:
         REM_TRY(make_room_in_file());
         return commit();
     }
-    /// A point that is only copied, instead of prepare() and what follows; none: it is to be made at once. As snapshot_point::begin().
+    /// Makes a point that is only copied, in place of prepare() and the steps after it. Returns none if the commit
+    /// must be made at once. As snapshot_point::begin().
     result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
-    /// Of a shared heap: the last commit is so durable, and others may see it. Then a checkpoint that is due is begun; unless this
-    /// process `differs` from others, whom it cannot follow any more.
+    /// In a shared heap: makes the last commit visible to others; it is as durable as `how` says. Then begins a due
+    /// checkpoint. If this process `differs` from the others, it stops following them instead.
     result<void> publish(log::durability how, bool differs);
 
-    /// Memory becomes what the last commit left. `lost` is told before, unless there is nothing. Without the allocation lock.
+    /// Brings memory back to the last commit. Tells `lost` first what is dropped, unless there is nothing. Callers do
+    /// not hold the allocation lock.
     result<void> roll_back(const change_listener& lost = {});
-    /// Unless there are none, or they are what a new heap is made of before anything is in it.
+    /// Calls `listener`, unless there are no changes, or only those that make a new, empty heap.
     void tell(const change_listener& listener, const change::change_set& changes);
 
 private:

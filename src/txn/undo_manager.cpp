@@ -45,7 +45,7 @@ result<std::unique_ptr<commit_history>> undo_manager::begin(const history_needs&
 
 bool undo_manager::is_shared() const { return needs_.transactions.shared() != nullptr; }
 
-// It would make durable what is half undone.
+// A commit would make durable what is half undone.
 result<void> undo_manager::may_commit() const {
     if (!is_passing_call_)
         return {};
@@ -82,7 +82,7 @@ result<void> undo_manager::let_next_commit_migrate() {
     return {};
 }
 
-// --- to another state
+// Going to another state.
 
 result<std::uint64_t> undo_manager::undo(std::uint64_t steps, log::durability awaited) {
     return go([=, this] { return history_.leads().after_undo(steps); }, awaited);
@@ -117,7 +117,7 @@ result<std::uint64_t> undo_manager::go(const std::function<result<std::uint64_t>
     if (history_.call_on_path() != nullptr)
         return go_by_calls(alone, awaited);
     try {
-        auto made = go_by_bytes(alone, awaited); // which has arrived
+        auto made = go_by_bytes(alone, awaited);
         if (!made)
             REM_TRY(stay());
         return made;
@@ -169,7 +169,7 @@ result<std::uint64_t> undo_manager::go_by_calls(store_lock& alone, log::durabili
         if (!made)
             REM_TRY(give_up());
         return made;
-    } catch (...) { // a lack of memory, or what the program's own code has thrown
+    } catch (...) { // a lack of memory, or an exception of the program's own code
         REM_TRY(give_up());
         throw;
     }
@@ -215,8 +215,8 @@ result<void> undo_manager::pass_call(store_lock& alone) {
                 needs_.store.path());
 }
 
-// What is made changes memory behind the state that was gone to, by a hidden step of the same commit (H10). Nothing of it is in a before-image
-// or in the file, so a failure takes all back as a rollback does.
+// Roots that are made change memory after the state that was gone to, as a hidden step of the same commit (H10). They
+// have no before-images and are not in the file. So a failure takes all back, as a rollback does.
 result<void> undo_manager::keep_roots(store_lock& alone) {
     if (keeper_ == nullptr)
         return {};
@@ -256,7 +256,7 @@ result<void> undo_manager::keep_roots(store_lock& alone) {
     return history_.stage_since(*there);
 }
 
-// What undone steps wrote where no block lies would stay otherwise.
+// Otherwise bytes that undone steps wrote to free pages would stay.
 result<std::uint64_t> undo_manager::check_out(log::durability awaited) {
     const struct kept {
         heap_memory& memory;
@@ -270,7 +270,7 @@ result<std::uint64_t> undo_manager::check_out(log::durability awaited) {
     return needs_.transactions.repeat_with_room([&] { return try_to_check_out(awaited); });
 }
 
-// As engine::try_to_commit().
+// See engine::try_to_commit().
 result<std::uint64_t> undo_manager::try_to_check_out(log::durability awaited) {
     REM_TRY(needs_.transactions.finish_earlier());
     const std::lock_guard allocation(needs_.locks.allocation);
@@ -299,14 +299,14 @@ result<void> undo_manager::check_out_without_changes() {
     if (history_.is_kept() && (history_.is_elsewhere() || history_.has_staged())) {
         history_.describe_checkout();
         REM_TRY(commit_described());
-    } else if (history_.has_staged()) { // which needs a version of its own
+    } else if (history_.has_staged()) { // the hidden step needs a version of its own
         REM_TRY(commit_nothing());
     }
     history_.check_out(needs_.session.version());
     return {};
 }
 
-// After a commit that failed. If that poisoned the heap, what memory holds does not matter any more.
+// Called after a commit that failed. If that poisoned the heap, the content of memory does not matter any more.
 result<void> undo_manager::stay() {
     if (needs_.health.is_poisoned())
         return {};
@@ -319,7 +319,7 @@ result<void> undo_manager::stay() {
     return needs_.memory.changed_under_allocator();
 }
 
-// --- the steps themselves
+// Changes of the steps.
 
 result<std::uint64_t> undo_manager::keep(std::string_view name) {
     const std::lock_guard alone(needs_.locks.at_store);
@@ -398,7 +398,7 @@ result<void> undo_manager::forget_history() {
     return {};
 }
 
-// A commit that changes nothing in memory.
+// Commits no change of memory.
 result<void> undo_manager::commit_described() {
     REM_TRY(needs_.names.find());
     pending_commit commit{commit_scope::everything, {}};
@@ -420,7 +420,7 @@ result<void> undo_manager::commit_nothing() {
     return needs_.committer.write_nothing(*commit.record);
 }
 
-// I5: as for all else that a commit needs, room is made before anything is written.
+// I5: room is made before anything is written, as for the rest of a commit.
 result<void> undo_manager::add_described(pending_commit& commit) {
     needs_.committer.add_events(commit, history_.events());
     auto reserved = history_.reserve_events(
@@ -439,7 +439,7 @@ result<history::delta> undo_manager::path_to(std::uint64_t version) {
     return history_.steps().whole_path_to(*state, needs_.store.path());
 }
 
-// --- calls of procedures
+// Calls of procedures.
 
 void undo_manager::let_procedures_be_run(procedure_runner by) {
     const std::lock_guard alone(needs_.locks.at_store);

@@ -1,4 +1,4 @@
-// Whether all that an open heap has is sound: image, log, allocator.
+// Checks image, log and allocator of an open heap.
 #pragma once
 
 #include "base/result.hpp"
@@ -20,7 +20,7 @@ struct verification {
     std::vector<store::damage> problems;
 };
 
-/// Reads everything and changes nothing. Callers hold the at_store lock; no checkpoint is half carried out.
+/// Reads everything and changes nothing. Callers hold at_store; no checkpoint is half carried out.
 result<verification> verify(store::heap_file& store, session& commits, const heap_memory& memory,
                             const engine_options& options);
 

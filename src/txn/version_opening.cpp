@@ -1,4 +1,4 @@
-// A heap that is opened as of an old version. Apart from all else, so that its code is in programs that open one, and in no others.
+// Opens a heap at an old version. A file of its own, so that only programs that do so link it.
 
 #include "txn/version_opening.hpp"
 #include "recover/steps_beside.hpp"
@@ -17,7 +17,7 @@ unexpected cannot_open(const std::string& path, const std::string& why) {
                 path);
 }
 
-// Nobody else looks at memory yet. What is committed stays as the file has it: no commit and no checkpoint follows.
+// No other code looks at memory yet. Committed content stays as the file has it: no commit and no checkpoint follows.
 result<void> apply(const history::delta& way, view::mapped_memory& memory) {
     if (way.is_empty())
         return {};
