@@ -16,7 +16,7 @@ inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H',
 // In place of k_heap_magic while the file is an unfinished copy, which must not be opened.
 inline constexpr std::array<char, 8> k_copy_magic = {'\x89', 'R', 'E', 'M', 'C', '\r', '\n', '\x1a'};
 inline constexpr std::uint32_t k_format_version = 3; // provisional until the first release
-// The same superblock, with zeros behind copy_b_offsets. Heaps of this format can be read and upgraded.
+// Format 2 has the same superblock, with zeros behind copy_b_offsets. Heaps of this format can be read and upgraded.
 inline constexpr std::uint32_t k_format_version_oldest = 2;
 inline constexpr std::uint32_t k_endianness = 0x01020304;
 inline constexpr std::uint32_t k_checksum_xxh3 = 1;

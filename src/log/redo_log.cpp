@@ -143,7 +143,7 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
     if (!file)
         return file.error();
     std::unique_ptr<os::byte_locks> lock;
-    if (how == os::access::read_write) { // readers do not keep others from it
+    if (how == os::access::read_write) { // readers take no lock, and so keep nobody out
         auto locked = lock_alone(**file, os::lock_kind::shared);
         if (!locked)
             return locked.error();
@@ -198,7 +198,7 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
         }
     }
     // Segments are written before use, so that later commits change no metadata. The next record writes its own part
-    // and syncs both. No other write or sync touches this part of the file meanwhile.
+    // and syncs both. It lies behind everything that other threads write meanwhile.
     const std::uint64_t grown =
         format::k_log_header_bytes + format::log_segments_around(end - format::k_log_header_bytes);
     REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
@@ -284,7 +284,7 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
     return durable_ >= version ? result<void>() : fail_again();
 }
 
-// Threads that append meanwhile wait, and then one of them writes their records.
+// One of the threads that wait for records appended meanwhile writes these next.
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
     const prerequisite first = std::exchange(pending_first_, {});

@@ -1,4 +1,4 @@
-// Counts what is written to files, for statistics, whatever is below and whoever writes.
+// Counts what is written to files, for statistics, on any file system below.
 #pragma once
 
 #include "os/file.hpp"

@@ -36,7 +36,7 @@ constexpr std::uint64_t k_bases_end = 0x5a00'0000'0000;
 constexpr std::uint64_t k_bases_begin = 0x1000'8000'0000;
 constexpr std::uint64_t k_bases_end = 0x2000'0000'0000;
 #endif
-// elsewhere() uses the last sixteenth first. There it takes no address that is a heap's base.
+// elsewhere() tries the last sixteenth of them first. at_random() never uses it, so no heap has its base there.
 constexpr std::uint64_t k_elsewhere_begin = k_bases_end - (k_bases_end - k_bases_begin) / (16 * GiB) * GiB;
 constexpr int k_random_tries = 64;
 constexpr int k_random_tries_elsewhere = 8; // then tries at_random()

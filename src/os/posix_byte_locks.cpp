@@ -79,8 +79,8 @@ public:
             return refused("cannot ask for the locks of");
         if (found.l_type == F_UNLCK)
             return std::optional<std::uint64_t>();
-        return std::optional(
-            std::max(first, static_cast<std::uint64_t>(found.l_start))); // neighbours are reported as one
+        // The kernel reports neighbouring locks as one.
+        return std::optional(std::max(first, static_cast<std::uint64_t>(found.l_start)));
     }
 
     static void close_all_in_child() noexcept {

@@ -43,8 +43,8 @@ public:
     posix_file(int descriptor, const struct stat& which, std::string path)
         : descriptor_(descriptor), device_(which.st_dev), inode_(which.st_ino), path_(std::move(path)) {}
     ~posix_file() override {
-        // The lock belongs to the open file description, which forked children share. Release it: a child must not keep
-        // it. A child must not release it.
+        // The lock belongs to the open file description, which forked children share. So the process that took
+        // it releases it here, and a child does not.
         if (locked_by_ == ::getpid())
             (void)lock_as(F_UNLCK);
         for (const int each : {direct_, durable_})

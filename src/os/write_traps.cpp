@@ -66,7 +66,7 @@ result<void> put_write_traps_in_front() {
         return fail(errc::no_memory,
                     "there is no memory for the table of write traps (1 MiB). Free some, and open the heap again.", {},
                     ENOMEM);
-    // Loads what say_backtrace() needs. That is not possible in a handler, nor under a lock that fork() waits for.
+    // Loads what say_backtrace() needs. Neither a handler may do that nor a thread with a lock that fork() waits for.
     static std::atomic<bool> is_loaded = false;
     if (!is_loaded.load(std::memory_order_relaxed)) {
         void* unused[1];

@@ -14,7 +14,7 @@
 // | spill | fresh, spilled → spilled; mapped, moving → moving |
 // | give_up | spilled → fresh |
 // | commit_fresh | fresh → unmapped, spilled → mapped |
-// | commit_relocated | mapped → moved, moving → mapped, moved → mapped (moved back), unmapped → unmapped, fresh → unmapped |
+// | commit_relocated | mapped → moved, moving → mapped, moved → mapped (back), unmapped → unmapped, fresh → unmapped |
 // | map | unmapped, moved, fresh, mapped → mapped; moving → mapped (the newer contents are given up) |
 // | forget | unmapped, moved, mapped, fresh → fresh |
 //

@@ -224,7 +224,7 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
         return cut_off(log.path(), log_bytes);
     if (log_bytes == k_header + whole)
         return {};
-    // A write extends a file by whole sectors, and a header's beginning lies within one.
+    // A write extends a file by whole sectors, and a header lies within one.
     std::uint64_t magic = 0;
     if (found.end + sizeof magic <= log_bytes && found.end + sizeof(record_header) > log_bytes) {
         REM_TRY(log.read(found.end, std::as_writable_bytes(std::span(&magic, 1))));
@@ -267,7 +267,7 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
     return true;
 }
 
-/// Returns the first record in this part of the log that proves that commit `expected` was durable; nothing if there is
+/// Returns the first record in this part of the log that cannot exist without commit `expected`; nothing if there is
 /// none.
 result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, file_range part,
                                                  const log::session_number& session, std::uint64_t epoch,

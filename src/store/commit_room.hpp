@@ -1,7 +1,7 @@
 // Reserves room in the heap file for what a commit, and the checkpoint after it, will write.
 //
 // I5: all room is reserved before the first byte is written, so that no write fails because the disk is full. I8: an
-// outgrown place is not reused. Under the lock of the store.
+// outgrown place is left as it is. Under the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -21,8 +21,8 @@ public:
     commit_room(sized_file& file, superblock_pair& supers, chunk_copies& copies, page_checksums& checksums)
         : file_(file), supers_(supers), copies_(copies), checksums_(checksums) {}
 
-    // Copies. They write a superblock that names the new places: reserve_places() has made room for it, and no
-    // publication may be under way. needs_…() tell whether they would write.
+    // Copies. Each function writes a superblock that names the new places: reserve_places() has made room for it, and
+    // no publication may be under way. needs_...() tell whether it would write.
 
     /// Returns the error for a heap whose format has no room for more.
     [[nodiscard]] unexpected exhausted() const;

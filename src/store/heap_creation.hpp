@@ -17,7 +17,7 @@ std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
 std::string history_path(const std::string& heap_path);
 
-/// Returns errc::in_use for a heap that another process has locked.
+/// Returns errc::in_use for a heap that another process or handle has locked.
 unexpected in_use(const std::string& path);
 
 /// Fails with errc::unlinked if `path` no longer names this file.

@@ -48,8 +48,8 @@ public:
     /// Makes an empty heap, as create_empty() does, and opens it.
     static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path,
                                                      const creation& how);
-    /// Locks and validates. errc::in_use if another process has it locked; errc::unsupported_format if its format is
-    /// older.
+    /// Locks and validates. errc::in_use if another process or handle has it locked; errc::unsupported_format if its
+    /// format is older.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
     /// As open(), but accepts every format that can be upgraded.
     static result<std::unique_ptr<heap_file>> open_to_upgrade(os::file_system& files, const std::string& path,

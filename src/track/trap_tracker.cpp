@@ -1,6 +1,6 @@
 // T1 Every writable page is listed in opened_, unless all_open_ is set: then private_copies tells which were written.
-// T2 The handler allocates nothing. It waits only for the holder of lock_, who touches no tracked memory and blocks
-//    signals.
+// T2 The handler allocates nothing. It waits only for the holder of lock_, a thread that touches no tracked
+//    memory and blocks signals.
 // T3 No paused page becomes writable before let_writes_go_on(), even if a thread traps beside it.
 #include "track/trap_tracker.hpp"
 

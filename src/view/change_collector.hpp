@@ -64,7 +64,7 @@ public:
     /// As collect(), but for everything else: changes that should have been declared and were not.
     result<change::change_set> collect_undeclared(const page_predicate& is_unused);
     /// Copies what collect() would compare, for changes_in_copies(), if its size is within the limits and no chunk is
-    /// to be written whole, except a little new memory. Returns no copies if the caller must call collect() instead,
+    /// to be written whole, except a little new memory. Returns nothing if the caller must call collect() instead,
     /// and empty copies if nothing differs.
     result<std::optional<page_copies>> copy_written(const page_predicate& is_unused, const copying_limits& limits);
     /// Returns the new memory among the copies. changes_in_copies() finds the rest.

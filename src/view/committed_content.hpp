@@ -91,7 +91,7 @@ public:
     // then only their comparer, freeze() and code that maps chunks may ask for committed content.
 
     [[nodiscard]] page_copies new_copies() { return page_copies(before_image_memory_); }
-    /// Notes that these are the copies; null: there are none any more. They must stay at their address.
+    /// Registers the copies; null: there are none now. They must stay at their address.
     void note_copies(const page_copies* copies) { copies_ = copies; }
     [[nodiscard]] bool has_copies() const { return copies_ != nullptr; }
 
