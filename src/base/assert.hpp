@@ -1,15 +1,15 @@
-// Assertions, for our own bugs only: never on bytes from a file, never on what the environment did.
+// Assertions, for our own bugs only: never for bytes from a file, never for failures of the environment.
 #pragma once
 
 namespace remanence {
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line) noexcept;
 } // namespace remanence
 
-/// Our bug that could damage a file: always on.
+/// Checks for our bugs that could damage a file. Always on.
 #define REM_CHECK(expression)                                                                                          \
     (static_cast<bool>(expression) ? void(0) : ::remanence::assertion_failed(#expression, __FILE__, __LINE__))
 
-/// Our bug: debug builds only.
+/// Checks for our other bugs. On in debug builds only.
 #ifdef NDEBUG
 #define REM_ASSERT(expression) (void(sizeof(static_cast<bool>(expression))))
 #else

@@ -5,7 +5,7 @@
 
 namespace remanence {
 
-/// What error_category() says of the code, without making a string: a literal.
+/// Returns the sentence that error_category() has for the code, as a literal: no string is made.
 [[nodiscard]] const char* sentence_of(errc code) noexcept;
 
 } // namespace remanence

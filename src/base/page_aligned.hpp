@@ -1,4 +1,4 @@
-// Bytes that begin at a page, as direct writes want them.
+// A byte buffer that begins at a page boundary, as direct writes need it.
 #pragma once
 
 #include "base/units.hpp"
@@ -13,7 +13,8 @@
 
 namespace remanence {
 
-/// What is used of std::vector<std::byte>. That one with an allocator of its own copies byte by byte.
+/// Has the functions of std::vector<std::byte> that we use. A vector with an allocator of our own would copy byte by
+/// byte.
 class page_aligned_bytes {
 public:
     page_aligned_bytes() = default;
@@ -42,7 +43,7 @@ public:
     [[nodiscard]] bool empty() const { return size_ == 0; }
 
     void clear() { size_ = 0; }
-    /// All three throw std::bad_alloc, and then have changed nothing.
+    /// reserve(), resize() and append() throw std::bad_alloc, and then change nothing.
     void reserve(std::size_t bytes) {
         if (bytes <= capacity_)
             return;
@@ -78,7 +79,7 @@ private:
     };
     using owned = std::unique_ptr<std::byte, freed>;
 
-    // At least twofold, so that appending takes amortized constant time for each byte.
+    // Grows at least twofold, so that appending takes amortized constant time per byte.
     void grow(std::size_t bytes) {
         if (bytes > capacity_)
             reserve(std::max(bytes, 2 * capacity_));

@@ -1,5 +1,5 @@
-// Precompiled for the layers, for speed alone: every file includes what it uses, which the debug preset checks by doing
-// without. The standard library only, so that no layer sees another through it.
+// Precompiled header of the layers, only for speed. Every file still includes what it uses; the debug preset checks
+// this by building without. It has the standard library only, so that no layer sees another through it.
 #pragma once
 
 #include <algorithm>

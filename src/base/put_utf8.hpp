@@ -1,4 +1,4 @@
-// A character of Unicode as UTF-8.
+// Writes a Unicode character as UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace remanence {
 
-/// Precondition: `code` is at most 0x10ffff.
+/// Appends the character. Precondition: `code` is at most 0x10ffff.
 inline void put_utf8(std::string& out, std::uint32_t code) {
     if (code < 0x80) {
         out += static_cast<char>(code);

@@ -13,11 +13,12 @@ namespace remanence {
 void sort_and_merge(std::vector<heap_range>& ranges);
 /// Returns what is in `all` and not in `some`. Both are sorted.
 std::vector<heap_range> without(const std::vector<heap_range>& all, const std::vector<heap_range>& some);
-/// Returns the bytes of all of them.
+/// Returns their total length.
 [[nodiscard]] std::uint64_t bytes_of(std::span<const heap_range> ranges);
 /// Cuts the ranges at the boundaries of chunks, so that each lies in one chunk.
 std::vector<heap_range> split_at_chunks(std::span<const heap_range> ranges, std::uint64_t chunk_bytes);
-/// Returns the ranges that lie in the same chunk as `first`, which is the first of them. `split` is sorted, and split at chunks.
+/// Returns the ranges that lie in the same chunk as `first`, which is the chunk's first range. `split` is sorted, and
+/// split at chunks.
 std::span<const heap_range> in_same_chunk(std::span<const heap_range> split, const heap_range* first,
                                           std::uint64_t chunk_bytes);
 

@@ -1,6 +1,6 @@
-// Real numbers as text, and back: the shortest text that reads as the same number, and the number that is nearest to a text,
-// whatever the locale is. Standard libraries differ here: libstdc++ refuses to read a subnormal long double, and libc++ reads
-// no real number at all and writes a long double as a double.
+// Converts real numbers to text and back, whatever the locale: to the shortest text that reads back as the same number,
+// and to the number nearest to a text. Standard libraries differ here: libstdc++ refuses to read a subnormal long
+// double, and libc++ reads no real number at all and writes a long double as a double.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace remanence {
 
-/// Appends the shortest text that read_real<T>() reads as this number. T: float, double, long double. Precondition: it is finite.
+/// Appends the shortest text that read_real<T>() reads as this number. T: float, double, long double. Precondition: the
+/// number is finite.
 template <class T>
 void put_real(std::string& out, T value);
 
-/// Reads all of `text`, which has the form of a JSON number. False: it is none, or out of T's range: too large, or nearer to 0 than
-/// the smallest T, and not 0.
+/// Reads all of `text`, which has the form of a JSON number. Returns false if it is not a number, or is out of T's
+/// range: too large, or not 0 but nearer to 0 than the smallest T.
 template <class T>
 [[nodiscard]] bool read_real(std::string_view text, T& value);
 

@@ -1,5 +1,5 @@
-// result<T>: a value or the reason why there is none. Every function that can fail because of the environment
-// returns one; only src/api turns it into an exception. Depends on the public error codes only.
+// result<T>: a value, or the reason why there is none. Every function that can fail because of the environment returns
+// one; only src/api turns it into an exception. Depends on the public error codes only.
 #pragma once
 
 #include <remanence/error.hpp>
@@ -13,7 +13,7 @@
 
 namespace remanence {
 
-/// Why an operation failed, in the words the user will read.
+/// Why an operation failed, in words for the user.
 struct failure {
     errc code;
     std::string message;                       // names the operation, and what to do next
@@ -22,14 +22,14 @@ struct failure {
     std::uint64_t offset = error::k_no_offset; // byte offset in that file
 };
 
-/// Whether the system refused before it did anything, for a limit that was met or a right that lacks: what was asked for may be asked for
-/// again once that is removed. It says nothing of what was written before.
+/// True if the system refused before it did anything, because of a limit or a missing right. The caller may try again
+/// once the cause is removed. This says nothing about earlier writes.
 [[nodiscard]] constexpr bool is_refusal(errc code) noexcept {
     return code == errc::no_space || code == errc::no_memory || code == errc::permission_denied ||
            code == errc::read_only_file_system;
 }
 
-/// An error on its way up: one pointer wide, so that a result<T> stays small.
+/// An error that is passed up to the caller. One pointer wide, so that a result<T> stays small.
 class [[nodiscard]] unexpected {
 public:
     explicit unexpected(failure why) : why_(std::make_unique<failure>(std::move(why))) {}
@@ -56,7 +56,7 @@ public:
     T* operator->() { return &std::get<0>(state_); }
     const T* operator->() const { return &std::get<0>(state_); }
 
-    /// The error, to be returned further up.
+    /// Returns the error, to be passed on to the caller. Moves it out.
     unexpected error() { return std::move(std::get<1>(state_)); }
     [[nodiscard]] const failure& why() const { return std::get<1>(state_).why(); }
 
@@ -78,8 +78,8 @@ private:
     std::optional<unexpected> why_;
 };
 
-/// Returns from the enclosing function with the error, when `expression` has one. The variable is named after the line,
-/// since the expression may be a lambda that uses the macro itself.
+/// Returns from the enclosing function with the error of `expression`, if it has one. The variable is named after the
+/// line, since the expression may be a lambda that uses the macro itself.
 #define REM_TRY(expression) REM_TRY_NAMED(expression, REM_TRY_JOIN(rem_try_, __LINE__))
 #define REM_TRY_JOIN(a, b) REM_TRY_JOIN_EXPANDED(a, b)
 #define REM_TRY_JOIN_EXPANDED(a, b) a##b

@@ -1,10 +1,11 @@
-// Objects of a process that are there before anything of it runs, and stay when all else ends.
+// Static objects that exist before any code runs, and are never destroyed.
 #pragma once
 
 namespace remanence {
 
-/// For a static object, `constinit`: its constructor is carried out by the compiler, its destructor never. So static objects of users may
-/// use it in theirs, and no thread is ever in the midst of making it, for whose end a child that is forked then would wait.
+/// Holds a static object (`constinit`): the compiler carries out its constructor, and its destructor never runs. So
+/// constructors and destructors of users' static objects may use it. No thread can be in the middle of constructing it
+/// during a fork, which would leave the child waiting.
 template <class T>
 union undying {
     constexpr undying() : value() {}

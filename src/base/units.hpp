@@ -14,10 +14,11 @@ inline constexpr std::uint64_t TiB = 1024 * GiB;
 inline constexpr std::uint64_t k_page_bytes = 4 * KiB; // unit of tracking, checksums and before-images
 inline constexpr std::uint64_t k_sector_bytes = 512;   // R6: written whole or not at all
 
-/// Where every heap ends, whatever its file could hold: the allocator counts pages with 32 bits (format/alloc_state.hpp, F1).
+/// The largest heap, whatever its file could hold: the allocator counts pages with 32 bits (format/alloc_state.hpp,
+/// F1).
 inline constexpr std::uint64_t k_heap_bytes_max = 16 * TiB;
 
-/// `alignment` must be a power of two.
+/// Rounds up. `alignment` must be a power of two.
 constexpr std::uint64_t align_up(std::uint64_t n, std::uint64_t alignment) {
     return (n + alignment - 1) & ~(alignment - 1);
 }

@@ -1,6 +1,5 @@
-// What a commit carries: the value that those who find changes (trackers, declared sections) hand to those who make
-// them durable, check them or tell of them. It names pages and chunks; the bytes stay in memory until the commit is
-// written.
+// What a commit carries. Trackers and declared sections find the changes; the value goes to the code that makes them
+// durable, checks or reports them. It names pages and chunks; the bytes stay in memory until the commit is written.
 #pragma once
 
 #include "format/log_record.hpp"
@@ -12,38 +11,38 @@
 
 namespace remanence::change {
 
-/// In units of which memory is compared, and ranges of changes are logged.
+/// The unit in which memory is compared and changes are logged.
 inline constexpr std::uint64_t k_word_bytes = 8;
 
 /// Which changes a commit takes.
 enum class commit_scope {
     everything,
-    declared, // those that were declared
+    declared, // only the declared ones
 };
 
-/// Where a commit puts what fresh chunks hold.
+/// Where a commit writes the contents of fresh chunks.
 enum class fresh_contents {
     in_copy,
-    in_log_if_few, // pages: then nobody has to wait for the device before the record
+    in_log_if_few, // few pages: then the commit need not wait for the device before its record
 };
 
 /// A page that goes into the log as ranges.
 struct changed_page {
     std::uint64_t page;
-    std::uint32_t checksum; // after the change; or k_to_be_made, by view::committed_content::renew_declared()
+    std::uint32_t checksum; // after the change; k_to_be_made: view::committed_content::renew_declared() makes it
     std::uint32_t range_count;
     std::size_t first_range; // in change_set::ranges
 
-    static constexpr std::uint32_t k_to_be_made = 0; // no page has it
+    static constexpr std::uint32_t k_to_be_made = 0; // no page has this checksum
 };
 
 /// A chunk that is to be written whole.
 struct whole_chunk {
     std::uint64_t chunk;
-    /// One for each page. 0 means zeros; `k_to_be_made` waits for view::change_collector::make_checksums(), which may make just
-    /// this, too.
+    /// One per page. 0 means zeros. `k_to_be_made` waits for view::change_collector::make_checksums(); a page may also
+    /// really have this checksum.
     std::vector<std::uint32_t> checksums;
-    /// One for each page of a chunk that was spilled, else empty: true if nobody wrote to the page since, so that its copy has it.
+    /// For a spilled chunk one per page, else empty. True if the page was not written since, so that the copy has it.
     std::vector<bool> is_in_copy{};
 
     static constexpr std::uint32_t k_to_be_made = 1;
@@ -54,15 +53,15 @@ struct whole_chunk {
 
 /// What a commit has to make durable. All lists are sorted.
 struct change_set {
-    std::vector<whole_chunk> fresh;     // chunks that have no place in the file yet
-    std::vector<whole_chunk> relocated; // chunks that have one, and are written whole to their other copy
+    std::vector<whole_chunk> fresh;     // chunks that are not stored in the file yet
+    std::vector<whole_chunk> relocated; // stored chunks, to be written whole to their other copy
     std::vector<changed_page> pages;
-    std::vector<format::change_range> ranges; // of all pages, in their order
-    std::uint64_t held_back_bytes = 0;        // of chunks that would move, but for a checkpoint that must come first
+    std::vector<format::change_range> ranges; // of all pages, in the order of `pages`
+    std::uint64_t held_back_bytes = 0;        // of chunks that would move once a checkpoint freed their other copy
 
     [[nodiscard]] bool empty() const { return !has_whole_chunks() && pages.empty(); }
     [[nodiscard]] bool has_whole_chunks() const { return !fresh.empty() || !relocated.empty(); }
-    /// Returns the bytes of all ranges, and of the pages that whole chunks have contents for.
+    /// Returns the length of all ranges, plus that of the pages of whole chunks that have contents.
     [[nodiscard]] std::uint64_t changed_bytes() const;
     [[nodiscard]] std::span<const format::change_range> ranges_of(const changed_page& page) const {
         return std::span(ranges).subspan(page.first_range, page.range_count);

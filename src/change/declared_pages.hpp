@@ -1,7 +1,8 @@
-// What somebody said will be written: pages, of which any byte may change, and words, beside which nothing does.
+// What was declared before it is written: pages, of which any byte may change, and words, outside of which nothing
+// changes.
 //
-// A declarement costs a few instructions when it repeats a recent one, else an entry of a list, which is kept as short
-// as the places make it. Nothing here depends on the size of the heap.
+// A declaration costs a few instructions if it repeats a recent one, else an entry in a list. The list is sorted and
+// merged when it has doubled. Nothing here depends on the size of the heap.
 #pragma once
 
 #include "base/range.hpp"
@@ -15,21 +16,21 @@
 
 namespace remanence::change {
 
-/// Not thread-safe: whoever owns it has a lock around it.
+/// Not thread-safe: the owner's lock protects it.
 class declared_pages {
 public:
     declared_pages() { clear(); }
 
-    /// Adds the pages of [offset, offset + bytes), which is at least one byte. Returns false when all of them are known to be in
-    /// already, as pages or with words. When there is no memory to note them, the lists become incomplete.
+    /// Adds the pages of [offset, offset + bytes), which is at least one byte. Returns false if all of them are known
+    /// to be in the lists already, as pages or with words. If memory runs out, the lists become incomplete.
     bool add(std::uint64_t offset, std::uint64_t bytes) noexcept;
-    /// Adds the words of 8 bytes that these bytes lie in, likewise.
+    /// Adds the 8-byte words that contain these bytes. Otherwise as add().
     bool add_words(std::uint64_t offset, std::uint64_t bytes) noexcept;
     [[nodiscard]] bool is_empty() const { return pages_.ranges.empty() && words_.ranges.empty() && is_complete_; }
     [[nodiscard]] bool is_complete() const { return is_complete_; }
     /// Returns whole pages, sorted. Valid until the next add() or clear().
     [[nodiscard]] const std::vector<heap_range>& ranges();
-    /// Returns whole words, sorted; some may lie in those pages. Valid likewise.
+    /// Returns whole words, sorted; some may lie in pages of ranges(). Valid until the next add_words() or clear().
     [[nodiscard]] const std::vector<heap_range>& words();
     void clear();
 
@@ -39,7 +40,7 @@ private:
 
     struct list {
         std::vector<heap_range> ranges;
-        std::size_t merge_at = k_merge_from; // so many ranges are merged before another is added
+        std::size_t merge_at = k_merge_from; // at this length the list is merged before another range is added
     };
     static constexpr std::uint64_t as_page(std::uint64_t page) { return 2 * page; }
     static constexpr std::uint64_t with_words(std::uint64_t page) { return 2 * page + 1; }
@@ -47,7 +48,8 @@ private:
     void add_to(list& which, heap_range range) noexcept;
 
     std::array<std::uint64_t, k_recent>
-        recent_; // places in single pages: as_page() or with_words(), by the page's lowest bits
+        // Recently declared single pages, by the page's lowest bits: as_page() or with_words().
+        recent_;
     list pages_;
     list words_;
     bool is_complete_ = true;

@@ -1,9 +1,8 @@
 // What the allocator keeps in the heap: its state struct in the heap's first page, and one descriptor per page.
 // src/alloc/README.md describes the structures that they form. Depends on nothing.
 //
-//  F1  A page index counts 4 KiB pages from the heap's base; 0 (the header) stands for "none". So a heap has at most
-//      16 TiB.
-//  F2  A descriptor of 16 zero bytes means unused: memory never touched needs no initialisation.
+//  F1  A page index counts 4 KiB pages from the heap's base. 0 (the header) means "none". So a heap has at most 16 TiB.
+//  F2  A descriptor of 16 zero bytes means "unused", so memory that was never touched needs no initialisation.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +15,12 @@ inline constexpr std::uint32_t k_alloc_state_version = 3;
 inline constexpr std::uint32_t k_alloc_section_slots = 32; // 25 are in use: section 24 ends at 16 TiB
 inline constexpr std::uint32_t k_alloc_bin_slots = 64;
 
-/// What a page descriptor describes; every page of a run that is not named here has a zero descriptor.
+/// What a page descriptor describes. Pages of a run that are not listed here have zero descriptors.
 enum class page_kind : std::uint8_t {
-    unused = 0,     // wilderness, the inside of a run, or the metadata plane itself
+    unused = 0,     // unused space, the inside of a run, or the metadata plane itself
     slab = 1,       // first page of a slab
     large = 2,      // first page of a large block
-    large_mark = 3, // inside a large block: leads back to its first page
+    large_mark = 3, // inside a large block: points back to its first page
     free_run = 4,   // first page of a free run, a node of the tree
     free_tail = 5,  // last page of a free run of two pages or more
 };
@@ -30,7 +29,7 @@ enum class page_kind : std::uint8_t {
 struct page_descriptor {
     page_kind kind;       // page_kind
     std::uint8_t bin;     // slab in a list: which list; large, in volatile heaps: alloc::block_mark
-    std::uint16_t hole;   // slab in a list: the granule where a hole begins that its bin is for
+    std::uint16_t hole;   // slab in a list: first granule of the hole for which it is in that bin
     std::uint32_t count;  // slab: free granules; large, free_run, free_tail: pages; large_mark: pages back to the first
     std::uint32_t before; // slab: previous in its bin's list; free_run: left child
     std::uint32_t after;  // slab: next in its bin's list; free_run: right child
@@ -48,13 +47,13 @@ static_assert(std::is_trivially_copyable_v<page_descriptor> && std::is_standard_
 struct alloc_state {
     std::uint32_t version;                           // k_alloc_state_version
     std::uint32_t current_slab;                      // page index of the slab that serves small requests; 0: none
-    std::uint64_t allocated_bytes;                   // what the program holds, rounded up to granules or pages
-    std::uint64_t free_pages;                        // in the free runs; neither wilderness nor free granules
-    std::uint32_t free_run_count;                    // nodes of the tree of free runs
+    std::uint64_t allocated_bytes;                   // in use by the program, rounded up to granules or pages
+    std::uint64_t free_pages;                        // in free runs; excludes unused space and free granules in slabs
+    std::uint32_t free_run_count;                    // nodes in the tree of free runs
     std::uint32_t free_run_root;                     // page index of its root
     std::uint32_t used_pages[k_alloc_section_slots]; // per section: data pages before its wilderness
     std::uint64_t used_bins;                         // one bit per bin: its list is not empty
-    std::uint32_t hole_begin;                        // the first granule of the current slab that is allocated next
+    std::uint32_t hole_begin;                        // first granule of the current slab that is allocated next
     std::uint32_t hole_end;                          // end of these granules
     std::uint32_t slab_head[k_alloc_bin_slots];      // per bin: page index of the first slab in its list
     std::uint32_t first_arena;                       // page index of an arena_header; 0: none

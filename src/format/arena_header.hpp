@@ -1,5 +1,5 @@
-// The first page of an arena: a large block in which the blocks of one purpose lie together, with an allocator state of their own.
-// Part of the heap's contents. Depends on alloc_state.
+// The first page of an arena: a large block for the blocks of one purpose, with an allocator state of its own. Part of
+// the heap's contents. Depends on alloc_state.
 #pragma once
 
 #include "base/units.hpp"
@@ -14,17 +14,17 @@ namespace remanence::format {
 
 inline constexpr std::uint64_t k_arena_magic = 0x4e45524150414548; // "HEAPAREN"
 inline constexpr std::uint32_t k_arena_pages_min = 256;
-inline constexpr std::uint32_t k_arena_alignment_pages = GiB / k_page_bytes; // of where it begins
-inline constexpr std::size_t k_arena_name_bytes = 128;                       // with the zero behind it
+inline constexpr std::uint32_t k_arena_alignment_pages = GiB / k_page_bytes; // alignment of its first page
+inline constexpr std::size_t k_arena_name_bytes = 128;                       // including the terminating zero
 
-/// An arena is as a heap of its own, whose page 0 this is: page indexes in `allocator` count from there.
+/// An arena is like a small heap whose page 0 is this one: page indexes in `allocator` count from here.
 struct arena_header {
     std::uint64_t magic;          // k_arena_magic
-    std::uint32_t next;           // page index, in the heap, of another arena; 0: this is the last one
-    std::uint32_t pages;          // of the block: a power of two, k_arena_pages_min or more
-    std::uint32_t sections_ready; // whose planes were made zero
+    std::uint32_t next;           // page index, in the heap, of the next arena; 0: this is the last one
+    std::uint32_t pages;          // length of the block: a power of two, at least k_arena_pages_min
+    std::uint32_t sections_ready; // sections whose planes have been zeroed
     std::uint32_t zero;
-    std::uint64_t resident_limit_bytes;        // bytes in memory at which pages are taken out; 0: never
+    std::uint64_t resident_limit_bytes;        // above this many bytes in memory, pages are evicted; 0: no limit
     std::uint64_t reserved[4];                 // zero
     std::array<char, k_arena_name_bytes> name; // zero-terminated, not empty
     alloc_state allocator;                     // of this arena

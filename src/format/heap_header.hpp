@@ -1,4 +1,4 @@
-// The first page of the heap's memory: what everything in the heap is found from. Part of the heap's contents, so
+// The first page of the heap's memory, from which everything else in the heap is found. Part of the heap's contents:
 // commit, rollback and recovery cover it.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace remanence::format {
 
 inline constexpr std::uint64_t k_header_magic = 0x5041454844414548; // "HEADHEAP"
 inline constexpr std::uint32_t k_header_version = 1;
-inline constexpr std::uint32_t k_header_version_with_arenas = 2; // since there was the first one; else the same
+inline constexpr std::uint32_t k_header_version_with_arenas = 2; // written with the first arena; otherwise the same
 
 struct heap_header {
     std::uint64_t magic;   // k_header_magic
@@ -21,8 +21,8 @@ struct heap_header {
     std::uint32_t zero;
     std::uint64_t root_word;      // heap offset of the root directory; 0: none yet
     std::uint64_t schema_offset;  // heap offset of a table of types; 0: none (k_feature_schema)
-    std::uint64_t schema_bytes;   // of that table
-    std::uint32_t schema_version; // of that table's layout
+    std::uint64_t schema_bytes;   // length of that table
+    std::uint32_t schema_version; // layout of that table
     std::uint32_t schema_zero;
     std::uint64_t type_table; // heap offset of the schema_table; 0: none
     std::uint64_t reserved;   // zero
@@ -38,7 +38,7 @@ constexpr bool is_known_header_version(std::uint32_t version) {
     return version == k_header_version || version == k_header_version_with_arenas;
 }
 
-/// Whether what the header says of a schema can be believed (I7). `may_have_one`: the superblock has k_feature_schema.
+/// True if the header's schema fields are consistent (I7). `may_have_one`: the superblock has k_feature_schema.
 constexpr bool has_sound_schema(const heap_header& h, bool may_have_one, std::uint64_t image_bytes) {
     if (h.schema_offset == 0)
         return h.schema_bytes == 0 && h.schema_version == 0 && h.schema_zero == 0;

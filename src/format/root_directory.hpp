@@ -17,25 +17,25 @@ struct root_directory {
     std::uint32_t version; // k_directory_version
     std::uint32_t zero;
     std::uint64_t count;    // entries
-    std::uint64_t capacity; // of the table
-    std::uint64_t table;    // heap offset of u64[capacity]: offsets of root_entry, sorted by name, byte by byte
+    std::uint64_t capacity; // slots of the table
+    std::uint64_t table;    // heap offset of u64[capacity]: offsets of root_entry, sorted bytewise by name
 };
 static_assert(sizeof(root_directory) == 40 && offsetof(root_directory, table) == 32);
 
-/// What a type looked like to one algorithm.
+/// A root: its object, and its type as one fingerprint algorithm saw it.
 struct root_entry {
     std::uint64_t object;                // heap offset of the object
     std::uint64_t object_bytes;          // its size
     std::uint32_t object_alignment;      // its alignment
     std::uint32_t description_bytes;     // length of the description, at most 65,536; 0: none
     std::uint64_t fingerprint_hash;      // of the type's structure
-    std::uint32_t fingerprint_algorithm; // 2, or 1 of earlier builds: what was hashed, and how
+    std::uint32_t fingerprint_algorithm; // 2; 1 in earlier builds: what was hashed, and how
     std::uint32_t name_bytes;            // length of the root's name
     std::uint32_t type_bytes;            // length of the type's name
     std::uint32_t flags;                 // k_root_is_position_independent; others: damage
-    // then the name, the type's readable name, not terminated, and the description of the type
+    // then the root's name, the type's readable name (neither is terminated), and the type's description
 };
-/// Of root_entry::flags: the object holds no address, says the program that made it.
+/// A bit of root_entry::flags: the program that made the root declared that the object holds no address.
 inline constexpr std::uint32_t k_root_is_position_independent = 1;
 static_assert(sizeof(root_entry) == 48 && offsetof(root_entry, description_bytes) == 20 &&
               offsetof(root_entry, name_bytes) == 36);

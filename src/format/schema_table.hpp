@@ -1,5 +1,5 @@
-// The schemas of the roots' types as they lie in the heap: one block, found by heap_header::type_table. Part of the heap's
-// contents. A release that does not know it may ignore it, and write to the heap.
+// The schemas of the roots' types as they lie in the heap: one block, found by heap_header::type_table. Part of the
+// heap's contents. A release that does not know it may ignore it and still write to the heap.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ struct schema_table {
     std::uint64_t magic;   // k_schemas_magic
     std::uint32_t version; // k_schemas_version
     std::uint32_t count;   // entries
-    std::uint64_t bytes;   // of all of it: this, the entries, the schemas one behind the other
+    std::uint64_t bytes;   // total length: this, the entries, the schemas back to back
     // then schema_entry[count]
 };
 static_assert(sizeof(schema_table) == 24 && offsetof(schema_table, bytes) == 16);
 
 struct schema_entry {
-    std::uint64_t fingerprint_hash;      // of the roots that it is for
-    std::uint32_t fingerprint_algorithm; // likewise
-    std::uint32_t shapes;                // how many of its types have a shape
-    std::uint32_t classes_hash;          // of what its classes say of their members, and of enumerators; 0: none
+    std::uint64_t fingerprint_hash;      // of the roots that use it
+    std::uint32_t fingerprint_algorithm; // of the roots that use it
+    std::uint32_t shapes;                // number of its types that have a shape
+    std::uint32_t classes_hash;          // of the members and enumerators of its classes; 0: none
     std::uint32_t schema_bytes;          // length of its schema, at most 1 MiB
 };
 static_assert(sizeof(schema_entry) == 24 && offsetof(schema_entry, schema_bytes) == 20);

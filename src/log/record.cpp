@@ -12,13 +12,13 @@ using format::record_header;
 
 namespace {
 
-// With the header's own checksum field as 0.
+// Computes the checksum as if the header's own checksum field were 0.
 std::uint64_t record_checksum(record_header header, std::span<const std::byte> payload) {
     header.checksum = 0;
     return checksum64(payload, checksum64(std::as_bytes(std::span(&header, 1))));
 }
 
-/// Takes structs off the front of a byte string; `failed` once one did not fit.
+/// Takes structs off the front of a byte string. failed() is true once one did not fit.
 class reader {
 public:
     explicit reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -54,7 +54,7 @@ change_range range_at(std::span<const std::byte> ranges, std::size_t i) {
     return range;
 }
 
-/// The part that comes first, if there is one; false when it is out of bounds.
+/// Reads the first part, which the record has with k_feature_given_back. Returns false if it is out of bounds.
 bool read_given_back(reader& rest, const std::function<void(chunk_range)>& given_back) {
     const auto count = rest.take<std::uint64_t>();
     std::uint64_t next = 0;
@@ -64,7 +64,7 @@ bool read_given_back(reader& rest, const std::function<void(chunk_range)>& given
             entry.first >= format::whole_chunk::k_in_copy_b ||
             entry.count >= format::whole_chunk::k_in_copy_b - entry.first)
             return false;
-        next = entry.first + entry.count + 1; // they lie apart
+        next = entry.first + entry.count + 1; // runs have gaps between them
         if (given_back)
             given_back({entry.first, entry.count});
     }
@@ -122,7 +122,7 @@ void record_builder::append(const void* from, std::size_t bytes) {
 }
 
 void record_builder::add_chunk(std::uint64_t chunk, bool in_copy_b, std::span<const std::uint32_t> checksums) {
-    REM_CHECK(page_count_ == 0); // they stand before the pages
+    REM_CHECK(page_count_ == 0); // chunks come before pages
     format::whole_chunk entry{chunk | (in_copy_b ? format::whole_chunk::k_in_copy_b : 0)};
     append(&entry, sizeof entry);
     append(checksums.data(), checksums.size_bytes());
@@ -168,7 +168,7 @@ bool looks_like_record(std::span<const std::byte> bytes, record_header& header) 
     if (bytes.size() < sizeof header)
         return false;
     if (std::memcmp(bytes.data(), &format::k_record_magic, sizeof format::k_record_magic) != 0)
-        return false; // first, since whole logs are searched
+        return false; // tested first, since whole logs are searched
     std::memcpy(&header, bytes.data(), sizeof header);
     return true;
 }

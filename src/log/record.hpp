@@ -38,30 +38,32 @@ public:
         clear();
     }
     void clear();
-    /// Room for so many pages of changes and chunks with `chunk_pages` pages each, so that adding them copies nothing twice, and
-    /// takes no memory; and for a part of events of so many bytes, their number included. Returns what record_bytes() is then.
+    /// Reserves memory for so many chunks with `chunk_pages` pages each, for page changes, and for `event_bytes` of
+    /// events including their length. Adding these then copies nothing twice and allocates nothing. Returns what
+    /// record_bytes() will be.
     std::uint64_t reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
                           std::span<const format::change_range> ranges, std::size_t event_bytes = 0);
     [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0 && features_ == 0; }
 
-    /// These chunks are given back: sorted, not empty, apart from each other. Before all else.
+    /// Adds the chunks that are given back: sorted, not empty, with gaps between runs. Call it before everything else.
     void give_back(std::span<const chunk_range> chunks);
-    /// What the commit is to the heap's history. Before chunks and pages.
+    /// Adds the events of the commit for the heap's history. Call it before chunks and pages.
     void add_events(std::span<const std::byte> events);
-    /// What record_bytes() is of a record that only gives back so many runs.
+    /// Returns the record_bytes() of a record that only gives back `runs` runs.
     static std::uint64_t bytes_to_give_back(std::size_t runs);
     void add_chunk(std::uint64_t chunk, bool in_copy_b, std::span<const std::uint32_t> checksums);
-    /// `ranges` lie within `page`, the page's bytes after the change.
+    /// Adds a page change. `ranges` lie within `page`, which has the page's bytes after the change.
     void add_page(std::uint64_t index, std::uint32_t checksum, std::span<const format::change_range> ranges,
                   const std::byte* page);
 
-    /// Size of the finished record, padding included.
+    /// Returns the size of the finished record, padding included.
     [[nodiscard]] std::uint64_t record_bytes() const { return align_up(bytes_.size(), format::k_record_alignment); }
-    /// Seals the record and returns its bytes, padded to whole sectors, at the beginning of a page. Valid until clear().
+    /// Seals the record and returns its bytes, which begin at a page boundary and are padded to whole sectors. Valid
+    /// until clear().
     std::span<const std::byte> finish(const record_identity& identity, std::uint64_t image_bytes);
-    /// The finished record, for good: only checksum() may follow.
+    /// Returns the finished record and gives up its memory: only checksum() may follow.
     page_aligned_bytes take() { return std::move(bytes_); }
-    /// Checksum of the finished record: the next one's predecessor.
+    /// Returns the checksum of the finished record: the next one's predecessor.
     [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
 
 private:
@@ -74,29 +76,29 @@ private:
     std::uint64_t checksum_ = 0;
 };
 
-/// Whether these bytes begin with a header of a record, and which; checks nothing but the magic.
+/// True if the bytes begin with the header of a record, which is then in `header`. Checks only the magic.
 bool looks_like_record(std::span<const std::byte> bytes, format::record_header& header);
-/// Whether the checksum fits. `record` is the header and the payload.
+/// True if the checksum fits. `record` is the header and the payload.
 bool record_is_intact(std::span<const std::byte> record);
 
-/// One page change as it stands in a record.
+/// One page change in a record.
 struct page_entry {
-    const std::byte* at; // where it stands
+    const std::byte* at; // where the entry begins in the record
     std::uint64_t page;
     std::uint32_t checksum;
     std::span<const std::byte> ranges; // change_range[], unaligned
     std::span<const std::byte> data;
 };
-/// The one that stands there. Precondition: for_each_part() found it sound.
+/// Returns the entry that begins there. Precondition: for_each_part() found it sound.
 page_entry page_entry_at(const std::byte* at);
-/// Copies the changed bytes into `page`, 4 KiB.
+/// Copies the changed bytes into `page`, which is 4 KiB.
 void apply_ranges(const page_entry& entry, std::byte* page);
 
-/// What a record changes.
+/// Totals of what a record changes.
 struct record_totals {
-    std::uint64_t changed_pages = 0; // of chunks that have a place
-    std::uint64_t changed_bytes = 0; // in these
-    std::uint64_t whole_pages = 0;   // with contents, of chunks that it gives a place
+    std::uint64_t changed_pages = 0; // in chunks that have a place
+    std::uint64_t changed_bytes = 0; // in these pages
+    std::uint64_t whole_pages = 0;   // pages with contents, in chunks that it gives a place
 
     void add(std::span<const std::byte> record, std::uint64_t chunk_pages);
 };
@@ -105,19 +107,19 @@ struct record_totals {
 struct placed_chunk {
     std::uint64_t chunk;
     bool in_copy_b;
-    std::vector<std::uint32_t> checksums; // one for each page
+    std::vector<std::uint32_t> checksums; // one per page
 
-    /// Whether a page was written.
+    /// True if a page was written.
     [[nodiscard]] bool has_contents() const;
 };
 
-/// What an intact record has of the heap's history, though it be nothing; none: it is of a program that keeps none. I7: or it is
-/// damaged.
+/// Returns the part of an intact record that concerns the heap's history, which may be empty. Returns nothing if the
+/// record comes from a program that keeps no history, or is damaged (I7).
 std::optional<std::span<const std::byte>> events_in(std::span<const std::byte> record);
 
-/// Calls the visitors for each part of an intact record. I7: an intact record may still have been made by an enemy, so
-/// every count and offset is checked; false when one is out of bounds. Runs of chunks given back are sorted and lie apart;
-/// they may be beyond the image.
+/// Calls the visitors for each part of an intact record. I7: an attacker may have made an intact record, so every count
+/// and offset is checked. Returns false if one is out of bounds. Runs of chunks given back are sorted with gaps
+/// between; they may lie beyond the image.
 bool for_each_part(std::span<const std::byte> record, std::uint64_t chunk_pages,
                    const std::function<void(placed_chunk)>& chunk, const std::function<void(const page_entry&)>& page,
                    const std::function<void(chunk_range)>& given_back = {});

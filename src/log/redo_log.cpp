@@ -17,7 +17,7 @@ namespace remanence::log {
 namespace {
 
 result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from, std::uint64_t to) {
-    static std::array<std::byte, 64 * KiB> zeros{}; // not constant: that would lie in the program's file
+    static std::array<std::byte, 64 * KiB> zeros{}; // not const: constants would take space in the program's file
     while (from < to) {
         auto bytes = std::span<const std::byte>(zeros).first(
             static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), to - from)));
@@ -36,7 +36,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
         path);
 }
 
-/// A file that is there already came after the heap was opened, which would else have looked at it.
+/// Fails if the file has contents. The heap has looked for a log when it was opened, so such a file came later.
 [[gnu::cold]] result<void> check_is_empty(os::file& file) {
     auto size = file.size();
     if (!size)
@@ -51,7 +51,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
                 file.path());
 }
 
-/// As lock_log(), by an opening that a forked child does not have.
+/// As lock_log(), with an open file description of its own, which a forked child does not keep.
 [[gnu::cold]] result<std::unique_ptr<os::byte_locks>> lock_alone(os::file& log, os::lock_kind kind) {
     auto locks = log.open_locks();
     if (!locks)
@@ -62,7 +62,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
     return *locked ? std::move(locks) : log_in_use(log.path());
 }
 
-/// The file for a log, nobody else's: whoever has a log open holds its lock.
+/// Opens and locks the file for a new log. No other process uses it, since the user of a log holds its lock.
 [[gnu::cold]] result<std::unique_ptr<os::file>> take_file(os::file_system& files, const std::string& path,
                                                           unsigned mode, log_lock whose,
                                                           std::unique_ptr<os::byte_locks>& lock) {
@@ -77,7 +77,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
             return locked.error();
         lock = std::move(*locked);
     }
-    auto mine = (*file)->is_at(path); // else whoever had the lock removed it
+    auto mine = (*file)->is_at(path); // false if a process removed it that had the lock before
     if (!mine)
         return mine.error();
     if (!*mine)
@@ -95,7 +95,7 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
     return *locked ? result<void>() : log_in_use(log.path());
 }
 
-// Cold, as is join(): once in a session.
+// Cold, like join(): called once in a session.
 [[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& path,
                                                                  const uuid& heap,
                                                                  const store::session_identity& session,
@@ -120,10 +120,10 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
         REM_TRY(write_zeros("log: zeros of first segment", **file, format::k_log_header_bytes, size));
         REM_TRY((*file)->sync("log: sync new log"));
         REM_TRY(files.sync_directory("log: sync directory of new log", path));
-        return store::check_is_at(**file, path); // else another directory may be there now, and was synced
+        return store::check_is_at(**file, path); // otherwise another directory was synced
     };
     if (auto built = build(); !built) {
-        (void)files.remove("log: remove failed log", path, **file); // best effort: the error at hand is what counts
+        (void)files.remove("log: remove failed log", path, **file); // best effort: the earlier error counts
         return built.error();
     }
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), std::move(lock), size, version));
@@ -143,7 +143,7 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
     if (!file)
         return file.error();
     std::unique_ptr<os::byte_locks> lock;
-    if (how == os::access::read_write) { // who only reads keeps nobody from it
+    if (how == os::access::read_write) { // readers take no lock, and so keep nobody out
         auto locked = lock_alone(**file, os::lock_kind::shared);
         if (!locked)
             return locked.error();
@@ -159,7 +159,8 @@ result<void> redo_log::share() {
     return *shared ? result<void>() : log_in_use(file_->path());
 }
 
-// The far part, if there are two, ends somewhere before the end of the file: used_bytes() is an estimate then.
+// If the window is in two parts, the far one ends somewhere before the end of the file. used_bytes() is then an
+// estimate.
 result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {
     auto size = file_->size();
     if (!size)
@@ -177,7 +178,7 @@ result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {
     return {};
 }
 
-// A sector at least stays free, so that a window in two parts is told from an empty one.
+// At least one sector stays free, so that a window in two parts can be told from an empty one.
 bool redo_log::has_room(std::uint64_t record_bytes) const {
     const std::lock_guard guard(mutex_);
     return !is_in_two_parts() || end_ + record_bytes < begin_;
@@ -192,12 +193,12 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
         const std::lock_guard guard(mutex_);
         if (auto before = fail_again(); !before) {
             auto why = before.error();
-            why.why().code = errc::io; // also when that write met a full disk: it is no lack of space for this record
+            why.why().code = errc::io; // even if that write met a full disk: this record does not lack space
             return why;
         }
     }
-    // Written before use, so that later commits change no metadata; the record at hand writes its own part, and syncs both.
-    // It is behind all that is written or synced meanwhile.
+    // Segments are written before use, so that later commits change no metadata. The next record writes its own part
+    // and syncs both. It lies behind everything that other threads write meanwhile.
     const std::uint64_t grown =
         format::k_log_header_bytes + format::log_segments_around(end - format::k_log_header_bytes);
     REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
@@ -208,8 +209,8 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     return {};
 }
 
-// A file system may count what is written there later, since no zeros are written here. Where the window is in two parts, the next
-// record lies in room that there is.
+// Writes no zeros here, so a file system may charge the space only when they are written. If the window is in two
+// parts, the next record lies in space that exists already.
 result<void> redo_log::reserve_early(std::uint64_t bytes) {
     const std::uint64_t end = end_ + bytes;
     if (end <= size_)
@@ -242,7 +243,7 @@ result<std::uint64_t> redo_log::mark() {
     REM_TRY(await(appended_through(), durability::durable));
     const std::lock_guard guard(mutex_);
     const std::uint64_t free_bytes = begin_ - format::k_log_header_bytes;
-    // Nothing is pending, so that no write ever lies on both sides.
+    // Nothing is pending, so no write ever lies on both sides.
     if (!is_in_two_parts() && free_bytes != 0 && free_bytes >= end_ - begin_)
         far_end_ = std::exchange(end_, format::k_log_header_bytes);
     return end_;
@@ -283,7 +284,7 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
     return durable_ >= version ? result<void>() : fail_again();
 }
 
-// What is appended while this is under way, its waiters write next.
+// One of the threads that wait for records appended meanwhile writes these next.
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
     const prerequisite first = std::exchange(pending_first_, {});
@@ -296,7 +297,7 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
         if (done)
             done = write(at, records, how, syncs_all);
         if (records.capacity() > k_unused_bytes_max)
-            records = {}; // while nobody has to wait for it
+            records = {}; // freed here, while no thread waits for this
         return done;
     });
     if (!written) {
@@ -313,7 +314,7 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     return {};
 }
 
-/// `syncs_all`: when it is durable, so is what was written to the file before.
+/// `syncs_all`: the sync also makes durable what was written to the file before.
 result<void> redo_log::write(std::uint64_t at, std::span<const std::byte> records, durability how, bool syncs_all) {
     if (how == durability::durable && !syncs_all)
         return file_->write_durable("log: record", "log: sync record", at, records);
@@ -322,7 +323,7 @@ result<void> redo_log::write(std::uint64_t at, std::span<const std::byte> record
     return how == durability::lazy ? result<void>() : file_->sync("log: sync buffered records");
 }
 
-/// Calls use() without the lock, while nobody else is at the file. Precondition: nobody is.
+/// Calls use() without the lock, while no other thread uses the file. Precondition: none does now.
 template <class F>
 result<void> redo_log::at_file(unique_lock& lock, F&& use) {
     busy_ = true;
@@ -335,7 +336,7 @@ result<void> redo_log::at_file(unique_lock& lock, F&& use) {
         lacked_memory_ = true;
         wake(lock);
         throw;
-    } catch (...) { // pthread_exit(), or what a function of the program's throws: others must not wait for this thread
+    } catch (...) { // pthread_exit(), or an exception of the program: other threads must not wait for this one
         leave_file(lock);
         was_abandoned_ = true;
         wake(lock);
@@ -350,7 +351,7 @@ void redo_log::leave_file(unique_lock& lock) {
     busy_ = false;
 }
 
-// Without the lock, which those who are woken want at once.
+// Notifies without the lock, since the threads that wake need it at once.
 void redo_log::wake(unique_lock& lock) {
     std::atomic<std::uint32_t>& written = turns_[writes_ % 2];
     std::atomic<std::uint32_t>& next = turns_[(writes_ + 1) % 2];
@@ -366,8 +367,8 @@ void redo_log::wake(unique_lock& lock) {
     lock.lock();
 }
 
-/// Until the thread that is at the file has left it, and another one is wanted there if that did not write this version.
-/// Precondition: there is one.
+/// Waits until the thread that is at the file leaves it. If it did not write this version, waits until it is this
+/// thread's turn to write. Precondition: a thread is at the file.
 void redo_log::wait_for_turn(unique_lock& lock, std::uint64_t version) {
     std::atomic<std::uint32_t>& turn = turns_[(version <= taken_ ? writes_ : writes_ + 1) % 2];
     const std::uint32_t seen = turn;

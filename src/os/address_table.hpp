@@ -1,4 +1,4 @@
-// Who has which GiB of the address space. Read in handlers of signals and at each allocation.
+// Which object owns each GiB of the address space. Read in signal handlers and at each allocation.
 #pragma once
 
 #include "base/units.hpp"
@@ -12,19 +12,19 @@
 
 namespace remanence::os {
 
-/// The 1 MiB of zeros that a table needs; null when there is no memory. They cost memory only where something is written, and
-/// live as long as the process.
+/// Returns the 1 MiB of zeros that a table needs; null without memory. Pages take memory only once they are written.
+/// The table lives as long as the process.
 void* make_address_table(std::size_t bytes) noexcept;
 void unmake_address_table(void* table, std::size_t bytes) noexcept;
 
-/// Owners of ranges of whole k_base_alignment, in a table that is made when the first one is to come: a program that opens no heap
-/// has no memory of it. All members may be called at any time by several threads; find() is async-signal-safe.
+/// A table of the owners of ranges of whole k_base_alignment. It is made before its first entry, so a program that
+/// opens no heap spends no memory on it. All members are thread-safe; find() is async-signal-safe.
 template <class Owner>
 class address_table {
 public:
     using slot = std::atomic<Owner*>;
 
-    /// Before set(). False: there is no memory.
+    /// Makes the table; call it before set(). Returns false if there is no memory.
     [[nodiscard]] bool make() noexcept {
         if (slots_.load(std::memory_order_acquire) != nullptr)
             return true;
@@ -34,22 +34,22 @@ public:
             unmake_address_table(made, k_slots * sizeof(slot)); // another thread was faster
         return made != nullptr;
     }
-    /// Nobody has them, if `owner` is null.
+    /// Sets the owner of a range; null: it has none.
     void set(const std::byte* base, std::uint64_t bytes, Owner* owner) noexcept {
         slot* const slots = slots_.load(std::memory_order_acquire);
-        if (slots == nullptr) // then nobody has anything
+        if (slots == nullptr) // no table: there are no entries
             return;
         const std::size_t first = slot_of(base);
         for (std::size_t i = 0; i < divide_up(bytes, k_base_alignment); ++i)
             slots[first + i].store(owner, std::memory_order_release);
     }
-    /// Null when nobody has the address.
+    /// Returns the owner of the address; null if it has none.
     [[nodiscard]] Owner* find(const void* address) const noexcept {
         const slot* const slots = slots_.load(std::memory_order_acquire);
         const std::size_t at = slot_of(address);
         return slots != nullptr && at < k_slots ? slots[at].load(std::memory_order_acquire) : nullptr;
     }
-    /// By address.
+    /// Returns all slots, by address.
     [[nodiscard]] std::span<const slot> all() const noexcept {
         const slot* const slots = slots_.load(std::memory_order_acquire);
         return {slots, slots != nullptr ? k_slots : 0};

@@ -29,7 +29,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-// Of glibc, which exports them and declares them nowhere; null elsewhere.
+// glibc exports these and declares them nowhere; null with other libraries.
 extern "C" [[gnu::weak]] void _IO_list_lock();   // NOLINT(bugprone-reserved-identifier)
 extern "C" [[gnu::weak]] void _IO_list_unlock(); // NOLINT(bugprone-reserved-identifier)
 
@@ -37,14 +37,14 @@ namespace remanence::os {
 
 namespace {
 
-// Between the ranges of persistent heaps (os/memory.cpp), and of the system without a limit of stacks, at 0x2aaa'aaaa'a000, and
-// AddressSanitizer's.
+// A range that is free of persistent heaps (os/memory.cpp), of the system's mappings without a limit on stacks (at
+// 0x2aaa'aaaa'a000), and of AddressSanitizer's.
 constexpr std::uint64_t k_free_begin = 0x3000'0000'0000;
 constexpr std::uint64_t k_free_end = 0x5000'0000'0000;
 constexpr std::uint64_t k_free_alignment = GiB;
 constexpr int k_free_tries = 16;
 
-/// What the caller finds in errno is not ours to change: who frees memory expects it to stay.
+/// Keeps the caller's errno: code that frees memory expects it to stay.
 class kept_errno {
 public:
     kept_errno() = default;
@@ -91,7 +91,7 @@ int map_where_free(std::byte* where, std::uint64_t bytes, int rights) noexcept {
 }
 
 std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
-#ifdef REMANENCE_TSAN_BASES // which knows no memory there
+#ifdef REMANENCE_TSAN_BASES // ThreadSanitizer supports no memory there
     static_cast<void>(bytes);
     return nullptr;
 #else
@@ -106,7 +106,7 @@ std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
         const int code = map_where_free(wanted, bytes, PROT_NONE);
         if (code == 0)
             ::munmap(wanted, bytes);
-        if (code != EEXIST) // or a limit: whoever has one has few mappings, and make_writable() looks again
+        if (code != EEXIST) // or a limit is met: such a process has few mappings, and make_writable() tests again
             return wanted;
     }
     return nullptr;
@@ -123,8 +123,8 @@ int make_writable(std::byte* where, std::uint64_t bytes, addresses are) noexcept
 void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept {
     const kept_errno kept;
     if (::madvise(where, bytes, MADV_DONTNEED) != 0 && ::madvise(where, bytes, MADV_DONTNEED_LOCKED) != 0)
-        std::memset(where, 0,
-                    bytes); // an older kernel keeps what mlockall() locked; that it reads as zeros is a promise
+        // An older kernel keeps what mlockall() locked. We promise zeros.
+        std::memset(where, 0, bytes);
 }
 
 int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept {
@@ -143,7 +143,7 @@ int renew_memory(std::byte* where, std::uint64_t bytes) noexcept {
 int bind_to_node(std::byte* where, std::uint64_t bytes, unsigned node) noexcept {
     const kept_errno kept;
     constexpr std::size_t k_word_bits = sizeof(unsigned long) * CHAR_BIT;
-    std::array<unsigned long, 16> nodes{}; // as many as kernels know: 1,024
+    std::array<unsigned long, 16> nodes{}; // as many as kernels support: 1,024
     if (node >= nodes.size() * k_word_bits)
         return EINVAL;
     nodes[node / k_word_bits] = 1UL << (node % k_word_bits);
@@ -167,7 +167,8 @@ std::uint64_t resident_bytes(const std::byte* where, std::uint64_t bytes) noexce
     return found * page;
 }
 
-// Documentation/filesystems/proc.rst: pages of the program, then those in memory, then of these those of files.
+// Documentation/filesystems/proc.rst: the program's pages, how many of them are in memory, and how many of these are of
+// files.
 std::uint64_t anonymous_bytes() noexcept {
     const kept_errno kept;
     const descriptor opened(open_file("/proc/self/statm", O_RDONLY));
@@ -190,7 +191,7 @@ void thread_exit_hook::create(void (*at_exit)(void*)) noexcept {
 }
 
 void thread_exit_hook::arm() noexcept {
-    if (exists_) // else what threads leave behind stays theirs
+    if (exists_) // otherwise threads do not return what they leave behind
         ::pthread_setspecific(key_, this);
 }
 
@@ -202,7 +203,7 @@ struct fork_calls {
     void (*in_child)();
 };
 constinit fork_calls around_fork{};
-// Of the fork that is under way: guarded by what fork_calls::before locks.
+// State of the current fork, guarded by what fork_calls::before locks.
 constinit sigset_t mask_before_fork{};
 constinit bool are_streams_locked = false;
 
@@ -228,7 +229,7 @@ void end_fork_in_parent() {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// There fork() has made the list of streams free.
+// In the child, fork() itself has freed the list of streams.
 void end_fork_in_child() {
     const sigset_t before = mask_before_fork;
     around_fork.in_child();

@@ -7,11 +7,11 @@
 
 namespace remanence::os {
 
-/// The return addresses of the calls that led here, the innermost first; the others of `count` are null. The first call in a process
-/// takes memory of malloc().
+/// Sets `calls` to the return addresses of the calls that led here, innermost first, and the rest to null. The first
+/// call in a process calls malloc().
 void note_calls(void** calls, std::size_t count) noexcept;
 
-/// How the C library writes them, one text for each up to the first null.
+/// Returns the C library's text for each call, up to the first null.
 [[nodiscard]] std::vector<std::string> texts_of_calls(void* const* calls, std::size_t count);
 
 } // namespace remanence::os

@@ -12,8 +12,8 @@ beside::beside(const std::function<void()>& work) {
         const blocked_signals while_it_starts;
         thread_ = std::thread(work);
         return;
-    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): no more threads; the work is done here
-    } catch (const std::bad_alloc&) {    // NOLINT(bugprone-empty-catch): likewise
+    } catch (const std::system_error&) { // no more threads: do the work here
+    } catch (const std::bad_alloc&) {    // do the work here
     }
     work();
 }

@@ -1,4 +1,4 @@
-// Work for the processor while the calling thread waits for the device.
+// Runs work on another thread while the calling thread waits for the device.
 #pragma once
 
 #include <functional>
@@ -6,8 +6,8 @@
 
 namespace remanence::os {
 
-/// Does the work on a thread of its own, which takes no signals; in the constructor if the process gets no thread. It has
-/// been done once the destructor returns. `work` must not throw.
+/// Runs `work`, which must not throw, on a thread of its own with all signals blocked. If the process gets no thread,
+/// the constructor runs it. The destructor waits for it.
 class beside {
 public:
     explicit beside(const std::function<void()>& work);

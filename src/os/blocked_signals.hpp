@@ -1,12 +1,12 @@
-// No signals for the library's own threads.
+// Keeps signals from the library's own threads.
 #pragma once
 
 #include <memory>
 
 namespace remanence::os {
 
-/// While it lives, the calling thread takes no signals, and the threads that it starts take none ever: the program's
-/// handlers run on the program's threads.
+/// Blocks all signals of the calling thread while it lives. Threads started meanwhile block them for good, so the
+/// program's handlers run on the program's threads.
 class blocked_signals {
 public:
     blocked_signals();

@@ -1,9 +1,9 @@
-// pthread_cancel() and the library: a thread that is cancelled in the midst of a commit would leave it half done.
+// pthread_cancel() and the library: cancelling a thread in the middle of a commit would leave the commit half done.
 #pragma once
 
 namespace remanence::os {
 
-/// While it lives, the calling thread is not cancelled: what asks for that waits. Nests.
+/// Defers cancellation of the calling thread while it lives. Nests.
 class no_cancellation {
 public:
     no_cancellation() noexcept;
@@ -15,7 +15,8 @@ private:
     int before_ = 0;
 };
 
-/// Ends the calling thread if that was asked for by pthread_cancel() and may be done here: by unwinding, past all destructors.
+/// Ends the calling thread if pthread_cancel() asked for it and cancellation is enabled: by unwinding through all
+/// destructors.
 void end_if_cancelled();
 
 } // namespace remanence::os

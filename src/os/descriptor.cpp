@@ -22,7 +22,7 @@ standard_descriptors_taken::standard_descriptors_taken() noexcept {
     for (int each = 0; each < k_standard_count; ++each) {
         if (::fcntl(each, F_GETFD) >= 0)
             continue;
-        const int got = ::open("/", O_PATH | O_CLOEXEC); // the lowest that is free
+        const int got = ::open("/", O_PATH | O_CLOEXEC); // the lowest free number
         if (got < 0)
             return;
         if (got >= k_standard_count) { // another thread was faster
@@ -84,7 +84,7 @@ bool text_lines::next(std::string& line) {
         read_.resize(looked_at + static_cast<std::size_t>(got > 0 ? got : 0));
         if (got > 0)
             continue;
-        line = std::exchange(read_, {}); // the last one may have no end
+        line = std::exchange(read_, {}); // the last line may have no newline
         return !line.empty();
     }
 }

@@ -13,9 +13,9 @@ namespace remanence::os {
 
 namespace {
 
-std::atomic<fault_locator> locate_fault = nullptr; // before the handler is installed
+std::atomic<fault_locator> locate_fault = nullptr; // set before the handler is installed
 
-// No snprintf here: it is not async-signal-safe.
+// snprintf is not async-signal-safe.
 void say_number(std::uint64_t value) {
     char digits[24];
     char* at = digits + sizeof digits;
@@ -32,7 +32,7 @@ constinit signal_chain bus_errors(SIGBUS, on_bus_error);
 
 void on_bus_error(int signal, siginfo_t* info, void* context) {
     const int code = errno;
-    const bool is_fault = info->si_code > 0; // else it was sent, and there is no address
+    const bool is_fault = info->si_code > 0; // otherwise the signal was sent, and has no address
     if (fault_place place{}; is_fault && !signal_chain::is_back(*info) && locate_fault.load()(info->si_addr, place)) {
         const no_cancellation saying;
         say("remanence: cannot read the heap ");

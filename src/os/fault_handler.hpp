@@ -1,5 +1,5 @@
-// The process's handler of SIGBUS: says which heap it came from, before the program's own handler gets it or the
-// process dies of it.
+// The process's handler of SIGBUS: says which heap the fault is in, before the program's own handler gets the signal or
+// the process dies.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,11 +14,11 @@ struct fault_place {
     std::uint64_t offset; // from its base
 };
 
-/// Async-signal-safe; false when the address lies in no heap.
+/// Async-signal-safe. Returns false if the address lies in no heap.
 using fault_locator = bool (*)(const void* address, fault_place& place);
 
-/// Puts our handler before the one that is there, unless it is ours; that one gets every SIGBUS after ours. To be repeated
-/// with each heap, with the same `locate`: the program may have installed another one.
+/// Installs our handler in front of the present one, unless that is ours already. The other handler gets every SIGBUS
+/// after ours. Call it for each heap, with the same `locate`: the program may have installed another handler since.
 result<void> put_fault_handler_in_front(fault_locator locate);
 
 } // namespace remanence::os

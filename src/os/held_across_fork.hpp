@@ -1,5 +1,5 @@
-// A forked child has only the thread that forked: what another one had locked would stay locked there. Depends on the standard
-// library and POSIX only.
+// A forked child has only the thread that forked, so what another thread had locked would stay locked. Depends on the
+// standard library and POSIX only.
 #pragma once
 
 #include <mutex>
@@ -8,10 +8,10 @@
 
 namespace remanence::os {
 
-/// A static object beside the mutex: fork() waits for it, and the child finds it free and what it guards whole. Whoever
-/// holds it must neither fork nor lock another such mutex. Made when the program starts: at the first use, another thread's
-/// fork could come in between. Without memory for that the mutex stays as it was. A std::shared_mutex would not do: it
-/// remembers which thread has it, and that of the child is another one.
+/// A static object beside the mutex. fork() waits for the mutex, so the child finds it free, and what it guards
+/// consistent. A thread that holds it must neither fork nor lock another such mutex. It is made when the program
+/// starts: at the first use another thread could fork meanwhile. Without memory for it, the mutex is not held across
+/// forks. std::shared_mutex would not work: it remembers its thread, and the child's thread is another one.
 template <std::mutex& Mutex>
 class held_across_fork {
 public:

@@ -1,4 +1,5 @@
-// Limits of the process, the system or the disk that a system call may meet: one place knows which code and advice each has.
+// Limits of the process, the system or the disk that a system call may meet. Only this file maps them to error codes
+// and advice.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,10 +11,10 @@ namespace remanence::os {
 
 struct limit {
     errc code;
-    std::string_view advice; // a sentence or two
+    std::string_view advice; // one or two sentences
 };
 
-/// The limit that this error number tells of; none: it tells of something else.
+/// Returns the limit that this error number means; nothing if it means something else.
 [[nodiscard]] std::optional<limit> limit_met(int code) noexcept;
 
 } // namespace remanence::os

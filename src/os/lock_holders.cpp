@@ -20,7 +20,7 @@ struct close_directory {
     void operator()(DIR* opened) const { ::closedir(opened); }
 };
 
-/// The numbers that are names in a directory of /proc; none if it cannot be read.
+/// Returns the names in a directory of /proc that are numbers; nothing if it cannot be read.
 std::vector<int> numbers_in(const std::string& directory) {
     std::vector<int> found;
     const int descriptor = open_file(directory.c_str(), O_RDONLY | O_DIRECTORY);
@@ -47,7 +47,8 @@ struct held_locks {
     std::optional<std::int64_t> of_reader;
 };
 
-/// Of an open file: lines such as "lock: 1: OFDLCK ADVISORY READ -1 fe:01:12 2305843009213693952 2305843009213693952".
+/// Adds the locks of an open file from lines such as "lock: 1: OFDLCK ADVISORY READ -1 fe:01:12 2305843009213693952
+/// 2305843009213693952".
 void add_locks(held_locks& held, const std::string& fdinfo) {
     const auto number = [](std::string_view text) {
         std::int64_t value = 0;
@@ -94,7 +95,7 @@ bool lock_holder::holds(std::int64_t byte) const {
     return std::ranges::any_of(locks, [=](const auto& each) { return each.first <= byte && byte <= each.second; });
 }
 
-// The state follows the program's name, which is in parentheses and may have some.
+// The state follows the program's name, which is in parentheses and may contain others.
 char state_of_process(int process) {
     std::string line;
     (void)text_lines(("/proc/" + std::to_string(process) + "/stat").c_str()).next(line);

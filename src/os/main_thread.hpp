@@ -1,9 +1,9 @@
-// Which thread is asking.
+// Tells the main thread from others.
 #pragma once
 
 namespace remanence::os {
 
-/// Whether this is the thread that the process, or the child of a fork, began with.
+/// True in the thread that the process, or the forked child, began with.
 [[nodiscard]] bool is_main_thread() noexcept;
 
 } // namespace remanence::os

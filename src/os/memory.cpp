@@ -27,8 +27,8 @@ namespace remanence::os {
 
 namespace {
 
-// Where bases are chosen: free of the loader's ranges and of AddressSanitizer's; the sixth byte is 0x10-0x1f, so text
-// never looks like an address. ThreadSanitizer allows little, hence another range in its builds.
+// Where bases are chosen: outside of the loader's and AddressSanitizer's ranges. The sixth byte is 0x10-0x1f, so text
+// never looks like an address. ThreadSanitizer allows few addresses, so its builds use another range.
 #ifdef REMANENCE_TSAN_BASES
 constexpr std::uint64_t k_bases_begin = 0x5700'0000'0000;
 constexpr std::uint64_t k_bases_end = 0x5a00'0000'0000;
@@ -36,10 +36,10 @@ constexpr std::uint64_t k_bases_end = 0x5a00'0000'0000;
 constexpr std::uint64_t k_bases_begin = 0x1000'8000'0000;
 constexpr std::uint64_t k_bases_end = 0x2000'0000'0000;
 #endif
-// The last sixteenth of them is for what lies anywhere as well: there it is in the way of no heap that has a base of its own.
+// elsewhere() tries the last sixteenth of them first. at_random() never uses it, so no heap has its base there.
 constexpr std::uint64_t k_elsewhere_begin = k_bases_end - (k_bases_end - k_bases_begin) / (16 * GiB) * GiB;
 constexpr int k_random_tries = 64;
-constexpr int k_random_tries_elsewhere = 8; // then at the others
+constexpr int k_random_tries_elsewhere = 8; // then tries at_random()
 
 std::string hexadecimal(std::uint64_t value) {
     char text[32];
@@ -58,15 +58,15 @@ unexpected mapping_failure(int code, const char* operation, const void* where, s
                 {}, code);
 }
 
-// 0, or errno; EEXIST: something else is there.
+// Returns 0 or errno; EEXIST: something else is there.
 int try_to_reserve(std::uint64_t base, std::uint64_t bytes) { return map_where_free(pointer(base), bytes, PROT_NONE); }
 
 struct random_place {
     std::uint64_t base;
-    int code; // of try_to_reserve(), at the last try
+    int code; // of the last try_to_reserve()
 };
 
-/// Of at least `bytes` between the two.
+/// Tries random places for `bytes` between `begin` and `end`.
 result<random_place> try_to_reserve_within(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes, int tries) {
     const std::uint64_t places = (end - begin - bytes) / k_base_alignment + 1;
     for (;;) {
@@ -79,7 +79,7 @@ result<random_place> try_to_reserve_within(std::uint64_t begin, std::uint64_t en
     }
 }
 
-// Looks at all of the process's mappings to say what is in the way.
+// Reads all mappings of the process to say what is in the way.
 unexpected reservation_failure(int code, std::uint64_t base, std::uint64_t bytes) {
     if (code == EEXIST) {
         std::string holder = mapping_at(base, bytes);
@@ -167,7 +167,7 @@ result<void> map_anonymous(std::byte* where, std::uint64_t bytes) {
 result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
     if (::madvise(where, bytes, MADV_DONTNEED) == 0)
         return {};
-    // A program that locked its memory (mlockall) asked for it to stay in RAM. Its contents are ours to drop all the same.
+    // mlockall() asks to keep memory in RAM. We may drop its contents all the same.
     if (errno == EINVAL && ::madvise(where, bytes, MADV_DONTNEED_LOCKED) == 0) // since Linux 5.18
         return {};
     return mapping_failure(errno, "cannot drop", where, bytes);
@@ -178,7 +178,7 @@ result<void> make_private(std::byte* where, std::uint64_t bytes) {
         return {};
     if (errno != EINVAL)
         return mapping_failure(errno, "cannot copy", where, bytes);
-    for (std::uint64_t at = 0; at < bytes; at += k_page_bytes) // before Linux 5.14; others may be writing
+    for (std::uint64_t at = 0; at < bytes; at += k_page_bytes) // before Linux 5.14; other threads may be writing
         std::atomic_ref(reinterpret_cast<unsigned char&>(where[at])).fetch_or(0, std::memory_order_relaxed);
     return {};
 }
@@ -234,7 +234,7 @@ void keep_what_is_read(std::byte* where, std::uint64_t bytes) { ::mlock2(where, 
 
 void page_out(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_PAGEOUT); }
 
-// Documentation/admin-guide/mm/pagemap.rst: eight bytes a page, of which bit 63 says that it is in memory.
+// Documentation/admin-guide/mm/pagemap.rst: eight bytes per page; bit 63: it is in memory.
 [[gnu::cold]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes) {
     const descriptor opened(open_file("/proc/self/pagemap", O_RDONLY));
     if (!opened.valid())
@@ -262,7 +262,7 @@ void begin_to_read(const std::byte* where, std::uint64_t bytes) {
 }
 
 void will_read(std::byte* where, std::uint64_t bytes) {
-    begin_to_read(where, bytes); // where no more is read than asked, the other reads page by page
+    begin_to_read(where, bytes); // with read_no_more_than_asked(), the second call would read page by page
     ::madvise(where, bytes, MADV_POPULATE_READ);
 }
 
@@ -299,7 +299,7 @@ std::optional<maps_line> read_maps_line(std::string_view line) {
 
 } // namespace
 
-/// Calls f(begin, end) with each stretch between `begin` and `end` in which nothing is mapped, by address, until it says true.
+/// Calls f(begin, end) for each unmapped range between `begin` and `end`, by address, until it returns true.
 template <class F>
 static void for_each_free_stretch(std::uint64_t begin, std::uint64_t end, const F& f) {
     text_lines maps("/proc/self/maps");
@@ -352,8 +352,8 @@ std::vector<process_memory> memory_of_process(bool with_files) {
     std::vector<process_memory> found;
     text_lines maps("/proc/self/maps");
     const auto here = reinterpret_cast<std::uint64_t>(&maps);
-    std::uint64_t guard_end = 0; // of the last mapping, when it is small and inaccessible
-    address_range run{};         // mappings that follow each other and are alike: perhaps pieces of one
+    std::uint64_t guard_end = 0; // end of the last mapping, if that is small and inaccessible
+    address_range run{};         // contiguous mappings of one kind: perhaps pieces of one
     std::size_t found_before_run = 0;
     for (std::string line; maps.next(line);) {
         const auto read = read_maps_line(line);

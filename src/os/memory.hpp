@@ -1,4 +1,4 @@
-// Address space: reserving, laying anonymous memory, giving pages back.
+// Address space: reserves addresses, maps anonymous memory, gives pages back.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,24 +11,24 @@
 
 namespace remanence::os {
 
-/// Address space held for one heap: inaccessible until something is mapped over parts of it. Unmapped on destruction.
+/// Addresses reserved for one heap, inaccessible until something is mapped there. The destructor unmaps them.
 class reservation {
 public:
-    /// Takes exactly [base, base+bytes). errc::base_taken names the mapping that is in the way.
+    /// Reserves exactly [base, base+bytes). errc::base_taken names the mapping that is in the way.
     static result<reservation> at(std::uint64_t base, std::uint64_t bytes);
-    /// Takes a random GiB-aligned place in the range that neither the loader nor the sanitizers use.
+    /// Reserves a random GiB-aligned place in the range that neither the loader nor the sanitizers use.
     static result<reservation> at_random(std::uint64_t bytes);
-    /// Takes a GiB-aligned place that at_random() never gives, for what needs not lie where it lay before: there it is in
-    /// nobody's way. As at_random() when all of some places that were tried are taken.
+    /// Reserves a GiB-aligned place that at_random() never uses, for a heap without a fixed base: there it is in no
+    /// other heap's way. If some random places there are all taken, does at_random().
     static result<reservation> elsewhere(std::uint64_t bytes);
-    /// As at(), or as elsewhere() when something else is there.
+    /// As at(), or as elsewhere() if something else is there.
     static result<reservation> at_or_elsewhere(std::uint64_t base, std::uint64_t bytes);
 
     reservation(reservation&& other) noexcept;
     reservation& operator=(reservation&& other) noexcept;
     ~reservation();
 
-    /// Grows to `bytes` when the addresses behind it are free.
+    /// Grows to `bytes` if the addresses behind it are free.
     result<void> extend(std::uint64_t bytes);
 
     [[nodiscard]] std::byte* base() const { return base_; }
@@ -45,18 +45,18 @@ inline constexpr std::uint64_t k_base_alignment = GiB;
 /// One past the highest address a heap may have.
 inline constexpr std::uint64_t k_address_end = std::uint64_t{1} << 47;
 
-/// Lays zero-filled private memory over a part of a reservation.
+/// Maps zero-filled private memory over a part of a reservation.
 result<void> map_anonymous(std::byte* where, std::uint64_t bytes);
 /// Drops the pages: private file mappings show the file again, anonymous memory reads as zeros.
 result<void> drop_pages(std::byte* where, std::uint64_t bytes);
-/// The pages of writable memory that are still the file's become the process's own, with the content that they have.
+/// Makes pages of writable memory that are still the file's private copies, with their present content.
 result<void> make_private(std::byte* where, std::uint64_t bytes);
 /// Makes memory read-only.
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes);
 /// Makes memory readable and writable.
 result<void> protect_nothing(std::byte* where, std::uint64_t bytes);
 
-/// Address space of its own, inaccessible until something is mapped over it, on its way to another place.
+/// A mapping at an address of its own, inaccessible at first, which is moved to another place later.
 class moving_mapping {
 public:
     static result<moving_mapping> create(std::uint64_t bytes);
@@ -66,7 +66,7 @@ public:
 
     [[nodiscard]] std::byte* base() const { return base_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    /// What is mapped here, with one kind of rights, takes the place of what is mapped there, in one step. Once.
+    /// Moves the mapping, which has one kind of access rights, over the one at `where`, in one step. Call it once.
     result<void> move_to(std::byte* where);
 
 private:
@@ -79,51 +79,53 @@ private:
 void exclude_from_core(std::byte* where, std::uint64_t bytes);
 /// Lets the kernel use huge pages here. A hint.
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
-/// A page that is read brings no others with it. A hint.
+/// Makes the kernel read only the pages that are asked for. A hint.
 void read_no_more_than_asked(std::byte* where, std::uint64_t bytes);
-/// Undoes that, and the next one.
+/// Undoes read_no_more_than_asked(), read_ahead_a_lot() and keep_what_is_read().
 void read_as_usual(std::byte* where, std::uint64_t bytes);
-/// It is read from one end to the other. A hint.
+/// Tells the kernel that the range is read from one end to the other. A hint.
 void read_ahead_a_lot(std::byte* where, std::uint64_t bytes);
-/// Pages that are read stay in memory, as far as the process may lock memory. A hint. Linux 4.4.
+/// Keeps pages in memory that are read, as far as the process may lock memory. A hint. Linux 4.4.
 void keep_what_is_read(std::byte* where, std::uint64_t bytes);
 /// Takes pages out of memory that can be read again, or go to swap. A hint. Linux 5.4.
 void page_out(std::byte* where, std::uint64_t bytes);
-/// How much of the range is in memory and mapped here. 0 when that cannot be told.
+/// Returns how many bytes of the range are in memory and mapped here; 0 if that is unknown.
 [[nodiscard]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes);
-/// Begins to read the range, and does not wait. A hint.
+/// Begins to read the range, without waiting. A hint.
 void begin_to_read(const std::byte* where, std::uint64_t bytes);
-/// Brings the range into memory, to be read soon, at one go: a page at a time costs some ten times as much. A hint.
+/// Reads the range into memory at once: page by page it would take about ten times as long. A hint.
 void will_read(std::byte* where, std::uint64_t bytes);
 
-/// Where `bytes` between `begin` and `end` are free in this process, at a multiple of k_base_alignment; 0: nowhere. O(mappings).
+/// Return an address, a multiple of k_base_alignment, with `bytes` free bytes between `begin` and `end`; 0 if there is
+/// none. O(mappings).
 [[nodiscard]] std::uint64_t lowest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes);
 [[nodiscard]] std::uint64_t highest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes);
 
-/// The line of /proc/self/maps that covers an address of [where, where+bytes); empty when none does.
+/// Returns the line of /proc/self/maps that covers an address of [where, where+bytes); empty if none does.
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
 
-/// Memory that ends with the process: its stacks, malloc's, what else is private, writable and of no file; and `file`: what
-/// is mapped of files, as code, constants and most static objects are.
+/// Memory that ends with the process: stacks, malloc's memory, other private writable memory without a file. Also
+/// `file`: mapped files, such as code, constants and most static objects.
 struct process_memory {
     enum class kind { stack_of_this_thread, stack, malloc, other, file };
     std::uint64_t begin;
     std::uint64_t end;
-    kind what; // a thread's stack is known by the guard page below it: an educated guess
+    kind what; // the guard page below it identifies a thread's stack: an educated guess
 };
-/// All of it by address, views of heaps included, as /proc/self/maps tells; empty when that cannot be read. Files only if
-/// `with_files`. Mappings of 1 TiB and more are left out, be they in pieces: those are the shadow memory of sanitizers.
-/// O(mappings).
+/// Returns the process's memory by address, views of heaps included, from /proc/self/maps; empty if that cannot be
+/// read. Includes files only if `with_files`. Leaves out mappings of 1 TiB and more, even if they are in pieces: those
+/// are the shadow memory of sanitizers. O(mappings).
 std::vector<process_memory> memory_of_process(bool with_files = false);
 
-/// The word at an address of private memory that was there a moment ago; nothing when another thread unmapped it since.
+/// Returns the word at an address of private memory that was there a moment ago; nothing if another thread has unmapped
+/// it.
 std::optional<std::uint64_t> word_of_process(std::uint64_t address);
 
 /// Fills `bytes` from the kernel's random source.
 result<void> random_bytes(void* into, std::size_t bytes);
 
-/// A marker that reads false in a forked child: the parent's heaps are not the child's. All of a process are the same, on
-/// one page, which lives as long as the process: thousands of heaps need no page and no mapping each.
+/// A marker that reads false in a forked child: the parent's heaps are not the child's. All of a process share one
+/// page, which lives as long as the process, so that thousands of heaps need only one mapping.
 class fork_guard {
 public:
     static result<fork_guard> create();
@@ -131,7 +133,7 @@ public:
 
 private:
     explicit fork_guard(const volatile bool* alive) : alive_(alive) {}
-    const volatile bool* alive_; // on a page of its own, wiped by the kernel in the child (MADV_WIPEONFORK)
+    const volatile bool* alive_; // on a page that the kernel clears in the child (MADV_WIPEONFORK)
 };
 
 } // namespace remanence::os

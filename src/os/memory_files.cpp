@@ -17,17 +17,17 @@ unexpected not_in_memory(const std::string& path) {
     return fail(errc::not_supported, "cannot change " + path + ": it is looked at in memory only.", path);
 }
 
-/// Of the copy, not of the file whose name it has.
+/// Returns an error about the copy, not about the file whose name it has.
 unexpected memory_failure(const std::string& operation, const std::string& path, int code,
                           std::uint64_t offset = error::k_no_offset) {
-    const auto met = limit_met(code == ENOSPC ? ENOMEM : code); // its disk is memory
+    const auto met = limit_met(code == ENOSPC ? ENOMEM : code); // the copy's disk is memory
     return fail(met ? met->code : errc::io,
                 operation + " a copy of " + path + " in memory: " + std::strerror(code) + ". " +
                     std::string(met ? met->advice : "The system refuses; see its log."),
                 path, code, offset);
 }
 
-/// Of a file that nobody else has.
+/// Locks of a file that no one else uses.
 class no_locks final : public byte_locks {
 public:
     result<bool> try_lock(std::uint64_t /*byte*/, lock_kind /*kind*/) override { return true; }
@@ -93,7 +93,7 @@ public:
             return memory_failure("cannot make", path_, errno, bytes);
         return {};
     }
-    // Only what read-only openings do is needed from here on.
+    // The functions below do only what read-only openings need.
     result<void> reserve(call_site /*where*/, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) override {
         return not_in_memory(path_);
     }
@@ -102,7 +102,7 @@ public:
         return not_in_memory(path_);
     }
     [[nodiscard]] bool fills_holes_when_read() override { return true; }
-    result<bool> try_lock(lock_kind /*kind*/) override { return true; } // nobody else has it
+    result<bool> try_lock(lock_kind /*kind*/) override { return true; } // no one else uses it
     result<bool> is_locked_exclusively() override { return false; }
 
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {

@@ -1,5 +1,6 @@
-// A file system of one file, which lies in memory: a copy of a file that others write to, opened under that file's name. Its pages are those
-// of the kernel (memfd_create), so that a mapping of it takes no memory of its own. They end with the last file and mapping of it.
+// A file system with one file, which lies in memory: a copy of a file that others write to, under that file's name. Its
+// pages belong to the kernel (memfd_create), so that a mapping of it takes no further memory. They end with the last
+// file object and mapping.
 #pragma once
 
 #include "os/descriptor.hpp"
@@ -10,10 +11,10 @@
 
 namespace remanence::os {
 
-/// Nothing is ever durable: sync does nothing. No other file is there, and none can be made.
+/// Nothing is ever durable: sync does nothing. There are no other files, and none can be made.
 class memory_files final : public file_system {
 public:
-    /// An empty file called `path`. errc::io, errc::no_space: the system has no descriptor, or no such files.
+    /// Makes an empty file called `path`. errc::io, errc::no_space: the system has no descriptor, or no such files.
     static result<std::unique_ptr<memory_files>> create(std::string path);
 
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override;

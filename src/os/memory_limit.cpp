@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t k_text_bytes_max = 64 * KiB;
 
-/// What such a file says, up to a length that none of them has; files of /proc do not know theirs.
+/// Returns the text of such a file, up to 64 KiB; files of /proc do not know their size.
 std::string text_of(file_system& files, const std::string& path) {
     auto opened = files.open(path, access::read_only);
     if (!opened)
@@ -26,8 +26,8 @@ std::string text_of(file_system& files, const std::string& path) {
     std::string text;
     for (std::uint64_t bytes = std::min<std::uint64_t>(bytes_max, 4 * KiB);; bytes = std::min(4 * bytes, bytes_max)) {
         text.assign(bytes, '\0');
-        (void)(*opened)->read(0,
-                              std::as_writable_bytes(std::span(text))); // it ends earlier, and has read what there is
+        // The file ends earlier: read() has filled in what there is.
+        (void)(*opened)->read(0, std::as_writable_bytes(std::span(text)));
         if (text.back() == '\0' || bytes == bytes_max)
             break;
     }
@@ -45,7 +45,7 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
     return parts;
 }
 
-/// The number that a text begins with; nothing for "max".
+/// Returns the number that a text begins with; nothing for "max".
 std::optional<std::uint64_t> number_in(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     std::uint64_t number = 0;
@@ -54,8 +54,8 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     return number;
 }
 
-/// Limits of a group and of its parents. In a container, the path that the kernel names may not be there; its own group is the
-/// root then.
+/// Applies the limits of a group and of its parents. In a container, the path that the kernel names may not exist; the
+/// container's own group is then the root.
 void take_limits(file_system& files, const std::string& mount, std::string_view group, const char* name,
                  std::uint64_t& limit) {
     std::string path(group);

@@ -1,4 +1,4 @@
-// How much memory the process may use.
+// Finds how much memory the process may use.
 #pragma once
 
 #include "os/file.hpp"
@@ -7,8 +7,8 @@
 
 namespace remanence::os {
 
-/// The machine's memory, or the least limit of the control groups (v1 and v2) that the process is in, their parents included, as
-/// /proc and /sys tell; 0 when they tell nothing.
+/// Returns the machine's memory, or the lowest limit of the process's control groups (v1 and v2) and their parents if
+/// that is less, from /proc and /sys. Returns 0 if they tell nothing.
 std::uint64_t memory_limit(file_system& files);
 
 } // namespace remanence::os

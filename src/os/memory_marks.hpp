@@ -1,5 +1,6 @@
-// Tells AddressSanitizer, or Valgrind, which memory belongs to blocks, so that they find uses of freed ones: in builds with that
-// sanitizer, or with REMANENCE_VALGRIND. In others nothing here is code. Depends on the standard library only.
+// Tells AddressSanitizer, or Valgrind, which memory belongs to blocks, so that they find uses of freed blocks: in
+// builds with that sanitizer, or with REMANENCE_VALGRIND. In other builds these functions do nothing. Depends on the
+// standard library only.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ inline constexpr bool k_marks_memory = true;
 inline constexpr bool k_marks_memory = false;
 #endif
 
-/// A range that the program must not use, though it lies in a block.
+/// Marks a range that the program must not use, although it lies in a block.
 inline void forbid_memory([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN
     __asan_poison_memory_region(start, bytes);
@@ -38,7 +39,7 @@ inline void forbid_memory([[maybe_unused]] const void* start, [[maybe_unused]] s
 #endif
 }
 
-/// A range with contents that may be used.
+/// Marks a range with contents that may be used.
 inline void allow_memory([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN
     __asan_unpoison_memory_region(start, bytes);
@@ -48,7 +49,7 @@ inline void allow_memory([[maybe_unused]] const void* start, [[maybe_unused]] st
 #endif
 }
 
-/// A block that is about to be handed out.
+/// Marks a block that is about to be returned to the program.
 inline void mark_allocated([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN
     __asan_unpoison_memory_region(start, bytes);
@@ -58,7 +59,7 @@ inline void mark_allocated([[maybe_unused]] const void* start, [[maybe_unused]] 
 #endif
 }
 
-/// A block that was handed out, before anybody else may get its memory.
+/// Marks a freed block. Call it before another thread can get its memory.
 inline void mark_freed([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN
     __asan_poison_memory_region(start, bytes);
@@ -68,7 +69,7 @@ inline void mark_freed([[maybe_unused]] const void* start, [[maybe_unused]] std:
 #endif
 }
 
-/// A block that became longer or shorter where it is.
+/// Marks a block that has changed its length in place.
 inline void mark_resized([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t old_bytes,
                          [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN

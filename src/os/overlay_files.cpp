@@ -80,8 +80,8 @@ public:
     result<std::uint64_t> size() override { return size_; }
     result<void> resize(call_site where, std::uint64_t bytes) override {
         if (bytes < size_)
-            REM_TRY(punch(where, bytes, size_ - bytes,
-                          unpunchable::is_zeroed)); // what is cut off is zeros, should the file grow again
+            // If the file grows again, what was cut off reads as zeros.
+            REM_TRY(punch(where, bytes, size_ - bytes, unpunchable::is_zeroed));
         visible_ = std::min(visible_, bytes);
         size_ = bytes;
         return {};
@@ -94,7 +94,7 @@ public:
         const std::uint64_t end = std::min(offset + bytes, size_);
         if (offset >= end)
             return {};
-        // The pages that are cut in two are written; whole ones between them become a hole.
+        // The partial pages at both ends are written; the whole pages between become a hole.
         static const page_bytes zeros{};
         const std::uint64_t from = std::min(align_up(offset, k_page_bytes), end);
         const std::uint64_t to = std::max(align_down(end, k_page_bytes), from);
@@ -121,7 +121,7 @@ public:
             REM_TRY(note_size_now());
         return locked;
     }
-    // Mapped from the file below as far as it shows through, so that its pages are shared with all who map it.
+    // Maps the file below where it shows through, so that its pages are shared with all processes that map it.
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         auto* const base = static_cast<std::byte*>(where);
         const std::uint64_t end = offset + bytes;
@@ -156,7 +156,7 @@ public:
     [[nodiscard]] const std::string& path() const override { return below_->path(); }
 
 private:
-    /// Whoever had the lock may have made the file longer since it was opened.
+    /// A process that had the lock may have extended the file since it was opened.
     result<void> note_size_now() {
         if (!pages_.empty() || !holes_.empty())
             return {};
@@ -166,7 +166,7 @@ private:
         size_ = visible_ = *size;
         return {};
     }
-    /// The page in memory; with what it shows so far, unless all of it is about to be overwritten.
+    /// Returns the page in memory, with its present content unless all of it is about to be overwritten.
     result<page_bytes*> writable(std::uint64_t page, bool all) {
         if (auto found = pages_.find(page); found != pages_.end())
             return found->second.get();
@@ -193,8 +193,8 @@ private:
 
     std::unique_ptr<file> below_;
     std::uint64_t size_;
-    std::uint64_t visible_; // of the file below: what lies behind was cut off, or never was
-    std::unordered_map<std::uint64_t, std::unique_ptr<page_bytes>> pages_; // written; they go before holes
+    std::uint64_t visible_; // of the file below: what lies behind was cut off, or never existed
+    std::unordered_map<std::uint64_t, std::unique_ptr<page_bytes>> pages_; // written pages, shown before holes
     std::map<std::uint64_t, std::uint64_t> holes_;                         // begin to end: punched, whole pages
 };
 

@@ -1,9 +1,9 @@
-// The files of another file system, with every change kept in memory: whoever reads through here sees what was
-// written here, and the files below stay as they are. So a heap can be recovered, for looking at it, for copying it, or for
-// having it open read-only, without being touched.
+// The files of another file system, with all changes kept in memory: readers see what was written through this object,
+// and the files below stay as they are. So a heap can be recovered in order to inspect it, copy it or open it
+// read-only, without being changed.
 //
 //  O1  The files below are opened for reading only, whatever is asked for, and locked shared.
-//  O2  Each open file has changes of its own, which end with it. A removed name stays removed for this file system.
+//  O2  Each open file has its own changes, which end with it. A removed name stays removed for this file system.
 //  O3  A mapping shows the changes made before it, and none made later.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace remanence::os {
 
-/// Memory: the pages written, and a word for each range punched. Nothing is ever durable: sync does nothing.
+/// Takes memory for the pages written, and a word for each range punched. Nothing is ever durable: sync does nothing.
 class overlay_files final : public file_system {
 public:
     /// `below` must outlive this and all its files.
     explicit overlay_files(file_system& below) : below_(below) {}
 
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override;
-    /// errc::not_supported, as is every other operation that makes a name.
+    /// Fails with errc::not_supported, like every other operation that makes a name.
     result<std::unique_ptr<file>> open_or_create(const std::string& path, unsigned mode) override;
     result<bool> exists(const std::string& path) override;
     result<bool> has_directory(const std::string& path) override { return below_.has_directory(path); }

@@ -20,7 +20,8 @@ constexpr std::chrono::nanoseconds k_longest_pause = std::chrono::milliseconds(4
 
 class locks_of_opening;
 
-// All of the process: a child that is forked closes their descriptors. It must not unlock, which would unlock the parent's.
+// All locks of the process. A forked child closes their descriptors. It must not unlock, which would release the
+// parent's locks.
 constinit std::mutex all_locks_mutex;
 constinit locks_of_opening* all_locks = nullptr; // under the mutex
 
@@ -34,7 +35,7 @@ public:
     }
     ~locks_of_opening() override {
         const std::scoped_lock guard(all_locks_mutex);
-        if (descriptor_ < 0) // in a child
+        if (descriptor_ < 0) // in a forked child
             return;
         *link_ = next_;
         if (next_ != nullptr)
@@ -51,7 +52,7 @@ public:
         return refused("cannot lock");
     }
 
-    // The kernel waits without a limit only. Nobody sleeps so long that he would be late.
+    // The kernel can only wait without a limit, so this polls. A pause never exceeds the time that is left.
     result<bool> lock(std::uint64_t byte, lock_kind kind, deadline until) override {
         for (std::chrono::nanoseconds pause = k_first_pause;; pause = std::min(2 * pause, k_longest_pause)) {
             auto taken = try_lock(byte, kind);
@@ -69,7 +70,7 @@ public:
 
     void unlock(std::uint64_t first, std::uint64_t count) noexcept override {
         struct flock wanted = lock_of(F_UNLCK, first, count);
-        (void)::fcntl(descriptor_, F_OFD_SETLK, &wanted); // it fails for a descriptor that is closed, and not otherwise
+        (void)::fcntl(descriptor_, F_OFD_SETLK, &wanted); // fails only for a closed descriptor
     }
 
     result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count) override {
@@ -78,7 +79,8 @@ public:
             return refused("cannot ask for the locks of");
         if (found.l_type == F_UNLCK)
             return std::optional<std::uint64_t>();
-        return std::optional(std::max(first, static_cast<std::uint64_t>(found.l_start))); // neighbours are one lock
+        // The kernel reports neighbouring locks as one.
+        return std::optional(std::max(first, static_cast<std::uint64_t>(found.l_start)));
     }
 
     static void close_all_in_child() noexcept {
@@ -108,10 +110,10 @@ private:
     int descriptor_;
     std::string path_;
     locks_of_opening* next_ = nullptr;
-    locks_of_opening** link_ = &all_locks; // what points here
+    locks_of_opening** link_ = &all_locks; // the pointer that points here
 };
 
-// When the program starts: at the first use another thread's fork could come in between.
+// Registered when the program starts: at the first use another thread could fork meanwhile.
 const int at_fork = ::pthread_atfork([] { all_locks_mutex.lock(); }, [] { all_locks_mutex.unlock(); },
                                      [] {
                                          locks_of_opening::close_all_in_child();

@@ -8,7 +8,8 @@
 
 namespace remanence::os {
 
-/// Takes over `descriptor`, which must be an opening of its own, for nothing but this. `path` is for messages.
+/// Takes over `descriptor`, which must be an open file description of its own, used for nothing else. `path` is for
+/// messages.
 std::unique_ptr<byte_locks> posix_byte_locks(int descriptor, std::string path);
 
 } // namespace remanence::os

@@ -1,4 +1,5 @@
-// The real file system: names and directories by Linux system calls, each failure turned into a message that says what to do.
+// The real file system: names and directories by Linux system calls. Each failure becomes a message that says what to
+// do.
 
 #include "base/undying.hpp"
 #include "os/descriptor.hpp"
@@ -30,7 +31,7 @@ bool is_symbolic_link(const std::string& path) {
     return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-/// For a path that leads nowhere, which the system tells of as if its name were not there.
+/// Returns the error for a symbolic link that leads nowhere. The system reports it as if the link did not exist.
 unexpected leads_nowhere(const std::string& path) {
     std::error_code unreadable;
     return fail(errc::not_found,
@@ -41,7 +42,8 @@ unexpected leads_nowhere(const std::string& path) {
 
 class posix_files final : public file_system {
 public:
-    // Whoever only reads leaves no trace, not even a time of access, if the file is his; else the system refuses that.
+    // Reading leaves no trace, not even an access time, if the user owns the file; otherwise the system refuses
+    // O_NOATIME.
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override {
         if (mode == access::read_write)
             return open_with(path, O_RDWR, 0);
@@ -121,8 +123,8 @@ public:
 
 private:
     static result<std::unique_ptr<file>> open_with(const std::string& path, int flags, unsigned mode) {
-        // Asked before it is opened, since to open a device may already do something; and once more afterwards, since
-        // the name may have changed hands in between. Hence O_NONBLOCK: a FIFO would wait for its other end.
+        // Test before opening, since opening a device may have effects, and test again afterwards, since the name may
+        // have changed meanwhile. O_NONBLOCK because opening a FIFO would otherwise wait for its other end.
         struct stat info{};
         if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
             return not_regular(path);

@@ -15,7 +15,7 @@ namespace remanence::os {
 namespace {
 
 constexpr int k_looks_before_sleep = 100; // some microseconds, many times what is done under such a mutex
-// A thousand threads that look each millisecond would keep the one that has the lock from running.
+// If a thousand threads tested each millisecond, the thread that has the lock could not run.
 constexpr long k_first_sleep_ns = 1'000'000;
 constexpr long k_last_sleep_ns = 64 * k_first_sleep_ns;
 
@@ -25,7 +25,7 @@ void rest_a_little() noexcept {
 #endif
 }
 
-/// Its lower half, for the kernel.
+/// Returns the lower half of the owner word, for the kernel.
 std::uint32_t* word(std::atomic<std::uint64_t>& owner) noexcept {
     static_assert(sizeof owner == sizeof(std::uint64_t) && std::atomic<std::uint64_t>::is_always_lock_free);
     return reinterpret_cast<std::uint32_t*>(&owner) + (std::endian::native == std::endian::big ? 1 : 0);
@@ -39,7 +39,7 @@ void quick_mutex::wait_and_lock() noexcept {
         if (try_lock())
             return;
     }
-    const int kept = errno; // who frees memory expects it to stay
+    const int kept = errno; // code that frees memory expects errno to stay
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     timespec sleep{0, k_first_sleep_ns};
     while (!try_lock()) { // whatever ended the sleep

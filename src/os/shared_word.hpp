@@ -1,4 +1,4 @@
-// Waiting for a change of a word that several processes have mapped.
+// Waits for a change of a word that several processes have mapped.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace remanence::os {
 
-/// Returns when the word is no longer `expected`, when somebody wakes, after `at_most`, or for no reason.
+/// Returns when the word is no longer `expected`, after wake_all(), after `at_most`, or for no reason.
 void wait_on(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds at_most) noexcept;
 void wake_all(std::atomic<std::uint32_t>& word) noexcept;
 

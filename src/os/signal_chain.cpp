@@ -11,8 +11,8 @@ namespace remanence::os {
 
 namespace {
 
-// Put into what the kernel says of a fault, where it says nothing itself, before the previous handler gets it. When that
-// one leads back to ours, the two would pass the fault on for ever.
+// Put into a field of the kernel's report on a fault that is otherwise unused, before the previous handler gets it. If
+// that handler calls ours, we would otherwise pass the fault back and forth for ever.
 constexpr int k_passed_on = 0x52454d;
 
 std::mutex installing;
@@ -36,7 +36,7 @@ result<void> signal_chain::put_in_front(const sigset_t& blocked) {
         return {};
     struct sigaction now{};
     ::sigaction(signal_, nullptr, &now);
-    // Known before the handler may need it.
+    // Set before the handler may need it.
     const auto* before = new struct sigaction(now);
     if (first_.load() == nullptr)
         first_ = before;
@@ -63,7 +63,7 @@ void signal_chain::pass_on(int signal, siginfo_t* info, void* context) noexcept 
     if (is_ignored && !is_fault)
         return;
     if (is_default || is_ignored) {
-        ::sigaction(signal, action, nullptr); // returning repeats the access under it
+        ::sigaction(signal, action, nullptr); // then returning repeats the access under that action
         if (!is_fault)
             ::raise(signal);
         return;

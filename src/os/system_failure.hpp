@@ -1,4 +1,4 @@
-// A failed system call on a file as an error that says what to do.
+// Makes an error from a failed system call on a file, with advice.
 #pragma once
 
 #include "base/result.hpp"
@@ -8,7 +8,7 @@
 
 namespace remanence::os {
 
-/// `code` is that of errno, `operation` what could not be done, as "cannot read".
+/// `code` is an errno number. `operation` says what failed, for example "cannot read".
 [[nodiscard]] unexpected system_failure(int code, const std::string& operation, const std::string& path,
                                         std::uint64_t offset = error::k_no_offset);
 

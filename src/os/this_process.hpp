@@ -1,4 +1,4 @@
-// Who this is, as others may be told.
+// Numbers and names that identify this process to others.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,13 +11,13 @@
 namespace remanence::os {
 
 [[nodiscard]] int process_number() noexcept;
-/// Of the calling thread; a system call the first time only.
+/// Returns the calling thread's number. Makes a system call only the first time.
 [[nodiscard]] int thread_number() noexcept;
-/// Of the program, as the kernel has it: the first 15 characters.
+/// Returns the program's name as the kernel has it: the first 15 characters.
 [[nodiscard]] std::string program_name();
-/// Drawn by the kernel when it started: another one after each start of the machine.
+/// Returns a number that the kernel draws when the machine starts: different after each start.
 result<std::array<std::uint8_t, 16>> boot_number();
-/// Nanoseconds of the system clock, to about the precision of a timer tick; a few nanoseconds.
+/// Returns the nanoseconds of the system clock, as precise as a timer tick. Takes a few nanoseconds.
 [[nodiscard]] std::uint64_t coarse_time() noexcept;
 
 } // namespace remanence::os

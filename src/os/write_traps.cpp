@@ -25,7 +25,7 @@ bool is_write_to_protected_page(const siginfo_t& info, const void* context) {
     if (info.si_code != SEGV_ACCERR)
         return false;
 #ifdef __x86_64__
-    constexpr greg_t k_write = 2; // of the processor's error code
+    constexpr greg_t k_write = 2; // in the processor's error code
     return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & k_write) != 0;
 #else
     return context != nullptr;
@@ -39,7 +39,7 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     const int code = errno;
     const bool is_write = is_write_to_protected_page(*info, context);
     if (is_write) {
-        const no_cancellation waiting; // or the program would be unwound from where it has no reason to expect it
+        const no_cancellation waiting; // otherwise the program would be unwound from where it does not expect it
         write_trap* trap = traps.find(info->si_addr);
         if (trap != nullptr && trap->on_write(static_cast<std::byte*>(info->si_addr))) {
             errno = code;
@@ -66,7 +66,7 @@ result<void> put_write_traps_in_front() {
         return fail(errc::no_memory,
                     "there is no memory for the table of write traps (1 MiB). Free some, and open the heap again.", {},
                     ENOMEM);
-    // Loads what say_backtrace() needs, which neither a handler may do nor who has a lock that fork() waits for.
+    // Loads what say_backtrace() needs. Neither a handler may do that nor a thread with a lock that fork() waits for.
     static std::atomic<bool> is_loaded = false;
     if (!is_loaded.load(std::memory_order_relaxed)) {
         void* unused[1];
@@ -75,13 +75,13 @@ result<void> put_write_traps_in_front() {
     }
     sigset_t blocked;
     ::sigfillset(&blocked);
-    ::sigdelset(&blocked, SIGBUS); // a page that is kept may not be readable
+    ::sigdelset(&blocked, SIGBUS); // reading a kept page may fail
     return segmentation_faults.put_in_front(blocked);
 }
 
 void say(const char* text) noexcept {
     if (::write(STDERR_FILENO, text, std::strlen(text)) < 0)
-        return; // nothing is left to be done about it
+        return; // nothing more can be done
 }
 
 void say_hexadecimal(std::uint64_t value) noexcept {

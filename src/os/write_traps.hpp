@@ -1,5 +1,5 @@
-// The handler of SIGSEGV that lets somebody resolve a write to a protected page. It is the process's, as that of
-// SIGBUS in fault_handler.hpp is, and passes on what is not ours.
+// The SIGSEGV handler, which lets a write_trap resolve a write to a protected page. Like the handler of SIGBUS in
+// fault_handler.hpp, it is the process's, and passes on what is not ours.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,31 +11,32 @@ namespace remanence::os {
 
 class write_trap {
 public:
-    /// In the handler, with no lock of the library held by the thread: makes the page of `address` writable. False: it is
-    /// not its business. Async-signal-safe, and called by several threads at once.
+    /// Makes the page of `address` writable. Called in the handler, while the thread holds no lock of the library.
+    /// Returns false if the address is not its business. Async-signal-safe and thread-safe.
     virtual bool on_write(std::byte* address) noexcept = 0;
 
 protected:
     ~write_trap() = default;
 };
 
-/// Who resolves writes to [base, base+bytes), in whole k_base_alignment: nobody if null. After put_write_traps_in_front().
+/// Sets what resolves writes to [base, base+bytes), a multiple of k_base_alignment; null: nothing. Call
+/// put_write_traps_in_front() first.
 void set_write_trap(const std::byte* base, std::uint64_t bytes, write_trap* trap) noexcept;
 
-/// Says on standard error what a fault that nobody resolves is about, if it is in memory of ours. Called in the handler, before the
-/// handler that was there has the fault.
+/// Explains on standard error a fault that nobody resolves, if it is in our memory. Called in the handler, before the
+/// previous handler gets the fault.
 using fault_explainer = void (*)(const void* address, bool is_write);
-/// The process's; it stays.
+/// Sets the process's fault_explainer for good.
 void explain_faults(fault_explainer explain) noexcept;
 
-/// Puts our handler before the one that is there, unless it is ours; that one gets all other faults. To be repeated now
-/// and then, since a handler that is installed later may not pass on what is ours. Cheap.
+/// Installs our handler in front of the present one, unless that is ours already. The other handler gets all other
+/// faults. Call it now and then, since a handler that is installed later may not pass on our faults. Cheap.
 result<void> put_write_traps_in_front();
 
-/// On standard error. Async-signal-safe.
+/// Write to standard error. Async-signal-safe.
 void say(const char* text) noexcept;
 void say_hexadecimal(std::uint64_t value) noexcept;
-/// The calls that led here, on standard error; in a handler of a signal, too, once put_write_traps_in_front() was called.
+/// Writes the calls that led here to standard error. Works in a signal handler, too, after put_write_traps_in_front().
 void say_backtrace() noexcept;
 
 } // namespace remanence::os

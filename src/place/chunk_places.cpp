@@ -45,7 +45,8 @@ void chunk_places::commit_fresh(std::uint64_t chunk) {
     step(now, now == fresh ? unmapped : mapped);
 }
 
-// The former copy of one that has moved is where it is again, and has just what memory has; so is the next one of a moving one.
+// A chunk that moved and now moves back is where memory maps it. So is a moving chunk, which memory maps from its next
+// copy.
 void chunk_places::commit_relocated(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
     REM_ASSERT(now != spilled);

@@ -1,4 +1,4 @@
-// Where each chunk lives: one state for each, and one function for each step from one state to another.
+// The state of each chunk: where the file has it, and what its memory is. One function for each step between states.
 //
 // | state | the file has it | memory is |
 // |---|---|---|
@@ -6,23 +6,23 @@
 // | spilled | at its copy A, which no commit names yet | mapped from there |
 // | unmapped | at its copy | anonymous, as it was when it was fresh |
 // | mapped | at its copy | mapped from there |
-// | moved | at its copy | mapped from the former one, which is retired: its space stays until it is unmapped |
-// | moving | at its copy; at the other one, which no commit names yet, something newer | mapped from the other one |
+// | moved | at its copy | mapped from the former one, which is retired: it keeps its space until it is unmapped |
+// | moving | at its copy; the other one has newer contents, which no commit names yet | mapped from the other one |
 //
 // | step | from → to |
 // |---|---|
-// | spill | fresh → spilled, mapped → moving; spilled and moving again |
+// | spill | fresh, spilled → spilled; mapped, moving → moving |
 // | give_up | spilled → fresh |
 // | commit_fresh | fresh → unmapped, spilled → mapped |
-// | commit_relocated | mapped → moved, moving → mapped, moved → mapped (back where it was), unmapped again, fresh → unmapped |
-// | map | unmapped, moved, fresh → mapped; moving → mapped, since what is newer is given up; mapped again |
+// | commit_relocated | mapped → moved, moving → mapped, moved → mapped (back), unmapped → unmapped, fresh → unmapped |
+// | map | unmapped, moved, fresh, mapped → mapped; moving → mapped (the newer contents are given up) |
 // | forget | unmapped, moved, mapped, fresh → fresh |
 //
-// Steps from fresh that look wrong are right: without room in its map the store counts a chunk that was skipped as stored, which reads
-// as zeros.
+// commit_relocated and map accept a fresh chunk for a reason: without room in its map, the store counts a skipped chunk
+// as stored. It reads as zeros.
 //
-// Which of its two copies a chunk has is in the store's chunk map, for that is in the file. A heap just opened is known by ranges, so
-// that opening does not take a step for each chunk. Guarded by the lock of who may use the view.
+// The store's chunk map, which is in the file, says in which copy a chunk is. The chunks of a heap just opened are
+// known by ranges, so that opening does not take a step for each. Guarded by the lock that users of the view hold.
 #pragma once
 
 #include "base/range.hpp"
@@ -40,28 +40,28 @@ enum class chunk_state : std::uint8_t { fresh, spilled, unmapped, mapped, moved,
 
 class chunk_places {
 public:
-    /// Before any step: these chunks, sorted, are mapped, the others fresh.
+    /// Sets the states before the first step: these chunks (sorted) are mapped, all others fresh.
     void begin_with(std::vector<chunk_range> mapped) { mapped_ = std::move(mapped); }
 
     [[nodiscard]] chunk_state of(std::uint64_t chunk) const noexcept;
     [[nodiscard]] bool is(std::uint64_t chunk, chunk_state what) const noexcept { return of(chunk) == what; }
-    /// Whether the memory of the chunk is anonymous.
+    /// True if the memory of the chunk is anonymous.
     [[nodiscard]] bool is_anonymous(std::uint64_t chunk) const noexcept;
-    /// Whether it is mapped from the copy that it has, or will have with the next commit.
+    /// True if the chunk is mapped from its copy, or from the one that the next commit gives it.
     [[nodiscard]] bool is_mapped_from_copy(std::uint64_t chunk) const noexcept;
-    /// How many are unmapped.
+    /// Returns how many chunks are unmapped.
     [[nodiscard]] std::uint64_t unmapped_count() const { return unmapped_; }
 
-    /// Takes the memory that steps of the chunk need, so that they take none afterwards.
+    /// Allocates what the chunk's steps need, so that they allocate nothing later.
     void reserve(std::uint64_t chunk) { (void)at(chunk); }
 
-    // The steps. Each asserts that the chunk is in a state from which it may be taken.
+    // The steps. Each asserts that the chunk's state allows it.
 
     void spill(std::uint64_t chunk);
     void give_up(std::uint64_t chunk);
     void commit_fresh(std::uint64_t chunk);
     void commit_relocated(std::uint64_t chunk);
-    /// Returns where the chunk was before: the copy that a moved one left is not mapped any more.
+    /// Returns the former state. A moved chunk's former copy is no longer mapped after this.
     chunk_state map(std::uint64_t chunk);
     void forget(std::uint64_t chunk);
 

@@ -1,4 +1,4 @@
-// Apart from history_of_heap.cpp, so that programs without a history do not have that part for this.
+// A separate file, so that programs without a history do not link history_of_heap.cpp's parts for it.
 #include "history/name_of_history.hpp"
 #include "recover/history_of_heap.hpp"
 #include "recover/recovery.hpp"
@@ -13,7 +13,7 @@ result<void> change_history(os::file_system& files, const std::string& path,
         return store.error();
     const std::string beside = store::history_path(path);
     auto recorded = (*store)->history();
-    if (!recorded && (most || !is_damage(recorded.why().code))) // what cannot be read may be ended
+    if (!recorded && (most || !is_damage(recorded.why().code))) // a history that cannot be read may still be ended
         return recorded.error();
     const bool is_recorded = !recorded || recorded->has_value();
     auto file = history::find_history(files, beside, (*store)->super().uuid, os::access::read_write);
@@ -29,7 +29,8 @@ result<void> change_history(os::file_system& files, const std::string& path,
         return recovered.error();
     if (most)
         return (*store)->record_history(history::written(*most));
-    // The file goes first: without it the heap has a history that begins anew, but with it and no word of it in the heap it were refused.
+    // The file is removed first. A heap that records a history without a file begins it anew, but a file of which the
+    // heap says nothing would be refused.
     if (*file)
         REM_TRY(history::remove_history(files, beside, **file));
     return is_recorded ? (*store)->record_history({}) : result<void>();

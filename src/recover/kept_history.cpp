@@ -1,4 +1,5 @@
-// What the log has of a history that is kept over sessions. In a file of its own, so that programs which have no history do not have it.
+// The log's part of a history that is kept over sessions. A file of its own, so that programs without a history do not
+// link it.
 
 #include "history/logged_events.hpp"
 #include "log/record.hpp"
@@ -9,7 +10,7 @@
 
 namespace remanence::recover {
 
-// H6: before a superblock says that the log is not needed.
+// H6: runs before a superblock says that the log is not needed.
 result<void> keep_history(os::file_system& files, const store::heap_file& store,
                           const std::vector<scanned_record>& records) {
     std::vector<history::logged_events> commits;

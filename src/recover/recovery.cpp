@@ -10,8 +10,8 @@ namespace remanence::recover {
 
 namespace {
 
-/// A page as its records say. Its bytes in the image are not verified: an interrupted apply may have left them half old,
-/// half new. Its last change says what they must become.
+/// Makes a page as its records say. Its bytes in the image are not verified: an interrupted checkpoint may have left
+/// them half old, half new. The checksum of its last change says what they must become.
 result<std::uint32_t> make_page(store::image& image, const replayed_page& page, std::span<std::byte> bytes) {
     auto before = image.checksum_of(page.index);
     if (!before)
@@ -34,7 +34,7 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
     for (const scanned_record& record : records)
         REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.image().has_contents(chunk); }));
     REM_TRY(all.leave_out_what_has_no_place());
-    // What was written of fresh chunks was durable before the record that names them (I2).
+    // The written contents of fresh chunks were durable before the record that names them (I2).
     REM_TRY(store.extend_to_image());
     const auto make = [&](const replayed_page& page, std::span<std::byte> bytes) {
         return make_page(store.image(), page, bytes);
@@ -58,7 +58,7 @@ result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& 
     // R2: clean, so that the next commit begins a new epoch.
     const bool has_given_back = !store.copies().not_yet_free().empty();
     REM_TRY(store.writer().publish({version, chain, store.session(), true, format::k_log_header_bytes}));
-    if (has_given_back) { // the superblock before named them
+    if (has_given_back) { // the previous superblock named their copies
         if (auto discarded = store.unused().discard_unstored(); !discarded && discarded.why().code != errc::no_space)
             return discarded.error();
     }
@@ -68,7 +68,7 @@ result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& 
     return outcome;
 }
 
-/// A power loss may have torn a superblock beside a clean one. Publishing the same again makes that place whole.
+/// A power loss may have torn the other superblock. Publishing the clean one again makes that place whole.
 result<void> restore_other_superblock(store::heap_file& store) {
     if (!store.supers().other_damage())
         return {};
@@ -79,7 +79,7 @@ result<void> restore_other_superblock(store::heap_file& store) {
 
 } // namespace
 
-// Up to which they were durable, the last one says.
+// The last record says up to which version they were durable.
 result<void> confirm(os::file& log, const std::vector<scanned_record>& records) {
     if (records.empty())
         return {};
@@ -101,8 +101,8 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         return outcome;
     }
     REM_TRY(log::lock_log(**log));
-    REM_TRY(store.supers().confirm());          // before pages are applied, or the log is removed, on its word
-    auto records = scan(**log, store.supers()); // of a clean heap too: it must not be older than its log (I3)
+    REM_TRY(store.supers().confirm());          // before we rely on it to apply pages or remove the log
+    auto records = scan(**log, store.supers()); // also if the heap is clean: it must not be older than its log (I3)
     if (!records)
         return records.error();
     if (store.is_clean()) {
@@ -129,8 +129,8 @@ result<void> check_clean(os::file_system& files, const store::heap_file& store) 
     return {};
 }
 
-// No sync of the directory: should the log come back after a power loss, it lies beside a clean heap that is not older
-// than it, and the next open removes it again.
+// Does not sync the directory. If the log comes back after a power loss, it lies beside a clean heap that is not older,
+// and the next open removes it again.
 result<void> remove_log(os::file_system& files, const std::string& path, os::file& log) {
     return files.remove("log: remove", path, log);
 }

@@ -30,8 +30,8 @@ unexpected damaged_superblock(const store::superblock_pair& supers, std::uint64_
                 supers.path(), 0, offset);
 }
 
-/// As log and records name it. A heap of format 2 has none, and one that was just upgraded has not begun one: in their log
-/// the UUID stands in its place.
+/// Returns the session as log and records name it. A heap of format 2 has none, and a heap just upgraded has not begun
+/// one: their logs have the UUID in its place.
 const log::session_number& session_of(const store::superblock_pair& supers) {
     const format::superblock& super = supers.current();
     return super.session == log::session_number{} ? super.uuid : super.session;
@@ -42,8 +42,8 @@ bool has_fitting_checksum(const Header& header) {
     return header.checksum == checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum)));
 }
 
-/// Nothing when it was not written, since the log's creation was cut short; errc::corrupt when it is damaged: a header is
-/// never torn, since it lies within one sector (R6).
+/// Reads the log's header. Returns nothing if it was never written, because the log's creation was interrupted.
+/// errc::corrupt if it is damaged. It cannot be torn, since it lies within one sector (R6).
 result<std::optional<format::log_header>> read_header(os::file& log) {
     format::log_header header{};
     auto size = log.size();
@@ -68,9 +68,9 @@ result<std::optional<format::log_header>> read_header(os::file& log) {
     return std::optional(header);
 }
 
-/// A log is a heap's when superblock and log name the same session. One whose superblock did not follow, for the power failed,
-/// is of the next epoch and has no records, which scan() checks. Any other would bring commits into a heap that never saw
-/// what they build on, or go with them.
+/// A log belongs to a heap if superblock and log name the same session. There is one exception: if the power failed
+/// before the superblock followed, the log is of the next epoch and has no records; scan() checks that. Any other log
+/// would apply commits to a heap that lacks what they build on, or would be removed with its commits.
 result<void> refuse_other_session(const std::string& path, const format::log_header& header,
                                   const store::superblock_pair& supers) {
     const std::uint64_t epoch = supers.current().epoch;
@@ -129,8 +129,8 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::
     if (!*present) {
         if (supers.is_clean())
             return std::unique_ptr<os::file>();
-        // Every superblock that is written while a log is needed finds that log on the disk. So a log that is not there
-        // beside a damaged superblock most likely went with a clean close, which that one told of.
+        // Every superblock that is written while a log is needed finds that log on the disk. So if the log is missing
+        // and one superblock is damaged, most likely a clean close removed the log, and the damaged superblock said so.
         if (auto damaged = supers.other_damage())
             return damaged_superblock(supers, *damaged, "needs a redo log, which is not there");
         return missing_log(store, path); // I3
@@ -165,7 +165,7 @@ unexpected cut_off(const std::string& path, std::uint64_t size) {
                 path, 0, size);
 }
 
-/// Where the furthest record ends of those of which it is known that they were durable.
+/// Returns where the last of the records ends that are known to have been durable.
 std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint64_t durable_through) {
     std::uint64_t end = 0;
     for (const scanned_record& record : records) {
@@ -175,10 +175,10 @@ std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint6
     return end;
 }
 
-/// What the log's window was found to be: records from `begin` on, and perhaps further ones from the log's beginning on.
+/// The log's window as found: records from `begin` on, and perhaps further ones from the log's beginning on.
 struct window {
     std::uint64_t begin;
-    std::uint64_t end; // of the last record
+    std::uint64_t end; // end of the last record
     std::uint64_t far_end = 0;
     bool in_two_parts = false;
 
@@ -188,11 +188,11 @@ struct window {
         in_two_parts = true;
         far_end = std::exchange(end, format::k_log_header_bytes);
     }
-    /// Where the next record is, if there is one.
+    /// Returns the two places where the next record may be.
     [[nodiscard]] std::array<std::uint64_t, 2> next_places() const {
         return {end, may_go_on_at_beginning() ? format::k_log_header_bytes : end};
     }
-    /// Where a record may lie that does not belong to it.
+    /// Returns the parts of the log outside of the window.
     [[nodiscard]] std::array<file_range, 2> outside(std::uint64_t log_bytes) const {
         const std::uint64_t low = in_two_parts ? end : format::k_log_header_bytes;
         const std::uint64_t high = in_two_parts ? far_end : end;
@@ -201,7 +201,7 @@ struct window {
     }
 };
 
-/// The header of this version at that place, whether or not its record is whole, if there is one.
+/// Returns the record header of this version if it is at that place, whether or not its record is whole.
 result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_bytes, std::uint64_t at,
                                                const store::superblock_pair& supers, std::uint64_t version) {
     record_header header{};
@@ -213,9 +213,9 @@ result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_
     return is_it ? std::optional(header) : std::nullopt;
 }
 
-/// A log that is needed was durable with its first segment before the superblock that says so, and with all segments
-/// before the window. It grows by whole segments, each durable with the first record that reaches into it: only records
-/// in flight lie in a part of one.
+/// Fails if the log was cut off. A needed log was durable with its first segment before the superblock that says so,
+/// and with all segments before the window. It grows by whole segments, each durable with the first record that reaches
+/// into it. So an incomplete segment can hold only records that were being written.
 result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::vector<scanned_record>& records,
                             const window& found, const store::superblock_pair& supers, std::uint64_t version) {
     constexpr std::uint64_t k_header = format::k_log_header_bytes;
@@ -224,7 +224,7 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
         return cut_off(log.path(), log_bytes);
     if (log_bytes == k_header + whole)
         return {};
-    // A write makes a file longer by whole sectors, and a header lies within one.
+    // A write extends a file by whole sectors, and a header lies within one.
     std::uint64_t magic = 0;
     if (found.end + sizeof magic <= log_bytes && found.end + sizeof(record_header) > log_bytes) {
         REM_TRY(log.read(found.end, std::as_writable_bytes(std::span(&magic, 1))));
@@ -244,7 +244,7 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
     return {};
 }
 
-/// Reads the record at `offset` when there is an intact one of this session.
+/// Reads the record at `offset`. Returns false if there is no intact one of this session.
 result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset,
                          const log::session_number& session, scanned_record& record, record_header& header) {
     if (offset + sizeof header > log_bytes)
@@ -254,7 +254,7 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
     if (!log::looks_like_record(head, header) || header.session != session)
         return false;
     if (header.payload_bytes > log_bytes - offset - sizeof header)
-        return false; // I7: before it is allocated
+        return false; // I7: test before allocating
     record.bytes.resize(sizeof header + static_cast<std::size_t>(header.payload_bytes));
     REM_TRY(log.read(offset, record.bytes));
     if (!log::record_is_intact(record.bytes))
@@ -267,7 +267,8 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
     return true;
 }
 
-/// The first record in this part of the log that cannot be there when commit `expected` is not; nothing, when none is.
+/// Returns the first record in this part of the log that cannot exist without commit `expected`; nothing if there is
+/// none.
 result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, file_range part,
                                                  const log::session_number& session, std::uint64_t epoch,
                                                  std::uint64_t expected) {
@@ -283,7 +284,8 @@ result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t lo
                 continue;
             if (header.session != session || header.epoch < epoch)
                 continue;
-            // I3: a later epoch began with a superblock that is gone. In this epoch only durable commits count.
+            // I3: a later epoch began with a superblock that is gone. In this epoch only records count that say that
+            // `expected` was durable.
             if (header.epoch == epoch && (header.version <= expected || header.durable_through < expected))
                 continue;
             scanned_record later;
@@ -308,14 +310,14 @@ unexpected later_session(const std::string& path, std::uint64_t offset, const st
         path, 0, offset);
 }
 
-/// R2: a record that does not chain is a torn tail, unless a later one says that it had been durable. That one may lie
-/// before it in the file.
+/// R2: a record that does not chain is a torn tail, unless a later record says that it was durable. The later one may
+/// lie before it in the file.
 result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window& found,
                            const store::superblock_pair& supers, std::uint64_t expected) {
     auto header = read_header(log);
     if (!header)
         return header.error();
-    // Beside a clean heap it may be another one than the superblock's.
+    // Beside a clean heap the log's session may differ from the superblock's.
     const log::session_number session = *header ? (*header)->session : session_of(supers);
     for (const file_range part : found.outside(log_bytes)) {
         auto later = find_proof(log, log_bytes, part, session, supers.current().epoch, expected);
@@ -323,7 +325,7 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window&
             return later.error();
         if (!*later)
             continue;
-        if (auto damaged = supers.other_damage()) // what follows, follows that one
+        if (auto damaged = supers.other_damage()) // then the record follows the damaged superblock
             return damaged_superblock(supers, *damaged, "is older than the redo log " + log.path());
         if (session != session_of(supers))
             return later_session(log.path(), (*later)->offset, supers);
@@ -351,7 +353,7 @@ result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanne
     return {};
 }
 
-/// Reads the record at `offset` when it is the one that follows this version.
+/// Reads the record at `offset`. Returns false if it is not the one that follows this version.
 result<bool> read_follower(os::file& log, std::uint64_t log_bytes, std::uint64_t offset,
                            const store::session_identity& session, std::uint64_t version, std::uint64_t predecessor,
                            scanned_record& record) {
@@ -372,7 +374,7 @@ result<bool> read_follower(os::file& log, std::uint64_t log_bytes, std::uint64_t
 
 } // namespace
 
-// R2: a version is written once in an epoch, so its record is at one of the two places at most.
+// R2: a version is written once in an epoch, so its record can be at only one of the two places.
 result<std::optional<scanned_record>> next_record(os::file& log, const store::session_identity& session,
                                                   log_place& place) {
     auto size = log.size();
@@ -391,8 +393,8 @@ result<std::optional<scanned_record>> next_record(os::file& log, const store::se
     return std::optional<scanned_record>();
 }
 
-// R2: a version is written once in an epoch, so its record is at one of the two places at most, and it alone names the
-// checksum of the one before.
+// R2: a version is written once in an epoch, so its record can be at only one of the two places. Only that record names
+// the checksum of the previous one.
 result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pair& supers) {
     auto size = log.size();
     if (!size)

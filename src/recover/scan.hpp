@@ -1,5 +1,5 @@
-// Reading the redo log beside a heap: whether it is the heap's, and which records follow the heap's checkpoint.
-// Changes nothing.
+// Reads the redo log beside a heap: checks that it belongs to the heap, and finds the records that follow the heap's
+// checkpoint. Changes nothing.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,7 +16,7 @@
 
 namespace remanence::recover {
 
-/// Opens the heap's log and checks that it is the heap's; null when there is none, and none is needed (I3).
+/// Opens the log and checks that it belongs to the heap. Returns null if there is no log and none is needed (I3).
 /// Errors: log_missing, log_foreign, corrupt.
 result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::heap_file& store, os::access mode);
 
@@ -29,29 +29,30 @@ struct scanned_record {
     std::vector<std::byte> bytes; // header and payload
 };
 
-/// The intact records that follow the store's checkpoint, in order; errc::corrupt or truncated when an acknowledged one
-/// is not there.
+/// Returns the intact records that follow the store's checkpoint, in order. errc::corrupt or truncated if an
+/// acknowledged record is missing.
 result<std::vector<scanned_record>> scan(os::file& log, const store::superblock_pair& supers);
 
-/// What scan() finds, for who takes the records before the damage, too.
+/// The result of a scan that keeps the records before the damage.
 struct scanned_log {
     std::vector<scanned_record> records;
-    std::optional<failure> damage; // an acknowledged record is not there
+    std::optional<failure> damage; // set if an acknowledged record is missing
 };
 result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pair& supers);
 
-/// A commit in a log, and where the next one follows.
+/// A commit in a log, and the place of the next one.
 struct log_place {
     std::uint64_t version;
     std::uint64_t chain;  // checksum of its record
-    std::uint64_t offset; // behind it
+    std::uint64_t offset; // behind its record
 };
-/// Reads the intact record that follows `place`, if there is one, and moves on behind it: there, or at the log's beginning. For
-/// who reads while others write: what is not there yet, or not whole, is no damage. errc::unsupported_format.
+/// Reads the intact record that follows `place`, if there is one, and moves `place` behind it. The record may be there
+/// or at the log's beginning. For processes that read while others write: a record that is missing or incomplete is not
+/// damage. errc::unsupported_format.
 result<std::optional<scanned_record>> next_record(os::file& log, const store::session_identity& session,
                                                   log_place& place);
 
-/// errc::corrupt at a place in the log.
+/// Returns errc::corrupt at a place in the log.
 unexpected damaged_log(const std::string& path, std::uint64_t offset, const std::string& what);
 
 } // namespace remanence::recover

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t k_no_limit = std::numeric_limits<std::uint64_t>::max();
 
-/// What the log has beyond the checkpoint, up to this commit.
+/// The commits that the log has beyond the checkpoint.
 struct logged_commits {
     history::commit_name checkpoint{};
     std::vector<scanned_record> records;
@@ -54,7 +54,7 @@ result<logged_commits> log_of(os::file_system& below, const std::string& path, s
     return found;
 }
 
-/// What a commit did that is not sound; none: all is.
+/// The first commit whose events are not sound; none if all are.
 using unsound_commit = std::optional<std::uint64_t>;
 
 struct read_file {
@@ -62,7 +62,7 @@ struct read_file {
     unsound_commit unsound{};
 };
 
-/// Adds the events of all entries.
+/// Adds the events of all entries to `steps`.
 result<read_file> add_entries(os::file& file, const history::heap_uuid& heap, const logged_commits& log,
                               history_beside& found, history::step_loader& steps) {
     read_file seen;
@@ -81,7 +81,7 @@ result<read_file> add_entries(os::file& file, const history::heap_uuid& heap, co
     return seen;
 }
 
-/// Adds those of the entries up to there.
+/// Adds the events of the entries up to `known`.
 result<unsound_commit> add_entries_up_to(const history::entry_end& known, os::file& file,
                                          const history::heap_uuid& heap, history::step_loader& steps) {
     unsound_commit unsound;
@@ -96,14 +96,14 @@ result<unsound_commit> add_entries_up_to(const history::entry_end& known, os::fi
     return unsound;
 }
 
-/// Adds those of the log behind `known`.
+/// Adds the events that the log has behind `known`.
 unsound_commit add_logged(const logged_commits& log, const history::commit_name& known, history::step_loader& steps) {
     for (const scanned_record& each : log.records) {
         if (each.version <= known.version)
             continue;
         const auto events = log::events_in(each.bytes);
         if (!events)
-            return known.version; // further the history does not lead
+            return known.version; // the history leads no further
         if (!steps.add(each.version, *events))
             return each.version;
     }
@@ -137,7 +137,7 @@ result<history_beside> read_history(os::file_system& below, const store::heap_fi
         return read.error();
     const std::optional<history::entry_end>& known = read->known;
     result<unsound_commit> unsound = known ? read->unsound : unsound_commit(last.version);
-    if (known && known->offset != found.sound_end.offset) { // what lies behind was lost, or is being written
+    if (known && known->offset != found.sound_end.offset) { // entries behind it were lost, or are being written
         steps.emplace(heap.image().bytes());
         unsound = add_entries_up_to(*known, *file, uuid, *steps);
     }
@@ -146,7 +146,7 @@ result<history_beside> read_history(os::file_system& below, const store::heap_fi
     if (!unsound)
         return unsound.error();
     if (*unsound && known && **unsound > known->commit.version)
-        return none(history::unsound_at(path, **unsound)); // the log says it, and not the file
+        return none(history::unsound_at(path, **unsound)); // the events are in the log, not in the file
     if (*unsound) {
         auto why = history::why_unfit(*file, uuid, path, last, heap.image().bytes());
         return why ? result<history_beside>(none(std::move(*why))) : why.error();

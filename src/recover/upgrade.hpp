@@ -1,4 +1,4 @@
-// A heap of an older format, converted in place.
+// Converts a heap of an older format in place.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,14 +12,14 @@ namespace remanence::recover {
 
 struct upgrade_outcome {
     std::uint32_t format_before;
-    std::uint64_t recovered_commits = 0; // that the log of the older format had
-    bool changed = false;                // else it was as it was wanted
+    std::uint64_t recovered_commits = 0; // those in the log of the older format
+    bool changed = false;                // false: the heap was as requested
 };
 
-/// Brings the heap to the format of this release, and records whose it is, unless `application` is empty. It is recovered
-/// first, as by an open, if its program died. Durable once this returns; cut short anywhere, it leaves a heap of the older
-/// format or of this one, with all its commits. A heap that needs neither is not touched.
-/// errc::in_use; errc::wrong_application when it is another application's; what recovery and an open fail with. O(log).
+/// Brings the heap to the format of this release, and records its application unless `application` is empty. Recovers
+/// it first, as an open does, if its program died. Durable once this returns. If it is interrupted, the heap is of the
+/// older format or of this one, with all its commits. A heap that needs neither is not touched. errc::in_use;
+/// errc::wrong_application if it is another application's; the errors of recovery and of an open. O(log).
 result<upgrade_outcome> upgrade(os::file_system& files, const std::string& path, std::string_view application);
 
 } // namespace remanence::recover

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t k_node_seed = 0x6e6f6465; // "node"
 
-// Node counts per level, leaves first, up to the single root.
+// Returns the node counts per level, from the leaves up to the single root.
 std::vector<std::uint64_t> level_counts(std::uint64_t region_bytes) {
     std::vector<std::uint64_t> counts{divide_up(region_bytes, format::k_leaf_span)};
     while (counts.back() > 1)
@@ -145,7 +145,7 @@ result<node_reference> checksum_table::take_changed(std::vector<planned_write>& 
             if (loaded->changed)
                 changed.push_back(index);
         }
-        std::sort(changed.begin(), changed.end()); // one sweep over the file
+        std::sort(changed.begin(), changed.end()); // so that they are written in one sweep over the file
         for (std::uint64_t index : changed) {
             node& current = *levels_[level].at(index);
             auto reference = reference_to(level, index);

@@ -1,7 +1,7 @@
 // The page checksums of one region: a tree of 4 KiB nodes, each with two places in the file.
 //
-// A checkpoint writes changed nodes to the place that is not current, and hands the new root to the superblock: nothing
-// that a durable superblock names is overwritten (I1).
+// A checkpoint writes changed nodes to the place that is not current, and hands the new root to the superblock. So
+// nothing that a durable superblock names is overwritten (I1).
 #pragma once
 
 #include "base/result.hpp"
@@ -23,24 +23,25 @@ class checksum_table {
 public:
     checksum_table(os::file& file, const format::region& where);
 
-    /// File bytes that the table of a region of `region_bytes` occupies, both places of every node.
+    /// Returns the file bytes that the table of a region of `region_bytes` occupies, with both places of every node.
     static std::uint64_t file_bytes(std::uint64_t region_bytes);
 
-    /// Checksum of a page of the region; 0: never written, all zeros. errc::corrupt when the table is damaged.
+    /// Returns the checksum of a page of the region; 0: never written, all zeros. errc::corrupt if the table is
+    /// damaged.
     result<std::uint32_t> get(std::uint64_t page);
-    /// Changes it in memory, until take_changed().
+    /// Changes the checksum in memory. take_changed() takes it from there.
     result<void> set(std::uint64_t page, std::uint32_t checksum);
-    /// Makes sure that there will be space to write a change to `page`.
+    /// Reserves the space to write a change to `page` later.
     result<void> reserve(std::uint64_t page);
-    /// Appends what changed, children before parents, to `writes`; writes nothing. Returns the root for the superblock that
-    /// is to name them. Until they are written, only what is in memory already may be asked for of them.
+    /// Appends the changed nodes to `writes`, children before parents; writes nothing. Returns the root for the
+    /// superblock that is to name them. Until they are written, ask only for nodes that are in memory already.
     result<format::node_reference> take_changed(std::vector<planned_write>& writes);
 
-    /// Reads all nodes; the next take_changed() takes them, changed or not. errc::corrupt.
+    /// Reads all nodes. The next take_changed() takes all of them, changed or not. errc::corrupt.
     result<void> take_over();
 
-    /// Reads every node from the file and calls `damaged(file offset)` for each that cannot be read or fails its
-    /// checksum; for every page with a checksum, in order, calls `page(index, checksum)`.
+    /// Reads every node from the file. Calls `damaged(file offset)` for each one that cannot be read or fails its
+    /// checksum, and `page(index, checksum)` for every page with a checksum, in order.
     void walk(const std::function<void(std::uint64_t)>& damaged,
               const std::function<void(std::uint64_t, std::uint32_t)>& page) const;
 
@@ -67,7 +68,8 @@ private:
     std::vector<bool> leaf_reserved_;
 };
 
-/// Checksum of a node as its parent keeps it: never 0, which stands for a node that was never written.
+/// Returns the checksum of a node as its parent keeps it. It is never 0, which stands for a node that was never
+/// written.
 std::uint64_t node_checksum(std::span<const std::byte> node);
 
 } // namespace remanence::store

@@ -11,8 +11,8 @@ namespace remanence::store {
 
 namespace {
 
-constexpr std::size_t k_exceptions_to_move = 8192;      // two mappings each at worst; a process has 65,530
-constexpr std::size_t k_exceptions_to_give_back = 4096; // likewise
+constexpr std::size_t k_exceptions_to_move = 8192;      // a chunk takes two mappings at worst; a process has 65,530
+constexpr std::size_t k_exceptions_to_give_back = 4096; // two mappings each, too
 
 } // namespace
 
@@ -137,8 +137,8 @@ bool chunk_copies::hold_early(std::uint64_t chunk) {
         return false;
     if (is_stored(chunk) && !early_.contains(chunk)) {
         move_in(*map_with_early_, chunk, 0);
-        retired_.erase(
-            chunk); // may_move(): nothing durable names the copy that it is to take, which must not be punched now
+        // may_move(): nothing durable names the copy that the chunk takes. That copy must not be punched from now on.
+        retired_.erase(chunk);
     }
     early_.insert(chunk);
     return true;
@@ -186,7 +186,7 @@ std::size_t chunk_copies::room_to_give_back(std::span<const chunk_range> chunks)
     return chunks.size();
 }
 
-// I7: also for records.
+// I7: also checks what records say.
 std::optional<std::uint64_t> chunk_copies::image_bytes_without(std::span<const chunk_range> chunks) const {
     const std::uint64_t image_chunks = image_bytes_ / layout_.chunk_bytes();
     chunk_map after = map_;
@@ -209,14 +209,14 @@ void chunk_copies::give_back(std::span<const chunk_range> chunks, std::uint64_t 
         REM_CHECK(is_done);
         given_back_.add(run, version);
         for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
-            retired_.erase(chunk); // given_back_ has both its copies
+            retired_.erase(chunk); // given_back_ covers both its copies
     }
     image_bytes_ = map_.without_zeros_at_end(image_bytes_ / layout_.chunk_bytes()) * layout_.chunk_bytes();
     map_with_early_.reset();
 }
 
 void chunk_copies::note_checkpoint() {
-    // Else a larger area was reserved meanwhile.
+    // Otherwise reserve_map() has reserved a larger area since the last checkpoint.
     if (next_map_area_.area_offset == current_.map.area_offset)
         next_map_area_ = current_.map;
     retired_.note_checkpoint(current_.checkpoint_version);

@@ -42,7 +42,7 @@ chunk_exception zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t
 }
 
 chunk_exception part_of(const chunk_exception& e, std::uint64_t first, std::uint64_t end) {
-    const std::uint64_t chunk_bytes = e.stored_bytes / e.run_length; // 0 of zeros
+    const std::uint64_t chunk_bytes = e.stored_bytes / e.run_length; // 0 for zeros
     chunk_exception part = e;
     part.chunk = first;
     part.run_length = end - first;
@@ -56,7 +56,7 @@ bool continues(const chunk_exception& before, const chunk_exception& after) {
            before.location + before.stored_bytes == after.location;
 }
 
-/// Of sorted ones.
+/// Joins runs that continue each other. `all` is sorted.
 void join(std::vector<chunk_exception>& all) {
     std::size_t last = 0;
     for (std::size_t i = 1; i < all.size(); ++i) {
@@ -72,7 +72,7 @@ void join(std::vector<chunk_exception>& all) {
         all.resize(last + 1);
 }
 
-/// Whether each of the run's chunks is where its region's copy B has it.
+/// True if each of the run's chunks lies in copy B of its region.
 bool is_in_copies_b(const chunk_exception& e, const format::superblock& super) {
     const heap_range heap{e.chunk * super.chunk_bytes, e.run_length * super.chunk_bytes};
     for (std::size_t i = 0; i < super.region_count; ++i) {
@@ -97,7 +97,7 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
     if (where.count == 0)
         return map;
     std::uint64_t offset = where.area_offset + where.slot * where.slot_bytes;
-    map.exceptions_.resize(static_cast<std::size_t>(where.count)); // bounded by the superblock's validation
+    map.exceptions_.resize(static_cast<std::size_t>(where.count)); // bounded, since the superblock was checked
     REM_TRY(file.read(offset, std::as_writable_bytes(std::span(map.exceptions_))));
     if (map_checksum(map.exceptions_) != where.checksum)
         return damaged_map(file, offset, "its checksum is wrong");
@@ -105,7 +105,7 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
     for (const chunk_exception& e : map.exceptions_) {
         std::uint64_t at = offset + static_cast<std::uint64_t>(&e - map.exceptions_.data()) * sizeof e;
         if (e.encoding != chunk_encoding::raw && e.encoding != chunk_encoding::zero)
-            return unknown_encoding(file, at, e.encoding); // whose other fields may mean something else
+            return unknown_encoding(file, at, e.encoding); // first: its other fields may mean something else
         if (e.chunk < next || e.run_length == 0 || e.run_length > chunk_count || e.chunk > chunk_count - e.run_length) {
             return damaged_map(file, at, "an entry is out of order or bounds");
         }
@@ -138,7 +138,7 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
         return true;
     std::vector<chunk_exception> now;
     if (begin != exceptions_.begin())
-        now.push_back(*--begin); // it may be continued
+        now.push_back(*--begin); // it may continue into `by`
     if (auto touched = begin + static_cast<std::ptrdiff_t>(now.size()); touched != end && touched->chunk < first)
         now.push_back(part_of(*touched, touched->chunk, first));
     if (by)
@@ -146,7 +146,7 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
     if (end != begin && end_of(*std::prev(end)) > first + count)
         now.push_back(part_of(*std::prev(end), first + count, end_of(*std::prev(end))));
     if (end != exceptions_.end())
-        now.push_back(*end++); // it may continue
+        now.push_back(*end++); // `by` may continue into it
     join(now);
     const auto replaced = static_cast<std::size_t>(end - begin);
     if (exceptions_.size() - replaced + now.size() > std::max(exceptions_max, exceptions_.size()))
@@ -161,7 +161,8 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
     return true;
 }
 
-// Without room the shorter part of the run that is split counts as stored: a hole, which reads as zeros, too.
+// Without room for another exception, the shorter part of the split run counts as stored: a hole in the file, which
+// reads as zeros, too.
 void chunk_map::erase(std::uint64_t chunk) {
     if (replace(chunk, 1, std::nullopt))
         return;

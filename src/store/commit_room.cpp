@@ -23,7 +23,8 @@ result<void> commit_room::add_regions(std::uint64_t heap_bytes) {
     superblock next = supers_.current();
     if (next.region_count == next.regions.size() || heap_bytes > k_layout_bytes_max)
         return exhausted();
-    // By half its size each time, so that few regions make even a large heap; what is not used yet is a hole.
+    // Grows by at least half of the heap's size, so that even a large heap has few regions. What is not used yet is a
+    // hole.
     region r{};
     r.heap_offset = have;
     r.bytes = align_up(std::max(heap_bytes - have, std::min(have / 2, k_layout_bytes_max - have)),
@@ -61,13 +62,13 @@ result<void> commit_room::add_copies_b(std::span<const std::uint64_t> chunks) {
 }
 
 result<void> commit_room::reserve_pages(std::uint64_t first_page, std::uint64_t count) {
-    if (file_.file().fills_holes_when_read()) { // all of the chunks then, since they are going to be mapped
+    if (file_.file().fills_holes_when_read()) { // then reserve whole chunks, since they will be mapped
         const std::uint64_t end = align_up(first_page + count, copies_.where().chunk_pages());
         first_page = align_down(first_page, copies_.where().chunk_pages());
         count = end - first_page;
     }
     REM_TRY(file_.reserve("store: reserve pages", {copies_.copy_of(first_page * k_page_bytes), count * k_page_bytes}));
-    // Second copies of two regions may follow each other; leaves do not go beyond a region.
+    // Copies B of two regions may follow each other. A leaf does not extend beyond its region.
     for (std::uint64_t page = first_page; page < first_page + count; page += format::k_leaf_pages)
         REM_TRY(checksums_.reserve(page));
     return checksums_.reserve(first_page + count - 1);
@@ -98,7 +99,7 @@ result<void> commit_room::reserve_map(std::uint64_t more) {
     if (area.area_offset > k_layout_bytes_max)
         return exhausted();
     REM_TRY(file_.reserve("store: reserve larger chunk map", {area.area_offset, 2 * area.slot_bytes}));
-    copies_.use_map_area(area); // I8: the old area is left alone
+    copies_.use_map_area(area); // I8: the old area is kept
     return {};
 }
 
@@ -106,14 +107,14 @@ result<void> commit_room::reserve_move(std::uint64_t first_chunk, std::uint64_t 
     REM_TRY(file_.reserve("store: reserve relocated extents",
                           {copies_.other_copy_of(first_chunk), count * copies_.where().chunk_bytes()}));
     for (std::uint64_t chunk = first_chunk; chunk < first_chunk + count; ++chunk)
-        REM_TRY(checksums_.reserve(chunk * copies_.where().chunk_pages())); // one node has those of all its pages
+        REM_TRY(checksums_.reserve(chunk * copies_.where().chunk_pages())); // one leaf has all checksums of a chunk
     return {};
 }
 
 result<void> commit_room::reserve_to_give_back(chunk_range chunks, std::uint64_t runs) {
-    REM_TRY(reserve_map(2 * runs)); // in the middle of a run one becomes three
+    REM_TRY(reserve_map(2 * runs)); // a run that is split in the middle becomes three
     for (std::uint64_t chunk = chunks.first; chunk < chunks.end(); ++chunk)
-        REM_TRY(checksums_.reserve(chunk * copies_.where().chunk_pages())); // one node has those of all its pages
+        REM_TRY(checksums_.reserve(chunk * copies_.where().chunk_pages())); // one leaf has all checksums of a chunk
     return {};
 }
 

@@ -1,7 +1,7 @@
-// Room in the heap file for what a commit, and the checkpoint after it, will write.
+// Reserves room in the heap file for what a commit, and the checkpoint after it, will write.
 //
-// I5: all of it is reserved before the first byte is written, so that a full disk fails no write. I8: an outgrown place stays
-// where it is. Under the lock of the store.
+// I5: all room is reserved before the first byte is written, so that no write fails because the disk is full. I8: an
+// outgrown place is left as it is. Under the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -21,10 +21,10 @@ public:
     commit_room(sized_file& file, superblock_pair& supers, chunk_copies& copies, page_checksums& checksums)
         : file_(file), supers_(supers), copies_(copies), checksums_(checksums) {}
 
-    // Copies, which are named by a superblock that may be written now: reserve_places() made room for it, and no publication may
-    // be under way. needs_...() tell.
+    // Copies. Each function writes a superblock that names the new places: reserve_places() has made room for it, and
+    // no publication may be under way. needs_...() tell whether it would write.
 
-    /// What to say when the format has no room for more.
+    /// Returns the error for a heap whose format has no room for more.
     [[nodiscard]] unexpected exhausted() const;
     /// Gives every heap byte below `heap_bytes` a copy. errc::exhausted.
     result<void> add_regions(std::uint64_t heap_bytes);
@@ -35,23 +35,24 @@ public:
     result<void> add_copies_b(std::span<const std::uint64_t> chunks);
     [[nodiscard]] bool needs_copies_b(std::span<const std::uint64_t> chunks) const;
 
-    /// the current superblock is another process's.
+    /// Notes that another process wrote the current superblock.
     void note_other_superblock() { places_reserved_ = false; }
 
-    // Room on the disk: errc::no_space.
+    // Room on the disk. Error: errc::no_space.
 
-    /// For these pages (contiguous in the heap and in the file) and their checksums; where reading holes takes room, for all
-    /// of their chunks.
+    /// Reserves room for these pages (contiguous in the heap and in the file) and their checksums. If the file system
+    /// allocates space when holes are read, reserves all of their chunks.
     result<void> reserve_pages(std::uint64_t first_page, std::uint64_t count);
     /// Makes the file reach to the end of the copy of a chunk that is not stored: the whole chunk will be mapped.
     result<void> extend_to_fresh(std::uint64_t chunk);
-    /// For the next superblocks and chunk map: in a copy of a heap (cp --sparse) their places may be holes.
+    /// Reserves room for the next superblocks and chunk map. In a copied heap (cp --sparse) their places may be holes.
     result<void> reserve_places();
-    /// For the chunk map with up to so many more exceptions.
+    /// Reserves room for the chunk map with up to `more` further exceptions.
     result<void> reserve_map(std::uint64_t more);
-    /// For chunks at their other copies, which must follow each other, and for their checksums.
+    /// Reserves room for chunks in their other copies, which must be contiguous, and for their checksums.
     result<void> reserve_move(std::uint64_t first_chunk, std::uint64_t count);
-    /// For what says that nothing is stored in these chunks any more; `runs`: so many, with those before.
+    /// Reserves room for noting that these chunks are no longer stored. `runs`: how many runs are given back so far,
+    /// this one included.
     result<void> reserve_to_give_back(chunk_range chunks, std::uint64_t runs);
 
 private:

@@ -1,7 +1,7 @@
 // Chunks that a record has given back, and whose copies the current superblock may still name.
 //
-// R3 is kept here, with retired_copies: both copies of such a chunk keep their bytes, and nothing is written to them, until a
-// superblock rules that covers the record. Under the lock of the store.
+// R3 is kept here, with retired_copies: both copies of such a chunk keep their bytes, and nothing is written to them,
+//    until a superblock that covers the record is current. Under the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -15,7 +15,7 @@ namespace remanence::store {
 
 class given_back {
 public:
-    /// The chunks, none of which is here, hold nothing since this commit.
+    /// Notes that the chunks, none of which is here yet, hold nothing since this commit.
     void add(chunk_range chunks, std::uint64_t version) {
         const auto behind = std::ranges::upper_bound(runs_, chunks.first, {}, first_of);
         runs_.insert(behind, {chunks, version});
@@ -25,7 +25,7 @@ public:
         return behind != runs_.begin() && std::prev(behind)->chunks.contains(chunk);
     }
     [[nodiscard]] bool empty() const { return runs_.empty(); }
-    /// A superblock of this version rules.
+    /// Notes that a superblock of this version is current.
     void note_checkpoint(std::uint64_t version) {
         std::erase_if(runs_, [&](const run& each) { return each.version <= version; });
     }
@@ -36,7 +36,8 @@ public:
         for (const run& each : runs_)
             f(each.chunks);
     }
-    /// Of [first, end): the first chunk that is here, and the first one after it that is not; `end`, both: none is.
+    /// Returns the first chunk in [first, end) that is here, and the first one after it that is not. Returns `end`
+    /// twice if none is.
     [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> first_within(std::uint64_t first, std::uint64_t end) const {
         auto found = std::ranges::upper_bound(runs_, first, {}, end_of);
         if (found == runs_.end() || found->chunks.first >= end)

@@ -1,4 +1,4 @@
-// The bytes of a heap file, in order, as a copy of it is to hold them.
+// Makes copies of a heap file.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,27 +13,27 @@
 
 namespace remanence::store {
 
-/// Takes the next bytes: at most 1 MiB, each piece behind the one before.
+/// Receives the next bytes: at most 1 MiB per call, in the order of the file.
 using byte_sink = std::function<result<void>(std::span<const std::byte>)>;
-/// Told of 0 bytes, too, before the first of them is written.
+/// Is first called with 0 bytes done, before anything is written.
 using copy_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Hands over the whole file. Each page of the image is checked (errc::corrupt, with its place), and what was never
-/// committed comes as zeros. Precondition: the heap is clean, and its superblocks, tables and map do not change; pages
-/// may: one that is not as its checksum says is an error. O(file).
+/// Passes the whole file to `sink`. Checks each page of the image (errc::corrupt, with its place). Passes zeros for
+/// what was never committed. Precondition: the heap is clean, and its superblocks, tables and map do not change. Pages
+/// may change; a page that no longer fits its checksum is an error. O(file).
 result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress);
 
-/// A file that is at the name of a copy already.
+/// What to do with a file that has the copy's name already.
 enum class existing { refused, replaced };
 
-/// A copy in a file that holds nothing yet.
+/// A copy of a heap in a file that is empty at first.
 class file_copy {
 public:
     /// `file` must outlive this.
     explicit file_copy(os::file& file) : file_(file) {}
-    /// Makes the file hold what copy_bytes() hands over, zeros as holes. It may be called again, after a failure or with
-    /// a later commit of the heap: pages that it holds already, by their checksums, are not read again. Until finish()
-    /// it has no superblocks, so that nobody takes it for a heap.
+    /// Makes the file hold what copy_bytes() passes on, with holes for zeros. May be called again, after a failure or
+    /// with a later commit of the heap: pages that the file has already, by their checksums, are not read again. Until
+    /// finish() the file has no superblocks, so that nobody takes it for a heap.
     result<void> update(heap_file& heap, const copy_progress& progress);
     /// Writes the superblocks. Precondition: the last update() succeeded.
     result<void> finish();
@@ -41,14 +41,15 @@ public:
 
 private:
     os::file& file_;
-    std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: it is zeros
+    std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: zeros
     std::vector<std::byte> superblocks_;
 };
 
-/// A copy on its way: the new file NAME-new. Locked until it has its name; removed with this, unless it got it.
+/// A copy that is being made, as the new file NAME-new. The file is locked until it has its final name. The destructor
+/// removes it unless it got that name.
 class copy_in_progress {
 public:
-    /// Errors: those of begin_new().
+    /// Returns the errors of begin_new().
     static result<std::unique_ptr<copy_in_progress>> begin(os::file_system& files, const std::string& path,
                                                            unsigned mode);
     copy_in_progress(const copy_in_progress&) = delete;
@@ -57,9 +58,9 @@ public:
 
     /// As file_copy::update().
     result<void> update(heap_file& heap, const copy_progress& progress);
-    /// Writes the superblocks, syncs, and gives the file its name: the copy is there as a whole, durable once this returns,
-    /// or what was there before. errc::exists when that is refused. After a failure it may be there, durable or not, if
-    /// what failed is the sync of the directory.
+    /// Writes the superblocks, syncs, and gives the file its name. Atomic: afterwards the name has the whole copy, or
+    /// what it had before. Durable once this returns. errc::exists if the name is taken and `there` refuses that. If
+    /// the sync of the directory fails, the copy may be there, durable or not.
     result<void> finish(existing there);
 
 private:
@@ -68,14 +69,14 @@ private:
     result<void> write_mark();
 
     os::file_system& files_;
-    std::string path_;               // that it will have
-    std::string building_;           // that it has so far
-    std::unique_ptr<os::file> file_; // null: it got the other
+    std::string path_;               // final name
+    std::string building_;           // name until then
+    std::unique_ptr<os::file> file_; // null once it has its final name
     file_copy content_;
 };
 
-/// All of it at one go. errc::no_space and every other failure but that of the last sync leave no file behind, but for an
-/// empty one that could not be locked.
+/// Makes a whole copy. After any failure but that of the last sync no file is left behind, except an empty one that
+/// could not be locked.
 result<void> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
                          const copy_progress& progress);
 

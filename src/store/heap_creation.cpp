@@ -33,8 +33,9 @@ unexpected in_use(const std::string& path) {
 
 namespace {
 
-/// A creation makes nothing but superblocks, and whole heaps without contents are nobody's loss; a copy begins with a mark,
-/// which is durable before anything follows it, and gets superblocks last.
+/// Refuses anything but the remains of a creation or of a copy. A creation writes only superblocks, and a whole heap
+/// without contents is no loss. A copy begins with a mark, which is durable before anything follows it, and gets its
+/// superblocks last.
 result<void> check_is_debris(os::file_system& files, os::file& file) {
     const auto refuse = [&](const std::string& what) {
         return fail(errc::exists,
@@ -57,7 +58,7 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
         const format::superblock& s = places[i];
         if (s.magic != format::k_heap_magic && s.magic != decltype(s.magic){})
             return refuse("no heap in the making");
-        // The name is durable before the first session begins. A commit that failed before may have left a region.
+        // A session begins only after the name is durable. A failed commit may have left a region.
         const bool has_contents = s.epoch != 0 || s.checkpoint_version != 0;
         if (is_valid(s, i) && has_contents)
             return refuse("a heap of its own, or a copy that was interrupted when it was complete");
@@ -74,19 +75,19 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
 
 result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
     const std::string building = new_path(path);
-    // The longest of the names that are needed: if it is too long, nothing is left behind.
+    // Tests the longest name that will be needed: if it is too long, nothing is left behind.
     if (auto has_log = files.exists(log_path(building)); !has_log)
         return has_log.error();
     auto file = files.open_or_create(building, mode);
     if (!file) {
         unexpected why = file.error();
-        why.why().path = path; // what the caller named
+        why.why().path = path; // the name that the caller gave
         return why;
     }
     auto locked = (*file)->try_lock(os::lock_kind::exclusive);
     if (!locked)
         return locked.error();
-    auto mine = (*file)->is_at(building); // else another process renamed it before we had the lock
+    auto mine = (*file)->is_at(building); // false if another process renamed it before we had the lock
     if (!mine)
         return mine.error();
     if (!*locked || !*mine) {
@@ -96,8 +97,8 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
                     path);
     }
     REM_TRY(check_is_debris(files, **file));
-    if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // of what an interrupted creation left
-        (void)files.remove("store: remove file not emptied", building, **file); // best effort, as below
+    if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // remains of a creation
+        (void)files.remove("store: remove file not emptied", building, **file); // best effort: the other error counts
         return emptied.error();
     }
     return file;
@@ -105,7 +106,7 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
 
 namespace {
 
-/// Neither a heap nor the log of an earlier one may be there.
+/// Fails if there is a heap of this name, or the log of an earlier one.
 result<void> check_names_are_free(os::file_system& files, const std::string& path) {
     auto heap = files.exists(path);
     if (!heap)
@@ -172,8 +173,8 @@ result<heap_identity> create_empty(os::file_system& files, const std::string& pa
         return files.sync_directory("store: sync directory of new heap", path);
     };
     if (auto built = build(); !built) {
-        (void)files.remove("store: remove failed heap", building,
-                           **file); // best effort: the error at hand is the one that counts
+        // Best effort: the earlier error counts.
+        (void)files.remove("store: remove failed heap", building, **file);
         return built.error();
     }
     return s.uuid;

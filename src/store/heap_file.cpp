@@ -12,14 +12,14 @@ namespace remanence::store {
 
 namespace {
 
-/// Whether a log lies beside the file, by how it begins. When in doubt it does not.
+/// True if a redo log lies beside the file, judging by its first bytes. Errors count as "no log".
 bool has_redo_log(os::file_system& files, const std::string& path) {
     auto log = files.open(log_path(path), os::access::read_only);
     auto magic = format::log_header{}.magic;
     return log && (*log)->read(0, std::as_writable_bytes(std::span(&magic, 1))) && magic == format::k_log_magic;
 }
 
-/// errc::unsupported_format when it is to be upgraded first.
+/// Fails with errc::unsupported_format if the heap must be upgraded first.
 result<std::unique_ptr<heap_file>> of_this_format(result<std::unique_ptr<heap_file>> store, const std::string& path) {
     if (!store)
         return store.error();
@@ -50,7 +50,7 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
     return store;
 }
 
-/// All of an open but what open_damaged() does not insist on.
+/// Does those steps of an open that open_damaged() requires, too.
 result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock,
                                                          std::optional<std::uint64_t> current_sequence) {
@@ -64,7 +64,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
             return locked.error();
         if (!*locked)
             return in_use(path);
-        auto name = (*file)->find_name(); // it may have lost it before it was locked
+        auto name = (*file)->find_name(); // it may have been unlinked before it was locked
         if (!name)
             return name.error();
         if (!name->exists)
@@ -81,7 +81,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
             return locked.error();
         if (*locked)
             return in_use(path);
-        size = (*file)->size(); // by now it has what the superblock names
+        size = (*file)->size(); // the file is now as long as the superblock says
         if (!size)
             return size.error();
     }
@@ -139,13 +139,13 @@ result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& file
     if (auto read = (*store)->copies_.read_map((*store)->file()); !read) {
         if (!is_damage(read.why().code))
             return read.error();
-        damaged(read.why()); // without it, chunks that it calls zero count as stored, and read as zeros too
+        damaged(read.why()); // without the map, chunks that it calls zero count as stored; they read as zeros, too
     }
     auto place = read_log_place((*store)->file(), (*store)->super());
     if (place)
         (*store)->log_place_ = std::move(*place);
     else if (is_damage(place.why().code))
-        damaged(place.why()); // beside the heap, then
+        damaged(place.why()); // then the log is sought beside the heap
     else
         return place.error();
     if (auto limits = (*store)->history(); !limits) {
@@ -181,8 +181,8 @@ std::uint64_t heap_file::written_end() const {
     return end;
 }
 
-// I5: also when it is as long already, since that may be so in the page cache only. It never becomes shorter here: behind the last
-// stored chunk there may be checksums, or the chunk map.
+// I5: resizes even if the file is as long already, since that may be true in the page cache only. Never shortens the
+// file: behind the last stored chunk there may be checksums, or the chunk map.
 result<void> heap_file::extend_to_image() {
     REM_TRY(sized_.check_reaches(written_end()));
     if (written_end() == stored_end())
@@ -190,7 +190,7 @@ result<void> heap_file::extend_to_image() {
     return sized_.resize("store: extend for what the log has", std::max(sized_.bytes(), stored_end()));
 }
 
-// The parts refer to each other: made again in their places, they keep their addresses.
+// The parts refer to each other by address, so they are made again in place.
 result<void> heap_file::follow(std::uint64_t sequence) {
     auto current = read_superblock(file(), sequence);
     if (!current)
@@ -233,7 +233,7 @@ result<session_identity> heap_file::next_session() const {
     return next;
 }
 
-// I3: it names nothing new that exists.
+// I3: the new superblock names nothing new.
 result<void> heap_file::upgrade(std::string_view application) {
     format::superblock next = super();
     next.format_version = format::k_format_version;
@@ -242,7 +242,7 @@ result<void> heap_file::upgrade(std::string_view application) {
     return supers_.write(next);
 }
 
-// I8: what the superblock names now is left alone.
+// I8: the area that the superblock names now stays as it is.
 result<format::area_reference> heap_file::record(const recorded_page& page, os::call_site what) {
     const format::area_reference area{copies_.file_end(), page.size(), checksum64(page), 1, 0};
     if (area.offset > k_layout_bytes_max)
@@ -272,7 +272,7 @@ result<void> heap_file::move_log(const std::string& directory) {
 
 result<std::optional<format::history_limits>> heap_file::history() { return read_recorded_history(file(), super()); }
 
-// I3, as move_log().
+// I3, as in move_log().
 result<void> heap_file::record_history(const std::optional<format::history_limits>& most) {
     format::superblock next = super();
     next.history = {};

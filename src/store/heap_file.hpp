@@ -1,9 +1,9 @@
-// The heap file: opened, identified, and taken apart into what its callers hold. Knows nothing of log records or of
-// objects; the callers say when something is durable elsewhere.
+// The heap file: opens and checks it, and owns its parts. Knows nothing of log records or of objects; the callers say
+// when something is durable elsewhere.
 //
-// It owns the file and its parts, and has the functions that concern all of them. Who uses a heap file holds the part that he
-// needs: the image (what is committed), the copies (which may change), room, whole chunks, the writer of checkpoints, unused
-// space. All of it is under one lock, the lock of the store, which the engine has.
+// This class has the functions that concern the whole file. Other code holds the parts that it needs: the image (what
+// is committed), the copies (which may change), room, whole chunks, the writer of checkpoints, unused space. One lock
+// protects all of it: the lock of the store, which the engine has.
 #pragma once
 
 #include "base/range.hpp"
@@ -40,7 +40,7 @@
 
 namespace remanence::store {
 
-/// Of a heap that says of no application that it is its: whether one may have it.
+/// Whether a heap that names no application may be opened by a program that does.
 enum class unstated { refused, taken };
 
 class heap_file {
@@ -48,25 +48,27 @@ public:
     /// Makes an empty heap, as create_empty() does, and opens it.
     static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path,
                                                      const creation& how);
-    /// Locks and validates. errc::in_use when somebody else holds it; errc::unsupported_format when it is of an older format.
+    /// Locks and validates. errc::in_use if another process or handle has it locked; errc::unsupported_format if its
+    /// format is older.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
-    /// The same of any format that can be upgraded.
+    /// As open(), but accepts every format that can be upgraded.
     static result<std::unique_ptr<heap_file>> open_to_upgrade(os::file_system& files, const std::string& path,
                                                               os::access mode);
 
-    /// none_if_free: it is not locked, but errc::in_use while somebody else has it for writing, asked when the superblock
-    /// has been read. Who opens it for writing later writes another superblock before all else that this one names, but for
-    /// what the log restores.
+    /// none_if_free: does not lock. Fails with errc::in_use while another process has the heap locked for writing;
+    /// tests this after the superblock was read. A process that opens the heap for writing later writes another
+    /// superblock before it changes anything that this one names, except what the log restores.
     enum class locking { yes, none_if_free, no };
-    /// As open() for reading and writing, but goes on where the heap can still be looked at, and tells of what is wrong: a
-    /// file that ends too early, a damaged chunk map. For files that keep changes to themselves (os/overlay_files.hpp).
-    /// Without the lock others may write meanwhile: what is read is checked, and may not fit together.
+    /// As open() for reading and writing, but continues as long as the heap can still be read, and reports what is
+    /// wrong: a file that ends too early, a damaged chunk map. For files that keep changes in memory
+    /// (os/overlay_files.hpp). Without the lock other processes may write meanwhile: what is read is checked, but may
+    /// be inconsistent.
     static result<std::unique_ptr<heap_file>> open_damaged(os::file_system& files, const std::string& path,
                                                            const std::function<void(const failure&)>& damaged,
                                                            locking lock = locking::yes);
 
-    /// As open(), of a heap that other processes may have open too: nothing is locked. `current`: the
-    /// sequence of the current superblock, while others may be writing the next one; else the newer one does.
+    /// As open(), for a heap that other processes may have open, too: locks nothing. `current`: the sequence of the
+    /// current superblock, while others may be writing the next one. Without it, the newer superblock is current.
     static result<std::unique_ptr<heap_file>> open_shared(os::file_system& files, const std::string& path,
                                                           std::optional<std::uint64_t> current,
                                                           os::access mode = os::access::read_write);
@@ -75,27 +77,27 @@ public:
     heap_file& operator=(const heap_file&) = delete;
     ~heap_file() = default;
 
-    // What it is.
+    // Identity.
 
     [[nodiscard]] const std::string& path() const { return sized_.path(); }
     [[nodiscard]] os::file& file() { return sized_.file(); }
     [[nodiscard]] const format::superblock& super() const { return supers_.current(); }
     [[nodiscard]] bool is_clean() const { return supers_.is_clean(); }
     [[nodiscard]] std::string_view abi() const;
-    /// Whose heap it is; empty when nobody said.
+    /// Returns the application that owns the heap; empty if none is recorded.
     [[nodiscard]] std::string_view application() const;
-    /// errc::wrong_application when a program that says it is `application` has no business here; one that says nothing may
-    /// look at anything.
+    /// Fails with errc::wrong_application if the program calls itself `application` and the heap is another
+    /// application's. A program that names no application may open any heap.
     [[nodiscard]] result<void> check_application(std::string_view application, unstated when) const;
-    /// Where its log lies.
+    /// Returns where its log lies.
     [[nodiscard]] const log_place& where_log_lies() const { return log_place_; }
     [[nodiscard]] std::string log_path() const { return log_place_.path_for(path()); }
-    /// Of the last log.
+    /// Returns the session of the last log.
     [[nodiscard]] session_identity session() const { return {super().epoch, super().session}; }
-    /// Of the next one; another one each time.
+    /// Returns a new session, different each time.
     [[nodiscard]] result<session_identity> next_session() const;
 
-    // Its parts.
+    // Parts.
 
     [[nodiscard]] superblock_pair& supers() { return supers_; }
     [[nodiscard]] const superblock_pair& supers() const { return supers_; }
@@ -110,25 +112,30 @@ public:
     [[nodiscard]] image_writer& writer() { return writer_; }
     [[nodiscard]] unused_space& unused() { return unused_; }
 
-    // What concerns all of it.
+    // Functions that concern all parts.
 
-    /// Publishes a superblock of this release's format, and of this application unless that is empty, which says the same
-    /// else. Precondition: it is clean, and nobody has committed.
+    /// Publishes a superblock of this release's format. Sets the application unless `application` is empty.
+    /// Precondition: the heap is clean, and nobody has committed.
     result<void> upgrade(std::string_view application);
-    /// From now on its log lies in this directory; empty: beside it. Durable once this returns. A failure after the first write
-    /// leaves unknown which holds: errc::io. Precondition: it is clean, nobody has committed, and may_be_log_directory().
+    /// Moves the place of the log to this directory; empty: beside the heap. Durable once this returns. After a failure
+    /// of a write (errc::io) either place may be the recorded one. Precondition: the heap is clean, nobody has
+    /// committed, and may_be_log_directory().
     result<void> move_log(const std::string& directory);
-    /// The limits of the history that it has over sessions; nothing: it has none. Reads the file. errc::corrupt.
+    /// Returns the limits of the history that is kept over sessions; nothing if none is kept. Reads the file.
+    /// errc::corrupt.
     [[nodiscard]] result<std::optional<format::history_limits>> history();
-    /// From now on it has such a history, with these limits, or none. Durable, and fails, as move_log(). Precondition: that of move_log().
+    /// Records that the heap has such a history, with these limits, or none. Durability, errors and precondition: as
+    /// move_log().
     result<void> record_history(const std::optional<format::history_limits>& most);
-    /// errc::truncated when the file ends before what was written of the image, chunks accepted since included. Chunks behind
-    /// that, which have their contents in the log, are made to belong to the file, to be mapped: they read as zeros.
+    /// Fails with errc::truncated if the file ends before the written part of the image, accepted chunks included.
+    /// Extends the file over chunks behind that part, whose contents are in the log, so that they can be mapped. They
+    /// read as zeros.
     result<void> extend_to_image();
-    /// Another process has written this superblock, which rules: all parts become as at an open with it. What was accepted and it
-    /// does not cover is to be accepted again. Precondition: no publication is on its way here, and nothing is held early.
+    /// Follows another process that made this superblock current: all parts become as after an open. What was accepted
+    /// and the superblock does not cover must be accepted again. Precondition: no publication is under way here, and
+    /// nothing is held early.
     result<void> follow(std::uint64_t sequence);
-    /// Another process may have made the file longer.
+    /// Notes that another process may have extended the file.
     result<void> follow_length() { return sized_.follow(); }
 
 private:
@@ -137,14 +144,15 @@ private:
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock,
                                                          std::optional<std::uint64_t> current = {});
-    /// The rest of an open.
+    /// Does the rest of an open.
     static result<std::unique_ptr<heap_file>> read_structure(std::unique_ptr<heap_file> store, os::access mode);
-    /// Writes a page behind all that the file has, which the next superblock may name; it is durable once this returns.
+    /// Writes a page behind everything in the file; the next superblock may name it. Durable once this returns.
     result<format::area_reference> record(const recorded_page& page, os::call_site what);
-    /// errc::truncated when the file ends before the superblock's image does.
+    /// Fails with errc::truncated if the file ends before the superblock's image.
     [[nodiscard]] result<void> check_length() const { return sized_.check_reaches(stored_end()); }
-    /// Where the last chunk ends that is stored, and the last one of them that is not one whose contents the log has.
+    /// Returns where the last stored chunk ends.
     [[nodiscard]] std::uint64_t stored_end() const;
+    /// Returns where the last stored chunk ends whose contents are not in the log.
     [[nodiscard]] std::uint64_t written_end() const;
 
     sized_file sized_;

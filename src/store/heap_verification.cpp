@@ -72,7 +72,7 @@ private:
         const std::uint64_t first = region.heap_offset / k_page_bytes;
         const std::uint64_t end = first + region.bytes / k_page_bytes;
         std::uint64_t next = first; // the page after the last one with a checksum
-        bool is_gap_known = true;   // no damaged node since then, so that the pages between have no checksum
+        bool is_gap_known = true;   // false after a damaged node: then pages between may have checksums
         bool strays = false;
         auto check_gap = [&](std::uint64_t to) {
             if (is_gap_known && next < to)
@@ -91,7 +91,7 @@ private:
                 }
                 check_gap(first + page);
                 next = first + page + 1;
-                if (!checksums_.unpublished().contains((first + page) / image_.chunk_pages())) // it has moved since
+                if (!checksums_.unpublished().contains((first + page) / image_.chunk_pages())) // else it has moved
                     check_page(first + page, checksum);
             });
         check_run();
@@ -110,7 +110,7 @@ private:
         }
     }
 
-    /// Consecutive pages are gathered, so that they are read at one go.
+    /// Gathers consecutive pages, so that they are read together.
     void check_page(std::uint64_t page, std::uint32_t checksum) {
         if (!image_.is_stored(page / image_.chunk_pages())) {
             check_run();
@@ -144,7 +144,7 @@ private:
         const std::uint64_t present = pages_present(copy, run_.size());
         const auto bytes = scratch(present * k_page_bytes);
         const auto read_at_once = present == 0 ? result<void>() : heap_.file().read(copy, bytes);
-        bool told = static_cast<bool>(read_at_once); // else page by page, to say which
+        bool told = static_cast<bool>(read_at_once); // if that failed, read page by page to find which
         const bool readable = told;
         for (std::size_t i = 0; i < present; ++i) {
             const auto page = bytes.subspan(i * k_page_bytes, k_page_bytes);
@@ -158,14 +158,14 @@ private:
             if (page_checksum(page) != run_[i])
                 found_in_pages(run_first_ + i, 1, "the checksum is wrong");
         }
-        if (!told) // it works the second time, so that nothing is known to be lost; still it failed
+        if (!told) // the second read succeeded, so nothing is lost; report it all the same
             tell({read_at_once.why().message, copy});
         if (present < run_.size())
             found_missing(run_first_ + present, run_.size() - present);
     }
 
-    // Pages of stored chunks that have no checksum are mapped like all others. Those of fresh chunks may have one that is
-    // not in the table yet.
+    // Pages of stored chunks without a checksum are mapped like all others, so they must be zeros. Pages of fresh
+    // chunks may have a checksum that is not in the table yet.
     void check_zeros(std::uint64_t first_page, std::uint64_t end_page) {
         if (how_deep_ != depth::pages)
             return;
@@ -206,7 +206,7 @@ private:
             found_missing(first_page + present, count - present);
     }
 
-    /// How many of the pages that lie from `copy` on the file reaches to the end of.
+    /// Returns how many of `count` pages at `copy` lie completely within the file.
     [[nodiscard]] std::uint64_t pages_present(std::uint64_t copy, std::uint64_t count) const {
         return copy >= file_bytes_ ? 0 : std::min(count, (file_bytes_ - copy) / k_page_bytes);
     }
@@ -214,7 +214,7 @@ private:
         found_in_pages(first_page, count, "missing, since the file ends at byte " + std::to_string(file_bytes_));
     }
 
-    /// Neighbours, in heap and file, of which the same is to be said are told of together.
+    /// Joins reports about neighbours in heap and file that say the same.
     void found_in_pages(std::uint64_t first, std::uint64_t count, std::string_view what) {
         const std::uint64_t copy = image_.copy_of(first * k_page_bytes);
         if (bad_.count != 0 && bad_.first + bad_.count == first && bad_.what == what &&
@@ -236,7 +236,7 @@ private:
         found_(std::move(found));
     }
 
-    /// Memory for what is read next; it is not worth clearing each time.
+    /// Returns memory for the next read, uninitialised.
     std::span<std::byte> scratch(std::uint64_t bytes) {
         const auto wanted = static_cast<std::size_t>(bytes);
         if (scratch_.size() < wanted)
@@ -250,18 +250,18 @@ private:
     depth how_deep_;
     const std::function<void(damage)>& found_;
     const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
-    std::vector<heap_range> stored_; // of the heap
+    std::vector<heap_range> stored_; // ranges of the heap
     std::uint64_t file_bytes_ = 0;
     std::vector<std::byte> scratch_;
     std::uint64_t checked_ = 0;
     std::uint64_t run_first_ = 0;
-    std::vector<std::uint32_t> run_; // checksums of pages that follow each other in heap and file
+    std::vector<std::uint32_t> run_; // checksums of pages that are consecutive in heap and file
     struct {
         std::uint64_t first = 0;
         std::uint64_t count = 0;
         std::uint64_t copy = 0;
         std::string what{};
-    } bad_; // pages that were not told of yet
+    } bad_; // pages not reported yet
 };
 
 } // namespace

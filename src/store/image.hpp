@@ -1,7 +1,8 @@
-// The image: the bytes of every page as of the version that the superblock, and the commits accepted since, say.
+// The image: the bytes of every page as of the newest version, which the superblock and the commits accepted since
+// define.
 //
-// Whoever wants to read committed content, or to map it, holds this and knows nothing else of the heap file: the view,
-// recovery, and all that only looks. Under the lock of the store.
+// Code that reads or maps committed content (the view, recovery, tools that only read) holds this and knows nothing
+// else of the heap file. Under the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -19,47 +20,48 @@
 
 namespace remanence::store {
 
-/// What is to stay readable, while it is pinned: the image as of a version, and the records of the log behind it. Nothing
-/// overwrites the only one that there is today but its own checkpoint (I4).
+/// What must stay readable while it is pinned: the image as of a version, and the log records after it. Today there is
+/// one pin, and only its own checkpoint overwrites it (I4).
 struct pin {
     std::uint64_t version;
-    std::uint64_t log_begin; // where in the log the records of later versions begin
+    std::uint64_t log_begin; // position in the log where records of later versions begin
 };
 
 class image {
 public:
-    /// All must outlive it.
+    /// All arguments must outlive this.
     image(os::file& file, const format::superblock& current, const chunk_copies& copies, page_checksums& checksums)
         : file_(file), current_(current), copies_(copies), checksums_(checksums) {}
 
-    /// As of the last checkpoint.
+    /// Returns the pin of the last checkpoint.
     [[nodiscard]] pin pinned() const { return {current_.checkpoint_version, current_.log_begin}; }
     [[nodiscard]] const std::string& path() const { return file_.path(); }
     [[nodiscard]] std::uint64_t chunk_bytes() const { return copies_.where().chunk_bytes(); }
     [[nodiscard]] std::uint64_t chunk_pages() const { return copies_.where().chunk_pages(); }
-    /// End of the committed part of the heap; beyond it, and in chunks that are not stored, everything reads as zeros.
+    /// Returns the end of the committed part of the heap. Beyond it, and in chunks that are not stored, everything
+    /// reads as zeros.
     [[nodiscard]] std::uint64_t bytes() const { return copies_.image_bytes(); }
     [[nodiscard]] bool is_stored(std::uint64_t chunk) const { return copies_.is_stored(chunk); }
 
-    /// Reads whole pages, each verified against its checksum; pages never written come as zeros. errc::corrupt with the file
-    /// offset when one fails.
+    /// Reads whole pages and verifies each against its checksum. Pages that were never written read as zeros.
+    /// errc::corrupt, with the file offset, if one fails.
     result<void> read_pages(std::uint64_t first_page, std::span<std::byte> into);
-    /// Reads a page that is in the file, and verifies nothing: for who knows what its records make of it.
+    /// Reads a page that is in the file without verifying it, for callers that know what log records change in it.
     result<void> read_unverified(std::uint64_t page, std::span<std::byte> into) {
         return file_.read(copy_of(page * k_page_bytes), into);
     }
     /// Returns the checksum of a page; 0 when it is all zeros and occupies no space.
     result<std::uint32_t> checksum_of(std::uint64_t page) { return checksums_.of(page); }
-    /// Whether a page of the chunk was ever written. A chunk that counts as stored for want of room in the chunk map was
-    /// not, and may still become a fresh one.
+    /// True if a page of the chunk was ever written. A chunk that counts as stored only because the chunk map had no
+    /// room has no contents, and may still become a fresh one.
     result<bool> has_contents(std::uint64_t chunk) { return checksums_.has_contents(chunk); }
 
-    // For who maps it.
+    // For code that maps the image.
 
-    /// All of it, in order.
+    /// Returns all parts of the image, in order.
     [[nodiscard]] std::vector<extent> extents() const { return copies_.extents(); }
-    /// Where a heap offset lies in the file: in the copy where its chunk is, or was last, or will be first. Precondition:
-    /// covered by a region.
+    /// Returns where a heap offset lies in the file: in the copy that its chunk is in, or was in last, or will be in
+    /// first. Precondition: covered by a region.
     [[nodiscard]] std::uint64_t copy_of(std::uint64_t heap_offset) const { return copies_.copy_of(heap_offset); }
     [[nodiscard]] os::file& file() { return file_; }
 

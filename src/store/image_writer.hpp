@@ -1,8 +1,9 @@
-// What a checkpoint, or a recovery, does to the image: pages in place, and a superblock that says so.
+// What a checkpoint, or a recovery, does to the image: it writes pages in place, and a superblock that says so.
 //
-// A checkpoint is composed, carried out and adopted. Commits may go on between the first and the last: what they accept is
-// part of the next one. One at a time. I1: pages are overwritten only when the records that restore them are durable. I3 is
-// kept by the publication and by superblock_pair. Under the lock of the store, but for the publication itself.
+// A checkpoint is composed, carried out and adopted; there is one at a time. Commits may go on between composing and
+// adopting: what they accept belongs to the next checkpoint. I1: pages are overwritten only when the records that
+// restore them are durable. publication and superblock_pair keep I3. Under the lock of the store, except for the
+// publication itself.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,14 +22,14 @@
 
 namespace remanence::store {
 
-/// A page on its way into the image.
+/// A page that is to be written into the image.
 struct applied_page {
     std::uint64_t page;
     const std::byte* bytes;
     std::uint32_t checksum;
 };
 
-/// Of the commits between one open and the close after it: what superblock and log have in common.
+/// Identifies the commits between an open and the close after it. Superblock and log have it in common.
 struct session_identity {
     std::uint64_t epoch;
     format::session_number number;
@@ -40,7 +41,7 @@ struct published_state {
     std::uint64_t chain;
     session_identity session;
     bool clean;
-    std::uint64_t log_begin; // where in the log the records behind `version` begin; k_log_header_bytes when it is clean
+    std::uint64_t log_begin; // in the log, where records after `version` begin; k_log_header_bytes if clean
 };
 
 class image_writer {
@@ -48,41 +49,44 @@ public:
     image_writer(sized_file& file, superblock_pair& supers, chunk_copies& copies, page_checksums& checksums)
         : file_(file), supers_(supers), copies_(copies), checksums_(checksums) {}
 
-    /// Takes what is committed, and `pages` (sorted) as the image is to have them; writes nothing. The checksums are theirs
-    /// from now on, so that nobody may read these pages before they are written. The records that restore them must be
-    /// durable (I1), and the superblock confirmed. After a failure the heap is to be poisoned.
+    /// Composes a checkpoint of what is committed, with `pages` (sorted) as new contents of the image; writes nothing.
+    /// From now on the checksums are those of the new contents, so nobody may read these pages before they are written.
+    /// The records that restore them must be durable (I1), and the superblock confirmed. After a failure the heap must
+    /// be poisoned.
     result<std::unique_ptr<publication>> compose(std::span<const applied_page> pages, const published_state& state);
-    /// Its superblock rules. Precondition: it is the one composed last, and is_done().
+    /// Makes its superblock the current one. Precondition: it was composed last, and is_done().
     void adopt(const publication& done);
-    /// Since compose(), until adopt(): then the checksums are those of the publication, or not even that, if compose() failed.
+    /// True between compose() and adopt(): the checksums are those of the publication. After a failed compose() they
+    /// may fit nothing.
     [[nodiscard]] bool is_ahead_of_file() const { return is_ahead_of_file_; }
-    /// All three, of no pages; confirms the superblock before.
+    /// Confirms the current superblock, then composes, carries out and adopts a checkpoint without pages.
     result<void> publish(const published_state& state);
 
     // For heaps that processes share.
 
-    /// Of the current superblock here.
+    /// Returns the sequence of the current superblock as this process knows it.
     [[nodiscard]] std::uint64_t sequence() const { return supers_.current().sequence; }
-    /// Makes it durable, unless it is known to be.
+    /// Makes the superblock durable, unless it is known to be.
     result<void> confirm() { return supers_.confirm(); }
-    /// The newest in the file, which another process may have written.
+    /// Returns the newest superblock in the file, which another process may have written.
     [[nodiscard]] result<current_superblock> newest_superblock() {
         return read_superblocks(file_.file(), file_.bytes());
     }
-    /// Makes that one durable: whoever wrote it may have died before.
+    /// Makes this superblock durable: its writer may have died before its sync.
     result<void> confirm(const format::superblock& super) {
         return write_superblock(file_.file(), file_.syncs(), super);
     }
 
-    /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1). For who has too many
-    /// to compose(), and lets no commits go on.
+    /// Overwrites pages in place; sorted by page. The records that restore them must be durable (I1). For callers with
+    /// too many pages for compose(), while there are no commits.
     result<void> apply(std::span<const applied_page> pages);
-    /// Reads all nodes of the checksum tables, and makes the next publication write them and the chunk map, changed or not:
-    /// then all that the new superblock names, but for pages, was written here. errc::corrupt. O(tables), in memory too.
+    /// Reads all nodes of the checksum tables, and makes the next publication write all of them and the chunk map. Then
+    /// this process has written everything that the new superblock names, except pages. errc::corrupt. Takes O(tables)
+    /// of time and memory.
     result<void> take_over_structure();
 
 private:
-    /// Gives them their checksums.
+    /// Sets the checksums of the pages, and returns where they belong.
     result<std::vector<placed_page>> placed(std::span<const applied_page> pages);
 
     sized_file& file_;

@@ -1,7 +1,7 @@
-// Where in the heap file things lie: pure computation on a superblock.
+// Where things lie in the heap file: pure computation on a superblock.
 //
-// The heap's addresses are divided into regions. Each has a table of page checksums and one copy for every chunk, or two once
-// chunks of it were rewritten.
+// The heap's addresses are divided into regions. Each region has a table of page checksums and a copy of every chunk,
+// or two copies once chunks of it were rewritten.
 #pragma once
 
 #include "base/range.hpp"
@@ -18,7 +18,7 @@ namespace remanence::store {
 
 class layout {
 public:
-    /// Of what the superblock says at the time of each call; it must outlive this.
+    /// Computes from what the superblock says at the time of each call. It must outlive this.
     explicit layout(const format::superblock& super) : super_(super) {}
 
     [[nodiscard]] std::uint64_t chunk_bytes() const { return super_.chunk_bytes; }
@@ -27,14 +27,14 @@ public:
         return {chunk * chunk_pages(), chunk_pages()};
     }
 
-    /// Number of bytes of the heap that have a copy.
+    /// Returns how many bytes of the heap have a copy.
     [[nodiscard]] std::uint64_t region_bytes() const;
-    /// Precondition of what follows: the offset, or chunk, is covered by a region.
+    /// The functions below require that the offset, or chunk, is covered by a region.
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const {
         return super_.regions[region_index(heap_offset)];
     }
-    /// The number of a page among those of its region.
+    /// Returns the number of a page among those of its region.
     [[nodiscard]] std::uint64_t page_in_region(std::uint64_t page, std::size_t region) const {
         return page - super_.regions[region].heap_offset / k_page_bytes;
     }
@@ -42,21 +42,22 @@ public:
     [[nodiscard]] bool has_copy_b(std::uint64_t chunk) const {
         return super_.copy_b_offsets[region_index(chunk * super_.chunk_bytes)] != 0;
     }
-    /// Where a heap offset lies in the file when its chunk is there. Precondition: the region has this copy.
+    /// Returns where a heap offset lies in the file if its chunk is in this copy. Precondition: the region has it.
     [[nodiscard]] std::uint64_t copy_in(chunk_place place, std::uint64_t heap_offset) const;
 
-    /// The copies of a whole region.
+    /// One copy of a whole region.
     struct copies {
         file_range file;
         std::uint64_t heap_offset;
         chunk_place place;
     };
-    /// Both where there are two, in the order of the file.
+    /// Returns all copies of all regions, in the order of the file.
     [[nodiscard]] std::vector<copies> all_copies() const;
-    /// Where the last part of the file ends, whether or not the file reaches as far. `next_map` is the area that the next chunk
-    /// map is written to.
+    /// Returns where the last part of the file ends, whether or not the file is that long. `next_map` is the area that
+    /// the next chunk map is written to.
     [[nodiscard]] std::uint64_t end(const format::map_reference& next_map) const;
-    /// The same of what the file must have whatever is stored: superblocks, checksum tables, chunk maps and the like.
+    /// As end(), but only for what the file must have in any case: superblocks, checksum tables, chunk maps and the
+    /// like.
     [[nodiscard]] std::uint64_t end_of_structure(const format::map_reference& next_map) const;
 
     /// Calls `f(part)` for the parts of `heap` that lie in one region each, in order, until it returns a failure.

@@ -31,7 +31,7 @@ log_place::log_place(std::string directory, const format::superblock& super)
 std::string log_place::path_for(const std::string& heap_path) const {
     if (directory_.empty())
         return log_path(heap_path);
-    const std::size_t slash = heap_path.rfind('/'); // none: npos + 1 is 0
+    const std::size_t slash = heap_path.rfind('/'); // without a slash, npos + 1 is 0
     return log_path(directory_ + "/" + heap_path.substr(slash + 1) + "-" + tag_);
 }
 

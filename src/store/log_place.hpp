@@ -15,9 +15,10 @@ public:
     log_place() = default; // beside the heap
     log_place(std::string directory, const format::superblock& super);
 
-    /// Absolute; empty: the log lies beside the heap.
+    /// Returns an absolute path; empty: the log lies beside the heap.
     [[nodiscard]] const std::string& directory() const { return directory_; }
-    /// Beside NAME that is NAME-log; elsewhere the name has a part of the heap's UUID, since several heaps may have equal names.
+    /// Returns NAME-log if it is beside the heap NAME. Elsewhere a part of the heap's UUID is added, since heaps may
+    /// have equal names.
     [[nodiscard]] std::string path_for(const std::string& heap_path) const;
 
 private:
@@ -25,12 +26,13 @@ private:
     std::string tag_;
 };
 
-/// As the superblock says. errc::corrupt; errc::truncated.
+/// Reads the place that the superblock names. errc::corrupt; errc::truncated.
 result<log_place> read_log_place(os::file& file, const format::superblock& super);
 
-/// What superblock::log_directory refers to: the path, then zeros. Precondition: may_be_log_directory().
+/// Returns the page that superblock::log_directory refers to: the path, then zeros. Precondition:
+/// may_be_log_directory().
 recorded_page to_page(const std::string& directory);
-/// Whether it is absolute, and short enough.
+/// True if the path is absolute, and short enough.
 bool may_be_log_directory(const std::string& directory);
 
 } // namespace remanence::store

@@ -1,7 +1,7 @@
 // The checksum of every page of the image.
 //
-// They are in the regions' tables; those of chunks that were accepted since the last checkpoint was composed are only in
-// memory (*unpublished*): the log has them until then. Under the lock of the store.
+// They are in the tables of the regions. Those of chunks that were accepted since the last checkpoint was composed are
+// only in memory (*unpublished*); until then the log has them. Under the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -21,18 +21,19 @@ namespace remanence::store {
 
 class page_checksums {
 public:
-    /// As the superblock says that rules. All must outlive this.
+    /// Begins as the current superblock says. All arguments must outlive this.
     page_checksums(os::file& file, const format::superblock& current, const chunk_copies& copies);
 
-    /// Of a page of the image; 0 when it is all zeros and occupies no space. errc::corrupt when its table is damaged.
+    /// Returns the checksum of a page; 0 if the page is all zeros and occupies no space. errc::corrupt if its table is
+    /// damaged.
     result<std::uint32_t> of(std::uint64_t page);
-    /// Whether a page of the chunk was ever written. A chunk that counts as stored for want of room in the chunk map was
-    /// not, and may still become a fresh one.
+    /// True if a page of the chunk was ever written. A chunk that counts as stored only because the chunk map had no
+    /// room has no contents, and may still become a fresh one.
     result<bool> has_contents(std::uint64_t chunk);
-    /// Of a page of a stored chunk: in memory, until a checkpoint takes it.
+    /// Sets the checksum of a page of a stored chunk, in memory, until a checkpoint takes it.
     result<void> set(std::uint64_t page, std::uint32_t checksum);
 
-    // Whole chunks, whose table does not have them yet; one checksum for each page.
+    // Whole chunks whose checksums are not in the table yet. One checksum per page.
 
     void add_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
     void replace(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
@@ -41,15 +42,15 @@ public:
 
     // The tables.
 
-    /// Makes sure that there will be space to write another checksum of a page, and of those of its chunk. errc::no_space.
+    /// Reserves the space to write other checksums for this page and the rest of its chunk. errc::no_space.
     result<void> reserve(std::uint64_t page);
-    /// the current superblock has another region, the last one.
+    /// Notes that the current superblock has another region, the last one.
     void add_region();
-    /// One for each region, as of the last publication that was composed.
+    /// Returns one table per region, as of the last publication that was composed.
     [[nodiscard]] std::span<const checksum_table> tables() const { return tables_; }
-    /// Puts what is unpublished into the tables.
+    /// Moves unpublished checksums into the tables.
     result<void> publish_chunks();
-    /// Appends the nodes that changed to `writes`, and puts the new roots into `next`.
+    /// Appends the changed nodes to `writes`, and puts the new roots into `next`.
     result<void> take_changed(std::vector<planned_write>& writes, format::superblock& next);
     /// Reads all nodes, and makes the next take_changed() take them, changed or not. errc::corrupt. O(tables).
     result<void> take_over();

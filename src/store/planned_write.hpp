@@ -1,4 +1,4 @@
-// Bytes that are to go to a place in the heap file, once somebody writes them.
+// Bytes that are to be written to a place in the heap file later.
 #pragma once
 
 #include <cstddef>

@@ -71,7 +71,8 @@ result<void> publication::carry_out() {
     return {};
 }
 
-// Left to the sync, the disk would be busy with all of it at once, and commits would wait for their log.
+// begin_sync() spreads the work: otherwise the sync would keep the disk busy with everything at once, and commits would
+// wait for their log.
 result<void> publication::write_pages(std::uint64_t bytes_max) {
     const std::size_t first = written_pages_;
     for (std::uint64_t done = 0; done < bytes_max && written_pages_ < pages_.size();) {

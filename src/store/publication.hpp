@@ -1,9 +1,10 @@
 // What a checkpoint writes, from the first page to the superblock.
 //
-// image_writer::compose() makes it, in memory, from what is committed then; it owns all of it but the pages. Whoever carries
-// it out needs nothing else of the heap file, which goes on with the next commits meanwhile. image_writer::adopt() ends it.
+// image_writer::compose() makes it in memory, from what is committed then. It owns everything but the pages. The thread
+// that carries it out needs nothing else of the heap file, on which commits go on meanwhile. image_writer::adopt() ends
+// it.
 //
-// I3: pages, nodes and map are synced before the superblock that names them is written, which is synced, too.
+// I3: pages, nodes and map are synced before the superblock that names them is written. The superblock is synced, too.
 #pragma once
 
 #include "base/result.hpp"
@@ -27,8 +28,8 @@ struct placed_page {
     const std::byte* bytes;
 };
 
-/// Writes the first of the pages, and those after it that belong right behind it: up to `bytes_max`, at least one. Returns
-/// how many. `staging` is scratch.
+/// Writes the first page, and those after it that belong right behind it: up to `bytes_max`, at least one page. Returns
+/// how many. `staging` is scratch space.
 result<std::size_t> write_run(os::file& file, std::span<const placed_page> pages, std::uint64_t bytes_max,
                               std::vector<std::byte>& staging);
 
@@ -39,21 +40,22 @@ class publication {
 public:
     static constexpr std::uint64_t k_step_bytes = 1 * MiB;
 
-    /// The pages, in the order of their copies, must stay until it is carried out, and so must `file` and `syncs`.
+    /// The pages are in the order of their copies. They, `file` and `syncs` must stay until the publication is carried
+    /// out.
     publication(os::file& file, sticky_sync& syncs, std::vector<placed_page> pages, std::vector<planned_write> nodes,
                 std::optional<planned_write> map, const format::superblock& next);
 
-    /// Writes about `bytes_max` of what is left, or syncs. Not from two threads at once. After a failure it goes no
-    /// further, and the heap is to be poisoned: which superblock is on the disk is unknown.
+    /// Writes about `bytes_max` of what is left, or syncs. Not thread-safe. After a failure it must not be called
+    /// again, and the heap must be poisoned: it is unknown which superblock is on the disk.
     result<void> step(std::uint64_t bytes_max = k_step_bytes);
-    /// All steps that are left.
+    /// Does all remaining steps.
     result<void> carry_out();
 
     // From any thread.
 
-    /// The superblock is durable.
+    /// True if the superblock is durable.
     [[nodiscard]] bool is_done() const { return stage_ == stage::done; }
-    /// Bytes of pages.
+    /// Return bytes of pages: written so far, and in all.
     [[nodiscard]] std::uint64_t written_bytes() const { return written_pages_ * k_page_bytes; }
     [[nodiscard]] std::uint64_t page_bytes() const { return pages_.size() * k_page_bytes; }
 

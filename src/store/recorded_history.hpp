@@ -1,4 +1,5 @@
-// Whether a heap has a history that is kept over sessions, and with which limits: recorded in the heap, whoever opens it.
+// Records in the heap whether it has a history that is kept over sessions, and its limits. So they hold whatever
+// program opens it.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,9 +12,9 @@
 
 namespace remanence::store {
 
-/// As the superblock says; nothing: it has none. errc::corrupt.
+/// Reads what the superblock says; nothing if the heap has no such history. errc::corrupt.
 result<std::optional<format::history_limits>> read_recorded_history(os::file& file, const format::superblock& super);
-/// What superblock::history refers to.
+/// Returns the page that superblock::history refers to.
 recorded_page to_page(const format::history_limits& most);
 
 } // namespace remanence::store

@@ -1,4 +1,4 @@
-// A page of the heap's file that an area_reference of its superblock names.
+// A page of the heap file that an area_reference of the superblock names.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,9 +14,10 @@ namespace remanence::store {
 
 using recorded_page = std::array<std::byte, k_page_bytes>;
 
-/// errc::corrupt, with `what` it is, when the page is not what the superblock says. Precondition: area.bytes is not 0.
+/// Reads the page. errc::corrupt, with `what` it is, if it does not fit the reference. Precondition: area.bytes is not
+/// 0.
 result<recorded_page> read_recorded_page(os::file& file, const format::area_reference& area, const std::string& what);
-/// The same failure.
+/// Returns that failure.
 unexpected damaged_page(const os::file& file, const format::area_reference& area, const std::string& what,
                         const std::string& why);
 

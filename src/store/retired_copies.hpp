@@ -1,7 +1,7 @@
-// Copies that chunks left when they moved to their other one, and that may still have bytes.
+// Copies that chunks left when they moved to their other copy, and that may still occupy space.
 //
-// R3 is kept here: a copy that was left may be named by something durable until the checkpoint that ends the window of the
-// log has ruled; before, no chunk moves there, and its space is not given back. Under the lock of the store.
+// R3 is kept here: something durable may name such a copy until a checkpoint that covers the move is current. Before
+//    that, no chunk moves there, and its space is not given back. Under the lock of the store.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,13 @@ namespace remanence::store {
 
 class retired_copies {
 public:
-    /// Chunk moved with this commit. `is_mapped`: somebody maps the copy that it left, until note_unmapped().
+    /// Notes that the chunk moved with this commit. `is_mapped`: the copy that it left stays mapped until
+    /// note_unmapped().
     void add(std::uint64_t chunk, std::uint64_t version, bool is_mapped) {
         copies_[chunk] = {version, is_mapped};
-        ++newly_; // may_be_taken(): it was not one of them
+        ++newly_; // it was not counted before: see may_be_taken()
     }
-    /// Its copy is to be used again, or both are given back otherwise.
+    /// Forgets the chunk's former copy: it is used again, or given_back covers it.
     void erase(std::uint64_t chunk) { copies_.erase(chunk); }
     void note_unmapped(std::uint64_t chunk) {
         if (const auto left = copies_.find(chunk); left != copies_.end())
@@ -30,12 +31,12 @@ public:
             copy.is_mapped = false;
     }
 
-    /// Whether nothing durable names the copy that the chunk left, if it left one: the current superblock is of this version.
+    /// True if nothing durable names a copy that the chunk left. The current superblock has this version.
     [[nodiscard]] bool may_be_taken(std::uint64_t chunk, std::uint64_t checkpoint_version) const {
         const auto left = copies_.find(chunk);
         return left == copies_.end() || left->second.version <= checkpoint_version;
     }
-    /// How many were left since the last checkpoint.
+    /// Returns how many copies were left since the last checkpoint.
     [[nodiscard]] std::uint64_t newly_retired() const { return newly_; }
     void note_checkpoint(std::uint64_t version) {
         newly_ = static_cast<std::uint64_t>(
@@ -48,12 +49,12 @@ public:
         for (const auto& [chunk, copy] : copies_)
             f(chunk);
     }
-    /// The first of these chunks, [first, end), that left one; `end` when none did.
+    /// Returns the first chunk in [first, end) that left a copy; `end` if none did.
     [[nodiscard]] std::uint64_t first_within(std::uint64_t first, std::uint64_t end) const {
         const auto left = copies_.lower_bound(first);
         return left == copies_.end() ? end : std::min(left->first, end);
     }
-    /// Those whose space may be given back, in order.
+    /// Returns the chunks whose former copy may be given back, in order.
     [[nodiscard]] std::vector<std::uint64_t> free_ones(std::uint64_t checkpoint_version) const {
         std::vector<std::uint64_t> found;
         for (const auto& [chunk, copy] : copies_) {

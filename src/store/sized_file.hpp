@@ -1,7 +1,8 @@
-// The heap file, how long it is, and its syncs.
+// The heap file with its length and its syncs.
 //
-// Nobody asks the file system for the length again: a longer file may be so in the page cache only (I5), and all that makes
-// it longer or shorter goes through here; but for what other processes did, who write in turn. Under the lock of the store; syncs() from any thread.
+// The length is not asked of the file system again: a longer file may be so in the page cache only (I5), and every
+// change of the length goes through here. Other processes change it, too, but processes write in turn: follow(). Under
+// the lock of the store; syncs() from any thread.
 #pragma once
 
 #include "base/range.hpp"
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] const std::string& path() const { return file_->path(); }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
-    /// Takes room on the disk. errc::no_space.
+    /// Reserves space on the disk. errc::no_space.
     result<void> reserve(os::call_site where, file_range room) {
         REM_TRY(file_->reserve(where, room.offset, room.bytes));
         bytes_ = std::max(bytes_, room.end());
@@ -39,7 +40,7 @@ public:
         bytes_ = bytes;
         return {};
     }
-    /// Another process may have made it longer.
+    /// Notes that another process may have extended the file.
     result<void> follow() {
         auto bytes = file_->size();
         if (!bytes)
@@ -47,15 +48,15 @@ public:
         bytes_ = *bytes;
         return {};
     }
-    /// Makes the file reach there, unless it does.
+    /// Extends the file to `end` unless it is as long.
     result<void> extend_to(std::uint64_t end) { return bytes_ >= end ? result<void>() : resize("store: extend", end); }
-    /// Makes the part of this that the file has read as zeros.
+    /// Makes this range read as zeros, as far as the file reaches.
     result<void> punch(os::call_site where, file_range unused, os::unpunchable how) {
         if (unused.offset >= bytes_)
             return {};
         return file_->punch(where, unused.offset, std::min(unused.bytes, bytes_ - unused.offset), how);
     }
-    /// errc::truncated when the file ends before.
+    /// Fails with errc::truncated if the file is shorter.
     [[nodiscard]] result<void> check_reaches(std::uint64_t needed) const;
 
 private:

@@ -1,7 +1,8 @@
 // The syncs of a file that several threads write to.
 //
-// The kernel tells of a failed writeback once: to the sync that comes first, whoever's data it was. So syncs go one after
-// the other, and once one has failed, all later ones fail with it and none is asked for again (I5).
+// The kernel reports a failed writeback once: to the first sync after it, no matter which thread wrote the data. So
+// syncs run one after the other. Once one has failed, all later ones fail with it, and the kernel is not asked again
+// (I5).
 #pragma once
 
 #include "base/result.hpp"
@@ -12,13 +13,14 @@
 
 namespace remanence::store {
 
-/// From any thread.
+/// Thread-safe.
 class sticky_sync {
 public:
-    /// The file must outlive it.
+    /// The file must outlive this.
     explicit sticky_sync(os::file& file) : file_(file) {}
 
-    /// As os::file::sync(). All that was written before the call is durable when it succeeds. Its failure is no is_refusal().
+    /// As os::file::sync(): if it succeeds, everything written before the call is durable. Its failure is never an
+    /// is_refusal().
     result<void> sync(os::call_site where);
 
 private:

@@ -9,7 +9,7 @@ namespace remanence::store {
 
 using format::superblock;
 
-// What was read when the heap was opened may have been in the page cache only: its writer may have died, or its sync may have
+// A superblock that was read at open may be in the page cache only: its writer may have died, or its sync may have
 // failed, which leaves pages that count as clean (I5). So it is written again, not just synced.
 result<void> superblock_pair::confirm() {
     if (confirmed_)

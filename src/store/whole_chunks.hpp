@@ -1,9 +1,9 @@
-// The chunks that a commit, or a spill before it, writes whole: a fresh one to its copy A, one that was
-// rewritten to the copy where it is not; and the chunks that a commit gives back as a whole.
+// The chunks that a commit, or a spill before it, writes whole: a fresh one to its copy A, a rewritten one to the copy
+// that it is not in. Also the chunks that a commit gives back whole.
 //
-// In order: commit_room makes room, these write, sync() makes it durable, the log gets the record that names the chunks (I2),
-// and they are accepted. Nothing that a durable superblock names, or a record after it, is where they are written (R3). Under
-// the lock of the store, but for sync().
+// The order: commit_room makes room, these functions write, sync() makes it durable, the log gets the record that names
+// the chunks (I2), and they are accepted. They are never written over anything that a durable superblock, or a record
+// after it, names (R3). Under the lock of the store, except for sync().
 #pragma once
 
 #include "base/result.hpp"
@@ -26,21 +26,21 @@ public:
 
     /// Writes pages of a chunk that is not stored to its copy.
     result<void> write_fresh(std::uint64_t first_page, std::span<const std::byte> pages);
-    /// Writes pages, which follow each other there too, to the other copies of their chunks.
+    /// Writes pages to the other copies of their chunks. The pages must be contiguous there, too.
     result<void> write_relocated(std::uint64_t first_page, std::span<const std::byte> pages);
-    /// Makes durable what was written so. From any thread.
+    /// Makes those writes durable. Thread-safe.
     result<void> sync() { return file_.syncs().sync("store: sync fresh pages"); }
 
-    /// The log has the record that names this chunk, which had no contents yet. `checksums`: one for each page, 0 for zeros
-    /// that were not written, and for what the log has.
+    /// Notes that the log has the record that names this chunk, which had no contents. `checksums`: one per page; 0 for
+    /// zeros that were not written, and for contents in the log.
     void accept_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version);
-    /// The log has the record that names this chunk, which moved. `maps_former_copy`: somebody maps the copy that it leaves, so
-    /// that its space is not to be given back before chunk_copies::retired() hears otherwise.
+    /// Notes that the log has the record that names this chunk, which moved. `maps_former_copy`: the copy that it left
+    /// is mapped, so its space is kept until chunk_copies::retired() is told that it is unmapped.
     void accept_relocated(std::uint64_t chunk, std::vector<std::uint32_t> checksums, std::uint64_t version,
                           bool maps_former_copy);
 
-    /// The log has the record that says so: these runs, for which chunk_copies::image_bytes_without() has an answer, hold nothing
-    /// any more. unused_space gives their space back after the checkpoint that covers the record.
+    /// Notes that the log has the record that gives back these runs. Precondition: chunk_copies::image_bytes_without()
+    /// returned a value for them. unused_space gives their space back after the checkpoint that covers the record.
     void accept_given_back(std::span<const chunk_range> chunks, std::uint64_t version);
 
 private:

@@ -1,4 +1,4 @@
-// The kernel's interface to look for pages of some kind, of Linux 6.7, which older headers lack
+// The kernel's PAGEMAP_SCAN interface, from Linux 6.7 on, which older headers lack
 // (Documentation/admin-guide/mm/pagemap.rst).
 #pragma once
 

@@ -6,11 +6,11 @@ namespace remanence::track {
 
 namespace {
 
-// A write that traps when nobody is paused any more was late, and works when it is repeated. One that goes on trapping is
-// somebody else's business.
+// A write that traps after the pause has ended was late, and works when it is repeated. If it keeps trapping, the cause
+// is not ours.
 constexpr int k_repetitions_max = 1000;
 
-// For memory that the kernel lacks at the moment: a second in all.
+// For memory that the kernel lacks at the moment: one second in all.
 constexpr int k_tries_to_open = 1000;
 constexpr timespec k_before_next_try{0, 1'000'000};
 
@@ -35,7 +35,7 @@ result<void> paused_writes::begin(page_run where) {
     range_.begin(base_ + where.offset, where.bytes);
     auto closed = os::protect_read_only(base_ + where.offset, where.bytes);
     if (!closed) {
-        (void)os::protect_nothing(base_ + where.offset, where.bytes); // of a part of it
+        (void)os::protect_nothing(base_ + where.offset, where.bytes); // a part of it may be protected
         range_.end();
     }
     return closed;
@@ -43,7 +43,7 @@ result<void> paused_writes::begin(page_run where) {
 
 result<void> paused_writes::replace(os::moving_mapping& by, std::uint64_t offset) { return by.move_to(base_ + offset); }
 
-// Who writes while it stays closed dies.
+// A thread that writes while it stays protected dies.
 result<void> paused_writes::end() {
     auto opened = os::protect_nothing(base_ + where_.offset, where_.bytes);
     for (int tries = 1; !opened && tries < k_tries_to_open; ++tries) {
@@ -55,7 +55,7 @@ result<void> paused_writes::end() {
 }
 
 bool paused_writes::on_write(std::byte* address) noexcept {
-    if (!process_.same_process()) { // a forked child, and its own copy of the memory
+    if (!process_.same_process()) { // a forked child, which has its own copy of the memory
         const auto in_page = reinterpret_cast<std::uintptr_t>(address) % k_page_bytes;
         return static_cast<bool>(os::protect_nothing(address - in_page, k_page_bytes));
     }

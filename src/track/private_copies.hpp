@@ -1,5 +1,5 @@
-// Which pages of a private mapping are copies of its own, so that they were written at some time since they were
-// last dropped? The private-copy bit of /proc/self/pagemap; any Linux.
+// Which pages of a private mapping are private copies, that is, were written since they were last dropped? Uses the
+// private-copy bit of /proc/self/pagemap; works on any Linux.
 #pragma once
 
 #include "os/descriptor.hpp"
@@ -13,8 +13,8 @@ namespace remanence::track {
 
 using shared_descriptor = std::shared_ptr<const os::descriptor>;
 
-/// A descriptor that speaks of the whole process's memory, so that all heaps share one: opened by who needs it first, closed
-/// with the last one. A forked child opens its own. For objects that never die.
+/// A descriptor for the whole process's memory, which all heaps share. The first user opens it, and it is closed with
+/// the last. A forked child opens its own. For objects that are never destroyed.
 class process_descriptor {
 public:
     result<shared_descriptor> get(result<os::descriptor> (*open)());
@@ -27,23 +27,23 @@ private:
     std::weak_ptr<const opened> last_; // guarded by one mutex for all
 };
 
-/// What a tracker could not do, from errno.
+/// Returns the error of a tracker's operation, from errno.
 unexpected tracker_failure(const char* operation);
-/// /proc/self/pagemap, to be read.
+/// Opens /proc/self/pagemap for reading.
 result<shared_descriptor> open_pagemap();
 std::uint64_t kernel_page_bytes();
-/// Whether this entry of the page map is of a page that a private mapping has for itself.
+/// True if this page map entry is that of a private copy.
 bool is_private_copy(std::uint64_t entry);
-/// Behind the last run, or as its continuation.
+/// Appends a run, or extends the last one.
 void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes);
 
 class private_copies {
 public:
     static result<private_copies> create(std::byte* base);
-    /// Appends those in `where` to `runs`, in address order. O(bytes).
+    /// Appends the private copies in `where` to `runs`, in address order. O(bytes).
     result<void> append(page_run where, std::vector<page_run>& runs);
-    /// The same, but pages of zeros need not be among them; O(what is in memory) from Linux 6.7 on: for large ranges of which
-    /// little is.
+    /// As append(), but may leave out pages of zeros. For large ranges with little in memory: O(pages in memory) from
+    /// Linux 6.7 on.
     result<void> append_sparse(page_run where, std::vector<page_run>& runs);
 
 private:
@@ -51,8 +51,8 @@ private:
 
     std::byte* base_;
     shared_descriptor pagemap_;
-    bool scans_ = true;                  // unless the kernel was found not to
-    std::vector<std::uint64_t> entries_; // scratch, from the first use on: a heap that nobody changes needs none
+    bool scans_ = true;                  // false once the kernel was found to lack it
+    std::vector<std::uint64_t> entries_; // scratch, allocated at the first use: a heap that is not changed needs none
 };
 
 } // namespace remanence::track

@@ -1,7 +1,7 @@
-// T1 A page that may be written to is listed in opened_, or all_open_ is set, in which case the private copies tell.
-// T2 The handler allocates nothing and waits for nobody but the holder of lock_, who touches no memory that is tracked
-//    and takes no signals.
-// T3 No page of what is paused becomes writable before let_writes_go_on(), whoever traps beside it.
+// T1 Every writable page is listed in opened_, unless all_open_ is set: then private_copies tells which were written.
+// T2 The handler allocates nothing. It waits only for the holder of lock_, a thread that touches no tracked
+//    memory and blocks signals.
+// T3 No paused page becomes writable before let_writes_go_on(), even if a thread traps beside it.
 #include "track/trap_tracker.hpp"
 
 #include "os/memory.hpp"
@@ -25,15 +25,15 @@ namespace {
 
 constexpr std::uint64_t k_pages_max = k_heap_bytes_max / k_page_bytes;
 constexpr std::uint64_t k_unit_pages = 2 * MiB / k_page_bytes; // a huge page
-// Each may be a mapping of its own, with another behind it, and a process has 65,530; and so many traps cost as much as
-// looking at several GiB.
+// Each may be a mapping of its own, with another behind it, and a process has 65,530. So many traps also cost as much
+// as scanning several GiB.
 constexpr std::size_t k_opened_max = 16'384;
 constexpr std::size_t k_kept_max = 1024; // 4 MiB
 constexpr std::uint64_t k_opened_ahead_max = 64;
 constexpr std::uint32_t k_not_kept = ~std::uint32_t{0};
 
-// Another thread may be about to write the page: it waits in a trap of its own. The thread sanitizer takes its write for
-// done, and must not see this, nor a call of memcpy.
+// Another thread may be about to write the page: it waits in a trap of its own. The thread sanitizer takes a waiting
+// write for a completed one, so it must not see this read, nor a call of memcpy.
 [[gnu::no_sanitize_thread]] void copy_page(std::byte* into, const std::byte* page) noexcept {
     const auto* from = reinterpret_cast<const volatile std::uint64_t*>(page);
     auto* to = reinterpret_cast<std::uint64_t*>(into);
@@ -41,7 +41,7 @@ constexpr std::uint32_t k_not_kept = ~std::uint32_t{0};
         to[i] = from[i];
 }
 
-/// Memory of our own, zero-filled.
+/// Zero-filled memory of our own.
 class private_area {
 public:
     static result<private_area> create(std::uint64_t bytes, int protection) {
@@ -65,7 +65,7 @@ private:
     std::uint64_t bytes_;
 };
 
-/// A lock for handlers of signals: while it is held, the thread gets none.
+/// A lock for signal handlers: the thread that holds it blocks signals.
 class spin_lock {
 public:
     class guard {
@@ -73,7 +73,7 @@ public:
         explicit guard(spin_lock& lock) : lock_(lock) {
             sigset_t all;
             ::sigfillset(&all);
-            ::sigdelset(&all, SIGBUS); // a page that is kept may not be readable; the process ends
+            ::sigdelset(&all, SIGBUS); // reading a kept page may fail; then the process must end
             ::pthread_sigmask(SIG_BLOCK, &all, &before_);
             while (lock_.taken_.test_and_set(std::memory_order_acquire))
                 ::sched_yield();
@@ -151,7 +151,7 @@ public:
         for (const opened_pages& o : opened) {
             if (o.count == 1) {
                 append_run(runs, o.first * k_page_bytes, k_page_bytes);
-            } else { // opened together
+            } else { // if opened together, private copies tell which were written
                 REM_TRY(copies_.append({o.first * k_page_bytes, std::uint64_t{o.count} * k_page_bytes}, runs));
             }
         }
@@ -197,7 +197,7 @@ public:
 
     void allow_writes(bool allowed) override {
         if (allowed)
-            (void)os::put_write_traps_in_front(); // it was possible once; if not now, a write ends the process
+            (void)os::put_write_traps_in_front(); // it worked once; if it fails now, a write ends the process
         if (report_ == nullptr)
             return;
         const spin_lock::guard guard(lock_);
@@ -217,7 +217,7 @@ public:
         if (!protect(where, PROT_READ))
             return tracker_failure("cannot protect pages");
         paused_at_ = where;
-        paused_.begin(base_ + where.offset, where.bytes); // who has trapped waits for lock_, and sees it then
+        paused_.begin(base_ + where.offset, where.bytes); // a thread that has trapped waits for lock_, then sees this
         return {};
     }
 
@@ -227,7 +227,7 @@ public:
         if (!all_open_ && ::mprotect(by.base(), by.bytes(), PROT_READ) != 0)
             return tracker_failure("cannot protect pages");
         REM_TRY(by.move_to(base_ + offset));
-        // What was opened together with pages outside stays listed; private copies tell which of them were written.
+        // Entries that extend beyond this range stay listed: private copies tell which of their pages were written.
         const std::uint64_t begin = offset / k_page_bytes;
         const std::uint64_t end = (offset + by.bytes()) / k_page_bytes;
         auto opened = opened_now();
@@ -260,7 +260,7 @@ private:
     struct opened_pages {
         std::uint64_t first;
         std::uint32_t count;
-        std::uint32_t kept; // index of the bytes that the first one held before, or k_not_kept
+        std::uint32_t kept; // index of the first page's former bytes, or k_not_kept
     };
 
     trap_tracker(std::byte* base, private_copies copies, os::fork_guard process, private_area states, private_area room)
@@ -271,8 +271,8 @@ private:
           room_(std::move(room)),
           opened_(reinterpret_cast<opened_pages*>(room_.base() + k_kept_max * k_page_bytes)) {}
 
-    // The pieces into which protection cuts a mapping can be joined again only if they descend from one that had private pages
-    // before. So one is written, and given back, since whoever looks for private pages takes it for one that the program wrote.
+    // Protection cuts a mapping into pieces. They can be joined again only if the mapping had private pages before it
+    // was cut. So we write one page, and drop it again, since a search for private pages would report it.
     static result<void> prepare(std::byte* mapping) {
         auto* first = reinterpret_cast<volatile std::byte*>(mapping);
         *first = *first;
@@ -284,7 +284,7 @@ private:
         if (address < base_ || offset >= accessible_)
             return false;
         const std::uint64_t page = offset / k_page_bytes;
-        if (!process_.same_process()) // a forked child, and its own copy of the memory
+        if (!process_.same_process()) // a forked child, which has its own copy of the memory
             return protect({page * k_page_bytes, k_page_bytes}, PROT_READ | PROT_WRITE);
         for (;;) {
             paused_.wait_while_it_contains(address);
@@ -349,7 +349,7 @@ private:
         return {};
     }
 
-    // Pages opened before stay listed, but not open.
+    // Closes all open pages; they stay listed.
     void close_opened() {
         if (!all_open_ && opened_count_ == 0)
             return;
@@ -358,8 +358,8 @@ private:
         mark_opened(page_state::closed);
     }
 
-    // Too many traps, or too many mappings: then everything becomes one mapping again, without traps until watch(). What is paused
-    // follows in let_writes_go_on().
+    // After too many traps or mappings: makes everything one mapping again, without traps until watch(). Paused pages
+    // follow in let_writes_go_on().
     bool open_everything() noexcept {
         all_open_ = (protect({0, paused_at_.offset}, PROT_READ | PROT_WRITE) &&
                      protect({paused_at_.end(), accessible_ - paused_at_.end()}, PROT_READ | PROT_WRITE)) ||
@@ -371,7 +371,7 @@ private:
         return false;
     }
 
-    /// Never what is paused, whose writers must trap.
+    /// False for paused pages: their writers must trap.
     [[nodiscard]] bool may_open_with_others(std::uint64_t page, page_state known) const noexcept {
         const std::uint64_t at = page * k_page_bytes;
         return state(page) == known && (at < paused_at_.offset || at >= paused_at_.end());
@@ -389,7 +389,8 @@ private:
         return {first, static_cast<std::uint32_t>(behind - first), k_not_kept};
     }
 
-    /// Who goes through pages in their order traps at fewer and fewer of them: as many are opened as there are before this one.
+    /// Opens as many pages as are open before this one, so that a thread that writes pages in order traps at fewer and
+    /// fewer of them.
     [[nodiscard]] opened_pages clean_behind_opened(std::uint64_t page) const noexcept {
         std::uint64_t before = 0;
         while (before < std::min(page, k_opened_ahead_max) && state(page - before - 1) == page_state::open)
@@ -413,7 +414,7 @@ private:
         return {first * k_page_bytes, (end - first) * k_page_bytes};
     }
 
-    /// What is writable as far as anybody else knows becomes so.
+    /// Makes those pages writable again that are listed as open.
     [[nodiscard]] bool open_again(page_run where) const {
         const std::uint64_t end = where.end() / k_page_bytes;
         const auto is_open = [&](std::uint64_t page) { return all_open_ || state(page) == page_state::open; };
@@ -435,7 +436,7 @@ private:
         }
     }
 
-    // What is protected so already costs nothing but a look at its mapping.
+    // If the pages are protected so already, the call only looks at their mapping.
     [[nodiscard]] bool protect(page_run where, int protection) const noexcept {
         return ::mprotect(base_ + where.offset, where.bytes, protection) == 0;
     }
@@ -465,7 +466,7 @@ private:
     private_area room_;   // kept pages, then opened_
     std::uint64_t states_made_ = 0;
 
-    spin_lock lock_; // guards what follows while anybody may write
+    spin_lock lock_; // guards the members below while anybody may write
     std::atomic<std::uint64_t> accessible_ = 0;
     opened_pages* opened_;
     std::size_t opened_count_ = 0;

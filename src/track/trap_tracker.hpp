@@ -1,5 +1,5 @@
-// The trap tier: pages are write-protected, and opened at their first write: one by one, or, behind others that are
-// open, as many as there are before, if that is not many.
+// The trap tier: pages are write-protected, and opened at their first write. A page that follows open ones is opened
+// together with as many as are open before it, up to a limit.
 #pragma once
 
 #include "track/page_scan.hpp"

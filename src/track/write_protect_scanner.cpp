@@ -30,10 +30,10 @@ constexpr std::uint64_t k_uffd_feature_wp_async = 1U << 15;
 namespace {
 
 constexpr std::size_t k_regions = 1024;              // reported by one system call
-constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // walking these pages costs less than a system call
+constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // scanning such a gap costs less than a system call
 
-// Before Linux 6.10 the kernel's fast path looked for the protection of a swapped page in the wrong bit (its commit
-// 2c1f057e5be6): it would miss writes.
+// Before Linux 6.10 the kernel's fast path tested the wrong bit for the protection of a swapped page (fixed by its
+// commit 2c1f057e5be6): it would miss writes.
 bool fast_path_is_right() {
     utsname system{};
     int major = 0;
@@ -43,15 +43,15 @@ bool fast_path_is_right() {
     return major > 6 || (major == 6 && minor >= 10);
 }
 
-/// The kernel clears a page's protection at its first write; a scan reports unprotected pages and protects them again in
-/// one step.
+/// The kernel clears a page's protection at its first write. A scan reports unprotected pages and protects them again,
+/// in one step.
 class write_protect_scanner final : public page_scanner {
 public:
     write_protect_scanner(std::byte* base, shared_descriptor fault, shared_descriptor pagemap, os::fork_guard process)
         : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, process) {}
 
-    // Registration waits for the first collect(): a registered file mapping loses fault-around, and a heap that is
-    // only read never needs it.
+    // Registers only at the first collect(): a registered file mapping loses fault-around, and a heap that is only read
+    // never needs it.
     result<void> mapped(std::uint64_t, std::uint64_t, page_contents) override {
         registered_ = false;
         return {};
@@ -93,8 +93,8 @@ public:
     [[nodiscard]] const char* name() const override { return "scan"; }
 
 private:
-    // Asked for nothing but this, the kernel takes a fast path. It names pages that were merely read, and places without
-    // a page where the page table has neighbours, too.
+    // The kernel has a fast path if it is asked for this alone. It also reports pages that were only read, and places
+    // without a page if the page table has neighbours.
     result<void> find_unprotected(std::uint64_t bytes) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync;
@@ -103,7 +103,8 @@ private:
         return walk({0, bytes}, arguments, unprotected_);
     }
 
-    // Protects the zero page and pages of the file as well, which were read only, so that the fast path is rid of them.
+    // Also protects the zero page and pages of the file, which were only read, so that the fast path no longer reports
+    // them.
     result<void> report_and_protect(page_run where, std::vector<page_run>& runs) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync | kernel::k_pm_scan_wp_matching;
@@ -122,7 +123,7 @@ private:
         arguments.vec_len = regions_.size();
         for (arguments.start = start + where.offset; arguments.start < arguments.end;
              arguments.start = arguments.walk_end) {
-            reserve_more(runs, regions_.size()); // what the scan protects again must not get lost behind it
+            reserve_more(runs, regions_.size()); // allocated first: a page that the scan protects must be reported
             const int found = ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
             if (found < 0)
                 return tracker_failure("cannot scan");
@@ -147,10 +148,10 @@ private:
     const bool two_passes_ = fast_path_is_right();
     bool registered_ = false;
     std::vector<page_run> unprotected_;        // scratch of collect()
-    std::vector<kernel::page_region> regions_; // likewise, from the first one on
+    std::vector<kernel::page_region> regions_; // scratch of walk()
 };
 
-/// Of a step of the test that failed: a limit that was met says nothing of the kernel.
+/// Returns the result of a failed step of the test. If a limit was met, it says nothing about the kernel.
 result<bool> works_not(unexpected why) {
     return os::limit_met(why.why().os_error) ? result<bool>(std::move(why)) : result<bool>(false);
 }
@@ -217,7 +218,7 @@ result<os::descriptor> open_own_userfaultfd() {
     return fault;
 }
 
-// Each heap registers its own range with it. What it registered ends with the mapping.
+// Each heap registers its own range with it. A registration ends with its mapping.
 result<shared_descriptor> open_userfaultfd() { return own_userfaultfd.value.get(open_own_userfaultfd); }
 
 } // namespace
@@ -237,7 +238,7 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
 }
 
 result<bool> scan_tier_works() {
-    // No thread waits for another one's answer: a forked child might not have that thread.
+    // No thread waits for another one here: a forked child might lack that thread.
     enum answer : signed char { unknown, no, yes };
     static std::atomic<answer> known = unknown;
     answer first = known;

@@ -5,10 +5,10 @@
 
 namespace remanence::track {
 
-/// The tier as such: whether it works on this machine, nobody has tried.
+/// Makes the tier without a test whether it works on this machine.
 result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base);
-/// Whether it does: real writes into a private file mapping and into anonymous memory. Tried once per process, since the
-/// kernel does not change under it. Fails when a limit is met, of descriptors or of memory.
+/// True if the tier works, tested by real writes to a private file mapping and to anonymous memory. Tested once per
+/// process, since the kernel does not change. Fails if a limit of descriptors or of memory is met.
 result<bool> scan_tier_works();
 
 } // namespace remanence::track

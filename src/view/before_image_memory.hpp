@@ -1,5 +1,5 @@
-// Memory for before-images. What one checkpoint no longer needs, the before-images behind the next one use again: the kernel would
-// have to find and clear it page by page, at the expense of commits.
+// Memory for before-images. Blocks that one checkpoint no longer needs are used again for the next before-images:
+// otherwise the kernel would have to find and clear them page by page, and commits would wait for that.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +23,19 @@ public:
     before_image_memory& operator=(const before_image_memory&) = delete;
     ~before_image_memory() { trim(); }
 
-    static constexpr std::uint64_t k_pages_max = 512; // of a block; 2 MiB: a huge page
+    static constexpr std::uint64_t k_pages_max = 512; // in a block; 2 MiB: a huge page
 
-    /// A block of at least `pages`, up to k_pages_max; so many `more` are likely to be needed next, of this block or
-    /// others. A small one if it suffices and `is_small`, unless there is one to be used again.
+    /// Returns a block of at least `pages`, up to k_pages_max. The caller expects to need `more` pages next, of this
+    /// block or of others. With `is_small`, returns a small block if that suffices and no block is kept for reuse.
     block take(std::uint64_t pages, std::uint64_t more, bool is_small);
     void give_back(block unused) noexcept;
-    /// What is to be used again goes to the process.
+    /// Frees the blocks kept for reuse.
     void trim() noexcept;
 
 private:
     static constexpr std::uint64_t k_small_pages = 64;
 
-    std::byte* unused_ = nullptr; // blocks of k_pages_max, each of which begins with where the next one is
+    std::byte* unused_ = nullptr; // list of free blocks of k_pages_max; each begins with the address of the next
 };
 
 } // namespace remanence::view

@@ -1,9 +1,9 @@
-// What a commit is to write: the pages that were written, compared with what is committed, and the chunks that it
-// writes whole.
+// Finds what a commit must write: compares the pages that were written with what is committed, and finds the chunks to
+// write whole.
 //
-// A page that the tracker reports although it did not change costs a comparison, nothing else. What is found and not accepted is
-// found again by the next collect(). Memory is read while nobody changes it; all but make_checksums() is called by who may use
-// store and view.
+// A page that the tracker reports although it did not change costs only a comparison. Changes that were found but not
+// accepted are found again by the next collect(). Nobody may change memory while it is read. The caller must have the
+// right to use store and view, except for make_checksums().
 #pragma once
 
 #include "base/range.hpp"
@@ -29,11 +29,11 @@
 
 namespace remanence::view {
 
-/// Which changes are worth copying, for who writes them later.
+/// Limits for copying changes that are written later.
 struct copying_limits {
     std::uint64_t bytes_min; // of written pages
     std::uint64_t bytes_max;
-    std::uint64_t held_back_max; // as of change_collector::collect()
+    std::uint64_t held_back_max; // as in change_collector::collect()
 };
 
 class change_collector {
@@ -52,56 +52,58 @@ public:
           comparer_(committed, written),
           words_(committed, memory.base()) {}
 
-    /// Returns everything that differs from the committed content. Chunks that hold nothing, as `is_unused` says of all their
-    /// pages, are no changes: their memory goes back to the kernel and reads as it was committed last. If more than so many bytes
-    /// are held back, that is all it tells: for who makes a checkpoint, and asks again.
+    /// Returns everything that differs from the committed content. A chunk all of whose pages are unused, as
+    /// `is_unused` says, is no change: its memory goes back to the kernel and reads as last committed. If more than
+    /// `held_back_max` bytes are held back, returns only how many: the caller makes a checkpoint and calls again.
     result<change::change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
                                        change::fresh_contents fresh = change::fresh_contents::in_copy);
-    /// As collect(), of what is declared alone. O(its size). Checksums of pages of which words are declared are to be made
-    /// (changed_page).
+    /// As collect(), but only for what is declared. O(declared bytes). Leaves the checksums of pages with declared
+    /// words to be made (changed_page).
     result<change::change_set> collect_declared(const page_predicate& is_unused,
                                                 change::fresh_contents fresh = change::fresh_contents::in_copy);
-    /// As collect(), of everything else: what is in no declaration although it was to be.
+    /// As collect(), but for everything else: changes that should have been declared and were not.
     result<change::change_set> collect_undeclared(const page_predicate& is_unused);
-    /// Copies what collect() would compare, for changes_in_copies(): when that is between the limits, and nothing is to be written
-    /// whole but little new memory. Copies none when nothing differs; returns none when collect() is to be called.
+    /// Copies what collect() would compare, for changes_in_copies(), if its size is within the limits and no chunk is
+    /// to be written whole, except a little new memory. Returns nothing if the caller must call collect() instead,
+    /// and empty copies if nothing differs.
     result<std::optional<page_copies>> copy_written(const page_predicate& is_unused, const copying_limits& limits);
-    /// Returns what of that is new memory; the rest is for changes_in_copies() to find.
+    /// Returns the new memory among the copies. changes_in_copies() finds the rest.
     [[nodiscard]] change::change_set fresh_in_copies(const page_copies& copies) const;
-    /// As collect(), of pages that copy_written() copied. Reads no memory of the program's. errc::corrupt, errc::io: it may be
-    /// repeated.
+    /// As collect(), for pages that copy_written() copied. Does not read the program's memory. After errc::corrupt or
+    /// errc::io it may be called again.
     result<change::change_set> changes_in_copies(const page_copies& copies);
-    /// Returns the pages that may differ from the committed content: those that were written; where the tracker does not tell
-    /// these from pages that are committed, those that do differ, as collect() finds them. Spilled chunks are for the caller
-    /// to add.
+    /// Returns the pages that may differ from the committed content: those that were written. If the tracker cannot
+    /// tell these from committed ones, returns those that do differ, as collect() finds them. Does not include spilled
+    /// chunks; the caller adds them.
     result<std::vector<heap_range>> written();
-    /// Returns what collect() would find, with nothing moved, for who only tells of it.
+    /// Returns what collect() would find, but relocates nothing. For callers that only report changes.
     result<change::change_set> uncommitted(const page_predicate& is_unused);
-    /// Whether memory differs from what is committed; it ends at the first chunk that does. What was spilled counts by what it holds,
-    /// though collect() finds each such chunk. Complexity: as collect(), and all bytes of spilled chunks.
+    /// True if memory differs from what is committed. Stops at the first chunk that differs. A spilled chunk counts
+    /// only if its content differs, although collect() reports each one. Complexity: as collect(), plus all bytes of
+    /// spilled chunks.
     result<bool> holds_changes(const page_predicate& is_unused);
-    /// Returns the spilled chunks that hold what is committed. O(bytes of spilled chunks).
+    /// Returns the spilled chunks whose content is what is committed. O(bytes of spilled chunks).
     result<std::vector<std::uint64_t>> unchanged_spilled();
-    /// Makes those of whole chunks; collect() leaves most of them to be made, so that they are not waited for before the first
-    /// byte is written. Memory must be as it was then. From any thread; it allocates nothing.
+    /// Makes the checksums of whole chunks. collect() leaves most of them to be made, so that writing can begin without
+    /// them. Memory must not have changed since. Thread-safe; allocates nothing.
     void make_checksums(change::change_set& changes) const noexcept;
 
 private:
-    /// Whether chunks may be written whole although the file has them.
+    /// Whether stored chunks may be relocated.
     struct moving {
         bool is_allowed;
-        std::uint64_t held_back_max; // as of collect()
+        std::uint64_t held_back_max; // as in collect()
     };
     result<change::change_set> changes_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused,
                                           kept_bytes kept, moving move = {false, 0},
                                           change::fresh_contents fresh = change::fresh_contents::in_copy);
     struct declarations {
-        std::vector<heap_range> pages; // to be compared whole
-        std::vector<heap_range> words; // of stored chunks, and not of these pages
+        std::vector<heap_range> pages; // compared whole
+        std::vector<heap_range> words; // words of stored chunks, outside of these pages
     };
-    /// Returns what is declared of accessible memory.
+    /// Returns the declared parts of accessible memory.
     [[nodiscard]] declarations declared() const;
-    /// Of a chunk that was never committed, those that hold something.
+    /// Appends the pages that are not zeros of a chunk that was never committed.
     void append_contents(heap_range fresh, std::vector<heap_range>& pages) const;
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);

@@ -17,8 +17,8 @@ using change::whole_chunk;
 
 namespace {
 
-constexpr std::uint64_t k_pages_sampled = 4;               // of a chunk, whether it is to move
-constexpr std::uint64_t k_bytes_back_to_copy_a = 16 * MiB; // by one commit
+constexpr std::uint64_t k_pages_sampled = 4;               // per chunk, to decide whether it moves
+constexpr std::uint64_t k_bytes_back_to_copy_a = 16 * MiB; // per commit
 
 } // namespace
 
@@ -41,7 +41,7 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
     std::vector<std::uint64_t> chunks;
     for (const whole_chunk& moved : changes.relocated)
         chunks.push_back(moved.chunk);
-    if (chunks != *to_move) { // without those that have rotted, or with others, there may be more exceptions
+    if (chunks != *to_move) { // with fewer or other chunks there may be more exceptions
         const auto room = static_cast<std::ptrdiff_t>(copies_.room_to_move(chunks));
         changes.relocated.erase(changes.relocated.begin() + room, changes.relocated.end());
     }
@@ -57,7 +57,7 @@ result<bool> chunk_mover::would_find(std::span<const heap_range> written, std::u
     return !to_move->empty() || changes.held_back_bytes > held_back_max;
 }
 
-// Returns them sorted. One alone is not worth the sync that it takes.
+// Returns them sorted. A single chunk is not worth the sync that it needs.
 result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const heap_range> written,
                                                                change_set& changes) {
     std::vector<std::uint64_t> found;
@@ -87,8 +87,8 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
     return found;
 }
 
-// Than the log: if it would take half of the chunk's bytes, by a sample of the pages that were written. The checkpoint after it would
-// write them again; but nobody waits for that, and it does so once for many commits.
+// True if the log would take half of the chunk's bytes, judging by a sample of its written pages. With the log, the
+// checkpoint would write these bytes a second time; but nobody waits for that, and one checkpoint serves many commits.
 result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) {
     change_set sample;
     std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
@@ -96,7 +96,7 @@ result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) 
     for (const heap_range& range : written)
         written_bytes += range.bytes;
     const std::uint64_t step =
-        written_bytes / k_page_bytes / k_pages_sampled | 1; // every other page is a common pattern
+        written_bytes / k_page_bytes / k_pages_sampled | 1; // odd, since "every other page" is a common pattern
     std::uint64_t pages = 0;
     std::uint64_t sampled = 0;
     for (const heap_range& range : written) {
@@ -132,7 +132,7 @@ result<void> chunk_mover::add_scattered(std::span<const heap_range> written, cha
     return {};
 }
 
-// What has rotted does not move, and the log takes what was written.
+// A chunk with bit rot does not move. The log takes its changes instead.
 result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> written, change_set& changes) {
     auto checksums = checksums_to_move(chunk, written);
     if (!checksums)
@@ -142,7 +142,7 @@ result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> w
     return {};
 }
 
-// Pages that were not written come from the file. Returns none if they are not what was committed.
+// Pages that were not written come from the file. Returns an empty list if one of them is not what was committed.
 result<std::vector<std::uint32_t>> chunk_mover::checksums_to_move(std::uint64_t chunk,
                                                                   std::span<const heap_range> written) {
     std::vector<std::uint32_t> checksums;

@@ -14,8 +14,8 @@ namespace remanence::view {
 
 namespace {
 
-// Another thread may be about to write the page, or waits in a trap to do it. The thread sanitizer must not see this, since it
-// takes a write that waits for done, nor a call of memcpy.
+// Another thread may be about to write the page, or may wait in a trap to do so. The thread sanitizer takes a waiting
+// write for a completed one, so it must not see this read, nor a call of memcpy.
 [[gnu::no_sanitize_thread]] void copy_page(std::byte* into, const std::byte* page) noexcept {
     const auto* from = reinterpret_cast<const volatile std::uint64_t*>(page);
     auto* to = reinterpret_cast<std::uint64_t*>(into);
@@ -23,7 +23,7 @@ namespace {
         to[i] = from[i];
 }
 
-/// What keeps a chunk from being spilled, and is no failure of the file.
+/// Makes an error that keeps a chunk from being spilled, but is not a failure of the file.
 unexpected cannot_map(failure why) {
     why.code = errc::exhausted;
     return unexpected(std::move(why));
@@ -70,8 +70,9 @@ result<void> chunk_spiller::find_written_fresh(std::vector<heap_range>& pages) {
     return {};
 }
 
-// Pages of stored chunks that are not mapped from their copy are left out: they are in memory whether or not somebody writes
-// there. So are those with before-images, which may be just what is committed; before-images have a limit of their own. Sorts all pages.
+// Leaves out pages of stored chunks that are not mapped from their copy: they are in memory whether they were written
+// or not. Leaves out pages with before-images, too: they may be just what is committed, and before-images have a limit
+// of their own. Sorts all pages.
 result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) {
     std::vector<heap_range> copies;
     const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
@@ -106,7 +107,7 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
     return {};
 }
 
-// Returns the chunks of these pages: those known before, then the others by address.
+// Returns the chunks of these pages: first those of the last call, in its order, then the others by address.
 std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_range>& pages) {
     std::unordered_set<std::uint64_t> are_written;
     std::vector<std::uint64_t> by_address;
@@ -134,7 +135,7 @@ bool chunk_spiller::may_be_spilled(std::uint64_t chunk) const {
            (memory_.maps_copy(chunk) && copies_.may_move(chunk) && !committed_.is_being_written(chunk));
 }
 
-// All of it is to be written.
+// True for a stored chunk whose spill must write all of it.
 bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
     return copies_.is_stored(chunk) && !memory_.places().is(chunk, place::chunk_state::moving);
 }
@@ -145,9 +146,9 @@ void chunk_spiller::reserve_to_stage() {
         ranges->reserve(static_cast<std::size_t>(copies_.where().chunk_pages()));
 }
 
-// Pages that are to be written, of memory as it is, which may go on changing: copied to staged_, with checksums. Those of a
-// stored chunk which nobody has written come from the file; if they are not what is committed they must not get another checksum:
-// no pages then.
+// Copies the pages to be written to staged_ and sets their checksums; memory may go on changing. Pages of a stored
+// chunk that were not written come from the file. If one of them is not what is committed, it must not get a new
+// checksum: then `pages` is empty.
 result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums,
                                   std::vector<heap_range>& pages) {
     const heap_range all = memory_.range_of(chunk);
@@ -169,7 +170,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
         std::uint32_t& checksum = checksums[static_cast<std::size_t>((at - all.offset) / k_page_bytes)];
         const bool is_zeros = is_all_zeros({copy, k_page_bytes});
         if (is_zeros && !is_moving && checksum == 0)
-            continue; // its copy has them, or is a hole
+            continue; // its copy has zeros there already
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
         track::append_run(pages, at, k_page_bytes);
         if (is_private || committed_.is_newer_than_image(at / k_page_bytes))
@@ -188,7 +189,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
 result<std::vector<heap_range>> chunk_spiller::pages_to_spill(std::uint64_t chunk) {
     reserve_to_stage();
     std::vector<heap_range> pages;
-    if (!copies_.may_hold_early(chunk)) // before room on the disk is taken for it
+    if (!copies_.may_hold_early(chunk)) // before the caller reserves room on the disk for it
         return pages;
     if (is_to_move(chunk)) {
         pages.push_back(memory_.range_of(chunk));
@@ -214,7 +215,7 @@ template <class F>
 auto chunk_spiller::while_paused(heap_range where, const F& f) -> decltype(f()) {
     if (has_paused_all_)
         return f();
-    const os::blocked_signals none; // a handler that writes there would wait for itself
+    const os::blocked_signals none; // a signal handler that writes there would wait for itself
     if (auto paused = written_.tracker().pause_writes(where); !paused)
         return cannot_map(paused.why());
     auto done = f();
@@ -222,13 +223,13 @@ auto chunk_spiller::while_paused(heap_range where, const F& f) -> decltype(f()) 
     return done;
 }
 
-// Of a chunk that is to move stage() names no pages when one has rotted; and in a hole of the file a spill that failed may have
-// left bytes.
+// Refuses a chunk that is to move, because stage() returns no pages for it when one has bit rot. Refuses a hole of the
+// file, because a failed spill may have left bytes there.
 result<std::uint64_t> chunk_spiller::give_back_zeros(std::uint64_t chunk) {
     if (is_to_move(chunk) || (memory_.is_in_file_hole(chunk) && !spilled_.contains(chunk)))
         return std::uint64_t{0};
     const heap_range all = memory_.range_of(chunk);
-    std::vector<heap_range> copies; // others may be read only, and take no memory
+    std::vector<heap_range> copies; // pages that were only read take no memory
     REM_TRY(written_copies_->append_sparse({all.offset, all.bytes}, copies));
     const std::uint64_t bytes = bytes_of(copies);
     std::vector<std::uint32_t> checksums = spilled_.as_in_copy(chunk).checksums;
@@ -246,7 +247,7 @@ result<std::uint64_t> chunk_spiller::give_back_zeros(std::uint64_t chunk) {
 }
 
 result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vector<heap_range>& pages) {
-    // All memory that is needed comes first.
+    // Allocate everything before writes are paused.
     const heap_range all = memory_.range_of(chunk);
     const bool was_spilled = spilled_.contains(chunk);
     std::vector<std::uint32_t> checksums = spilled_.as_in_copy(chunk).checksums;
@@ -271,8 +272,8 @@ result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vecto
     return bytes_of(pages);
 }
 
-// While writes are paused. What is not replaced is as if nothing had been written: pages of a chunk that was spilled before
-// differ from its copy where they are private, and are known to the tracker.
+// Call while writes are paused. If the chunk is not replaced, it is as if nothing had been written: pages of a chunk
+// that was spilled before differ from its copy only where they are private, and the tracker knows these.
 result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vector<heap_range>& pages,
                                             os::moving_mapping& by, std::vector<std::uint32_t>& checksums) {
     const heap_range all = memory_.range_of(chunk);
@@ -281,13 +282,13 @@ result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vect
         return cannot_map(staged.why());
     if (pages.empty() || staged_pages_ != pages)
         return false;
-    const bool had_left_copies = std::exchange(has_left_copies_, true); // until it is replaced
+    const bool had_left_copies = std::exchange(has_left_copies_, true); // true until it is replaced
     for (const heap_range& range : pages) {
         const std::span bytes(staged_.data() + (range.offset - all.offset), static_cast<std::size_t>(range.bytes));
         const std::uint64_t page = range.offset / k_page_bytes;
         REM_TRY(copies_.is_stored(chunk) ? chunks_.write_relocated(page, bytes) : chunks_.write_fresh(page, bytes));
     }
-    spilled_.replace(chunk, std::move(checksums)); // whether or not it is mapped from there
+    spilled_.replace(chunk, std::move(checksums)); // whether or not it is mapped from there later
     if (auto mapped = memory_.map_aside(by, copies_.early_copy_of(chunk)); !mapped)
         return cannot_map(mapped.why());
     if (auto moved = written_.tracker().replace_paused(by, all.offset); !moved)
@@ -315,7 +316,7 @@ result<void> chunk_spiller::give_up_unused(const page_predicate& is_unused) {
     return give_up(unused);
 }
 
-// Fresh ones become zeros, and must not be spilled again, or stored, before their copies are holes.
+// Fresh chunks become zeros. They must not be spilled again, or stored, before their copies are holes.
 result<void> chunk_spiller::give_up(const std::vector<std::uint64_t>& chunks) {
     has_left_copies_ = has_left_copies_ || !chunks.empty();
     for (std::size_t i = 0; i < chunks.size();) {

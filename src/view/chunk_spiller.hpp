@@ -1,13 +1,13 @@
-// Spilling: a chunk that was written, and not committed, is written to the file, to the copy that it takes with the
-// next commit, and mapped from there, so that its memory goes back to the kernel.
+// Spilling: writes a chunk that was changed but not committed to the file, to the copy that it takes with the next
+// commit. Then maps it from there, so that its memory goes back to the kernel.
 //
-// Nothing durable points to such a copy yet (I1), so that a crash leaves bytes there that mean nothing. Of a fresh chunk the pages
-// that hold something are written; of a stored one all, to its other copy, for it moves there. What was spilled is part of the
-// next commit as it is then, and gone with the next rollback.
+// Nothing durable points to such a copy yet (I1), so after a crash its bytes mean nothing. A fresh chunk's nonzero
+// pages are written; a stored chunk is written whole to its other copy, since it moves there. The next commit includes
+// what was spilled, as it is then; a rollback discards it.
 //
-// Other threads may be writing to the chunk. So they are paused while it is copied, written and replaced: what they have written
-// before is in the copy, what they write afterwards is in the new mapping, and nothing comes between. Engines call this with
-// nobody else at the store.
+// Other threads may be writing to the chunk, so they are paused while it is copied, written and replaced. What they
+// wrote before is in the copy, what they write afterwards goes to the new mapping, and nothing is lost between. Callers
+// make sure that nobody else uses the store.
 #pragma once
 
 #include "base/page_aligned.hpp"
@@ -43,42 +43,44 @@ public:
           spilled_(spilled) {}
 
     struct spillable {
-        std::uint64_t written_bytes = 0;     // of memory in use by what was written and is not committed
-        std::vector<std::uint64_t> chunks{}; // of them, what may be spilled: those that were found first come first
+        std::uint64_t written_bytes = 0;     // memory used by what is written and not committed
+        std::vector<std::uint64_t> chunks{}; // chunks of it that may be spilled, those found first at the front
     };
-    /// Leaves out chunks of `handed_out`, which is about to be written. O(pages in memory, and chunks that are stored).
+    /// Leaves out chunks of `handed_out`, which is about to be written. O(pages in memory + stored chunks).
     result<spillable> find_spillable(heap_range handed_out);
     /// Returns the pages of such a chunk that are to be written.
     result<std::vector<heap_range>> pages_to_spill(std::uint64_t chunk);
-    /// Spills them, for which the store has room; returns the bytes written. 0: nothing was done, since others would have to be
-    /// written by now. errc::io after a write: the heap is to be poisoned. Signals are taken afterwards.
+    /// Spills these pages, for which the store has reserved room. Returns the bytes written. 0: nothing was done,
+    /// because other pages would have to be written by now. errc::io after a write: the heap must be poisoned. Signals
+    /// are blocked meanwhile.
     result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<heap_range>& pages);
-    /// For a chunk without such pages: if all that was written holds zeros, as its copy does, its memory goes back to the kernel;
-    /// returns so many bytes. 0: it may not, or others have written by now. Signals are taken afterwards.
+    /// For a chunk without such pages: if everything written is zeros, as its copy is, gives its memory back to the
+    /// kernel. Returns how many bytes. 0: not possible, or other pages were written by now. Signals are blocked
+    /// meanwhile.
     result<std::uint64_t> give_back_zeros(std::uint64_t chunk);
 
-    /// Whoever writes waits until they may go on: for who takes no signals, and spills meanwhile. False when it cannot be, or when
-    /// system calls were promised memory.
+    /// Makes writers wait until let_all_go_on(), for a caller that blocks signals and spills several chunks. Returns
+    /// false if that is impossible, or if memory was promised to system calls.
     bool pause_all();
     result<void> let_all_go_on();
-    /// Memory that system calls were promised stays as it is until the end of the round.
+    /// Keeps memory that was promised to system calls as it is until the end of the round.
     void keep_in_memory(std::uint64_t offset, std::uint64_t bytes) noexcept {
         if (bytes != 0)
             (void)kept_in_memory_.add(offset, bytes);
     }
 
     [[nodiscard]] const spilled_chunks& spilled() const { return spilled_; }
-    /// Copies of what was spilled may have bytes that are of no use any more: asked once.
+    /// True if copies of spilled chunks may have bytes that are of no use any more. Resets the answer.
     [[nodiscard]] bool has_left_copies() { return std::exchange(has_left_copies_, false); }
 
-    /// These spilled chunks become what is committed.
+    /// Makes these spilled chunks what is committed again.
     result<void> give_up(const std::vector<std::uint64_t>& chunks);
-    /// Does so with those in which no block lies: they are no changes, since nobody reads them.
+    /// Does so with spilled chunks that hold no blocks. Nobody reads them, so they are no changes.
     result<void> give_up_unused(const page_predicate& is_unused);
 
-    /// All that was spilled is committed.
+    /// Notes that everything spilled is committed.
     void accept() noexcept;
-    /// What was declared is committed, or all was rolled back.
+    /// Notes that what was declared is committed, or that everything was rolled back.
     void forget_promises() { kept_in_memory_.clear(); }
 
 private:
@@ -101,9 +103,9 @@ private:
     written_pages& written_;
     committed_content& committed_;
     spilled_chunks& spilled_;
-    std::vector<std::uint64_t> found_in_turn_;            // by find_spillable(), the last time
-    std::optional<track::private_copies> written_copies_; // from the first spill on, as what follows
-    page_aligned_bytes staged_;                           // a chunk
+    std::vector<std::uint64_t> found_in_turn_;            // result of the last find_spillable()
+    std::optional<track::private_copies> written_copies_; // made at the first spill, like the buffers below
+    page_aligned_bytes staged_;                           // one chunk
     std::vector<heap_range> private_;                     // scratch of stage()
     std::vector<heap_range> staged_pages_;                // scratch of spill()
     bool has_paused_all_ = false;

@@ -8,7 +8,7 @@
 namespace remanence::view {
 
 void diff_pages(const std::byte* before, const std::byte* after, std::vector<format::change_range>& ranges) {
-    // No thread waits for another one's answer: a forked child might not have that thread.
+    // No thread waits for another one here: a forked child might lack that thread.
     static std::atomic<const diff_kernel*> best = nullptr;
     const diff_kernel* kernel = best.load(std::memory_order_relaxed);
     if (kernel == nullptr) {

@@ -10,7 +10,7 @@ namespace remanence::view {
 
 namespace {
 
-constexpr std::size_t k_mask_bytes = k_diff_unit_bytes * k_diff_units_per_mask; // of a page, in one mask
+constexpr std::size_t k_mask_bytes = k_diff_unit_bytes * k_diff_units_per_mask; // bytes of a page that one mask covers
 
 std::uint64_t scalar_mask(const std::byte* before, const std::byte* after) {
     if (std::memcmp(before, after, k_mask_bytes) == 0)
@@ -44,8 +44,8 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
     return static_cast<std::uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same))) ^ 15U;
 }
 
-// Four vectors at a time; bits are gathered only where one of them differs, and out of the way of equal pages: these
-// take memcmp's time so, and up to 1.2 times it where the jump is over the gathering.
+// Compares four vectors at a time, and gathers bits only if one of them differs. The gathering code is out of line, so
+// equal pages take memcmp's time; a jump over it would make them up to 1.2 times slower.
 [[gnu::target("avx2")]] bool compare_avx2(const std::byte* before, const std::byte* after, diff_masks& masks) {
     constexpr std::size_t k_vector = sizeof(__m256i);
     constexpr std::size_t k_group = 4 * k_vector;
@@ -75,7 +75,7 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
     return _mm512_test_epi64_mask(difference, difference);
 }
 
-// As compare_avx2 does it.
+// Works like compare_avx2().
 [[gnu::target("avx512f")]] bool compare_avx512(const std::byte* before, const std::byte* after, diff_masks& masks) {
     constexpr std::size_t k_vector = sizeof(__m512i);
     constexpr std::size_t k_group = 4 * k_vector;

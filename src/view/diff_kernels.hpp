@@ -1,4 +1,4 @@
-// The ways of comparing two pages, one for each instruction set; all give the same.
+// Kernels that compare two pages, one for each instruction set. All give the same result.
 #pragma once
 
 #include "base/units.hpp"
@@ -20,12 +20,12 @@ using diff_masks = std::array<std::uint64_t, k_diff_masks>;
 struct diff_kernel {
     const char* name;
     bool (*is_supported)(); // by the processor and the operating system
-    /// Sets the bits of the units that differ, clears the others, and says whether any is set. Both pages are 4 KiB
-    /// and need not be aligned. To be called only when supported.
+    /// Sets the bits of the units that differ and clears the others. Returns true if any is set. Both pages are 4 KiB
+    /// and need not be aligned. Call it only if is_supported().
     bool (*compare)(const std::byte* before, const std::byte* after, diff_masks& masks);
 };
 
-/// All that this build has, the preferred first. The last one, "scalar", is supported everywhere.
+/// Returns all kernels of this build, preferred ones first. The last one, "scalar", is supported everywhere.
 std::span<const diff_kernel> diff_kernels();
 
 } // namespace remanence::view

@@ -1,5 +1,6 @@
-// The content of some pages at one moment, apart from the heap's memory. One allocation of just their size, since a section may
-// have thousands; page_copies, of which there is one at a time, takes blocks of 2 MiB that are warm.
+// The content of some pages at one moment, kept outside of the heap's memory. It makes one allocation of exactly their
+// size, since a section may have thousands of these. (page_copies, of which there is one at a time, takes warm blocks
+// of 2 MiB.)
 #pragma once
 
 #include "base/range.hpp"
@@ -18,7 +19,7 @@ namespace remanence::view {
 
 class kept_pages {
 public:
-    /// `pages`, whole ones and sorted, of the memory at `base`. Throws std::bad_alloc.
+    /// Copies `pages`, which are whole and sorted, of the memory at `base`. Throws std::bad_alloc.
     kept_pages(std::span<const heap_range> pages, const std::byte* base) {
         std::uint64_t bytes = 0;
         runs_.reserve(pages.size());
@@ -31,7 +32,7 @@ public:
             std::memcpy(content_.get() + each.at, base + each.pages.offset, static_cast<std::size_t>(each.pages.bytes));
     }
 
-    /// Null when it is none of them. O(log runs of pages).
+    /// Returns the copy of a page, or null if it was not copied. O(log runs of pages).
     [[nodiscard]] const std::byte* find(std::uint64_t page) const {
         const std::uint64_t offset = page * k_page_bytes;
         const auto behind = std::ranges::upper_bound(runs_, offset, {}, [](const run& r) { return r.pages.offset; });

@@ -30,7 +30,7 @@ unexpected exhausted(const std::string& path, const os::reservation& place, cons
 
 } // namespace
 
-// As few system calls as can be: with many extents they are what opening takes.
+// Uses few system calls: with many extents they dominate the time of opening.
 result<void> mapped_memory::map_image(const view_options& options) {
     const auto protection = options.read_only ? os::access::read_only : os::access::read_write;
     accessible_ = image_.bytes();
@@ -57,7 +57,7 @@ result<void> mapped_memory::map_image(const view_options& options) {
         const std::uint64_t file_offset = e->file_offset;
         in_copy.push_back(to_chunks(e->heap, chunk));
         for (; gap != gaps->end() && gap->heap.offset == heap.end(); ++gap) {
-            std::advance(e, 2); // the gap, and what is stored behind it
+            std::advance(e, 2); // the gap, and the stored extent behind it
             heap.bytes = e->heap.end() - heap.offset;
             in_copy.push_back(to_chunks(e->heap, chunk));
         }
@@ -87,12 +87,16 @@ result<void> mapped_memory::map_image_again(const view_options& options) {
     return {};
 }
 
-// Beyond so many stored extents a mapping for each would be what opening takes. So the smallest gaps between them are mapped
-// with them, from the holes of the file where they would have their copies; a first write there costs five times as much as in
-// anonymous memory. The file is asked whether these are holes: a crash, or a copy, may have left bytes there. A tmpfs has no such gaps,
-// since reading a hole takes room there. Only a commit that makes the chunk fresh, a checkpoint and a spill write to a gap's place in the file;
-// a spill that fails may leave bytes, so such a chunk becomes anonymous. Behind each gap comes a stored chunk, so the file does not end
-// before it; when that chunk is given back, the gap becomes anonymous before the file is cut off.
+// With many stored extents, a mapping for each would dominate the time of opening. So the smallest gaps between them
+// are mapped together with them, from the holes of the file where the gaps would have their copies. The first write to
+// a page costs five times as much there as in anonymous memory.
+//
+// The file is asked whether these are holes: a crash, or a copy, may have left bytes there. Files on tmpfs have no such
+// gaps, since reading a hole takes room there.
+//
+// Only a commit that makes the chunk fresh, a checkpoint and a spill write to a gap's place in the file. A failed spill
+// may leave bytes, so such a chunk becomes anonymous. A stored chunk follows each gap, so the file does not end before
+// it. When that chunk is given back, the gap becomes anonymous before the file is cut.
 result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const store::extent> extents,
                                                               std::size_t stretches_max) {
     std::vector<store::extent> gaps;
@@ -135,8 +139,8 @@ result<void> mapped_memory::make_accessible(std::uint64_t bytes) {
         if (bytes <= place_.bytes()) {
             wanted = place_.bytes();
         } else if (!place_.extend(align_up(wanted, GiB))) {
-            wanted = align_up(
-                bytes, std::max(k_growth_step, image_.chunk_bytes())); // what is in the way may leave room for this
+            // The mapping in the way may leave room for this.
+            wanted = align_up(bytes, std::max(k_growth_step, image_.chunk_bytes()));
             if (auto extended = place_.extend(wanted); !extended)
                 return exhausted(image_.path(), place_, extended.why());
         }
@@ -187,7 +191,7 @@ result<void> mapped_memory::forget(heap_range chunks) {
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
     for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk)
         places_.forget(chunk);
-    // Behind a hole of the file before them the file may end now.
+    // A hole of the file before these chunks becomes anonymous, too, since the file may now end before it.
     std::uint64_t first = chunks.offset / chunk_bytes;
     while (first > 0 && is_in_file_hole(first - 1) && !image_.is_stored(first - 1))
         --first;

@@ -1,10 +1,11 @@
 // The memory of a view: its addresses, and what each chunk is mapped from.
 //
-// Stored chunks are mapped privately from the file, all else is anonymous memory. A gap between stored chunks may be mapped from
-// a hole of the file; it is anonymous in all else. Knows nothing of what is committed, only where it lies.
+// Stored chunks are mapped privately from the file; everything else is anonymous memory. A gap between stored chunks
+// may be mapped from a hole of the file; otherwise it is treated like anonymous memory. Knows only where committed
+// content lies, not what it is.
 //
-// R4: whoever drops or maps committed pages holds the write lock; spilling, which maps others, holds the store's and has paused
-// writers. reserved_bytes() may be asked by any thread, all else by who may use the view.
+// R4: code that drops or maps committed pages holds the write lock. Spilling, which maps others, holds the store's lock
+// and has paused writers. reserved_bytes() is thread-safe; all else requires the right to use the view.
 #pragma once
 
 #include "base/range.hpp"
@@ -41,65 +42,69 @@ public:
     mapped_memory& operator=(const mapped_memory&) = delete;
     ~mapped_memory() = default;
 
-    /// Maps what is stored: comes first. Complexity: O(extents), whatever their size.
+    /// Maps what is stored. Call it first. Complexity: O(extents), whatever their size.
     result<void> map_image(const view_options& options);
 
-    /// The same, when the image has become another one: everything is mapped anew.
+    /// Maps everything again, after the image has become another one.
     result<void> map_image_again(const view_options& options);
 
-    /// All of a view that is open read-only becomes writable, in private pages, or read-only again.
+    /// Makes a view that is open read-only writable, in private pages, or read-only again.
     result<void> allow_writes_to_all(bool allowed) {
         return allowed ? os::protect_nothing(base(), accessible_) : os::protect_read_only(base(), accessible_);
     }
 
     [[nodiscard]] std::byte* base() const { return place_.base(); }
     [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_.load(std::memory_order_relaxed); }
-    /// Bytes from the base that may be used.
+    /// Returns how many bytes from the base may be used.
     [[nodiscard]] std::uint64_t accessible_bytes() const { return accessible_; }
-    /// Extends them to at least `bytes`, in larger steps; and the reservation, while the addresses behind it are free.
+    /// Extends the accessible bytes to at least `bytes`, in larger steps. Extends the reservation as long as the
+    /// addresses behind it are free.
     result<void> make_accessible(std::uint64_t bytes);
 
     [[nodiscard]] heap_range range_of(std::uint64_t chunk) const {
         return {chunk * image_.chunk_bytes(), image_.chunk_bytes()};
     }
-    /// Where each chunk lives.
+    /// Returns the states of the chunks.
     [[nodiscard]] const place::chunk_places& places() const { return places_; }
-    /// Whether the chunk is mapped from the copy where it is.
+    /// True if the chunk is mapped from the copy that it is in.
     [[nodiscard]] bool maps_copy(std::uint64_t chunk) const { return places_.is_mapped_from_copy(chunk); }
-    /// Takes the memory that noting what becomes of the chunk needs.
+    /// Allocates what later notes about the chunk need.
     void reserve_place_of(std::uint64_t chunk) { places_.reserve(chunk); }
 
     // New mappings.
 
     result<void> map_zeros(std::uint64_t from, std::uint64_t to);
-    /// Maps whole chunks from their copies, which follow each other in the file.
+    /// Maps whole chunks from their copies, which are contiguous in the file.
     result<void> map_copies(heap_range chunks);
-    /// Makes a chunk that is not stored read as zeros again. In a hole of the file a spill that failed may have left bytes, so
-    /// that it becomes anonymous, which may cost two mappings. False, and nothing done, when there are too many such.
+    /// Makes a chunk that is not stored read as zeros again. A hole of the file becomes anonymous, since a failed spill
+    /// may have left bytes there; that may cost two mappings. Returns false, and does nothing, if there are too many of
+    /// these.
     result<bool> make_zeros(std::uint64_t chunk);
-    /// Makes whole chunks anonymous zeros: the store holds nothing there any more.
+    /// Makes whole chunks anonymous zeros, after the store has forgotten their contents.
     result<void> forget(heap_range chunks);
     [[nodiscard]] bool is_in_file_hole(std::uint64_t chunk) const;
-    /// Maps a chunk's bytes of the file, from `file_offset` on, where they are to be moved into place from.
+    /// Maps a chunk's bytes of the file, from `file_offset` on, at the place aside. They are moved into place later.
     result<void> map_aside(os::moving_mapping& aside, std::uint64_t file_offset);
-    /// What was mapped aside, from the copy where the chunk is, takes its place in one step: others may be reading.
+    /// Moves what was mapped aside, from the copy that the chunk is in, into place. One atomic step, since others may
+    /// be reading.
     result<void> replace_by_copy(std::uint64_t chunk, os::moving_mapping& aside);
 
-    // What others have done.
+    // Notes about what other code has done.
 
-    /// A commit gave the chunk its first place.
+    /// Notes that a commit stored the chunk for the first time.
     void note_committed(std::uint64_t chunk) { places_.commit_fresh(chunk); }
-    /// A commit moved the chunk; memory holds what is committed.
+    /// Notes that a commit moved the chunk. Memory holds what is committed.
     void note_moved(std::uint64_t chunk) { places_.commit_relocated(chunk); }
-    /// The chunk is mapped from where it was spilled to.
+    /// Notes that the chunk is mapped from the copy that it was spilled to.
     void note_spilled(std::uint64_t chunk) { places_.spill(chunk); }
-    /// It is anonymous again.
+    /// Notes that the chunk is anonymous again.
     void note_given_up(std::uint64_t chunk) { places_.give_up(chunk); }
 
-    /// Returns the bytes of chunks that were committed first, and stay anonymous until they are mapped from the file.
+    /// Returns the bytes of chunks that were stored since they were mapped, and are anonymous until they are mapped
+    /// from the file.
     [[nodiscard]] std::uint64_t unmapped_bytes() const { return places_.unmapped_count() * image_.chunk_bytes(); }
 
-    // Chunks that are mapped one by one between others, each of which costs two mappings at worst. A process has 65,530.
+    // Chunks that are mapped one by one between others. Each costs two mappings at worst; a process has 65,530.
 
     [[nodiscard]] bool may_scatter() const { return scattered_chunks_ < k_scattered_chunks_max; }
     void note_scattered() { ++scattered_chunks_; }
@@ -125,9 +130,9 @@ private:
     bool read_ahead_;
     place::chunk_places places_;
     std::uint64_t scattered_chunks_ = 0;
-    /// Of the heap, sorted: since it was opened they have been mapped from holes of the file, in which they would have their
-    /// copies. Behind each comes a stored chunk, so that the file does not end before. Parts that are mapped otherwise by now may
-    /// be among them.
+    /// Sorted ranges of the heap that were mapped at opening from holes of the file, where they would have their
+    /// copies. A stored chunk follows each, so that the file does not end before it. Parts of them may be mapped
+    /// otherwise by now.
     std::vector<heap_range> file_holes_;
 };
 

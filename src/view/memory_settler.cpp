@@ -15,7 +15,7 @@ using change::commit_scope;
 
 namespace {
 
-constexpr std::uint64_t k_chunks_looked_at = 16384; // by one commit, whether they are to be mapped
+constexpr std::uint64_t k_chunks_looked_at = 16384; // chunks that one commit looks at to find those to be mapped
 
 result<void> drop(std::byte* base, std::vector<heap_range>& pages) {
     sort_and_merge(pages);
@@ -51,7 +51,7 @@ result<void> memory_settler::settle_rest() {
     return committed_.has_thawed() ? settle_pages(committed_.frozen().size()) : result<void>();
 }
 
-// A page that equals what the image has may be read from there, whether or not anything else is committed.
+// A page that equals what the image has may be read from there, even if other pages are not committed.
 result<void> memory_settler::settle_pages(std::uint64_t pages) {
     std::vector<heap_range> copies;
     const auto all = committed_.frozen();
@@ -71,8 +71,8 @@ result<void> memory_settler::settle_pages(std::uint64_t pages) {
     return {};
 }
 
-// Precondition: the view holds just what is committed. A chunk with before-images is left for another time, since memory must not
-// change under who reads it.
+// Precondition: the view holds just what is committed. Chunks with before-images are left for later, since memory must
+// not change while others read it.
 result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
     const std::uint64_t end = image_.bytes() / chunk_bytes;
@@ -83,7 +83,7 @@ result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
         const std::uint64_t first = chunk_to_map_++;
         if (!is_to_be_mapped(first))
             continue;
-        if (committed_.has_newer_in(first)) { // between others it costs mappings
+        if (committed_.has_newer_in(first)) { // left between mapped chunks, it costs mappings
             has_left_chunks_ = true;
             memory_.note_scattered();
             if (!memory_.may_scatter())
@@ -123,7 +123,7 @@ result<void> memory_settler::settle(commit_scope committed) {
     return drop(memory_.base(), copies);
 }
 
-// Memory of chunks that got their place since they were mapped.
+// Maps chunks that were stored since they were mapped as anonymous memory.
 result<void> memory_settler::map_stored_chunks() {
     const std::uint64_t chunk = image_.chunk_bytes();
     for (const store::extent& e : image_.extents()) {
@@ -187,7 +187,7 @@ result<void> memory_settler::map_unmapped() {
     return {};
 }
 
-// In one step, since others may be reading.
+// Replaces the chunk in one step, since others may be reading.
 result<void> memory_settler::map_with_newer_pages(std::uint64_t chunk) {
     auto aside = os::moving_mapping::create(image_.chunk_bytes());
     if (!aside)

@@ -57,7 +57,7 @@ void memory_view::accept(const change_set& changes) {
     written_.begin_round();
 }
 
-// What was written in other pages is still known, since no new round begins.
+// No new round begins, so what was written in other pages is still known.
 void memory_view::accept_declared(const change_set& changes) {
     for (const whole_chunk& fresh : changes.fresh)
         memory_.note_committed(fresh.chunk);
@@ -110,7 +110,7 @@ result<void> memory_view::rollback(const page_predicate& is_unused, const change
     return {};
 }
 
-// Pages of one chunk that is not stored.
+// Restores pages of one chunk that is not stored.
 result<void> memory_view::restore_zeros(heap_range pages) {
     const std::uint64_t chunk = pages.offset / image_.chunk_bytes();
     if (!memory_.is_in_file_hole(chunk))
@@ -125,7 +125,7 @@ result<void> memory_view::restore_zeros(heap_range pages) {
     return {};
 }
 
-// Pages of one stored chunk.
+// Restores pages of one stored chunk.
 result<void> memory_view::restore(heap_range pages) {
     const bool from_file = memory_.maps_copy(pages.offset / image_.chunk_bytes());
     for (std::uint64_t at = pages.offset; at < pages.end();) {
@@ -154,7 +154,7 @@ result<kept_pages> memory_view::keep_written() {
     return kept_pages(written_.ranges(), base());
 }
 
-// No round begins, so that all these pages are still known as written: the next commit compares them with what is committed.
+// No round begins, so all these pages still count as written: the next commit compares them with what is committed.
 result<void> memory_view::restore(const kept_pages& kept) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     for (const heap_range& pages : written_.ranges()) {
@@ -165,7 +165,7 @@ result<void> memory_view::restore(const kept_pages& kept) {
     return {};
 }
 
-// A page that was not written then held what is committed.
+// If the page was not written at that time, it held what is committed.
 result<void> memory_view::restore(std::uint64_t page, const kept_pages& kept) {
     std::byte* const memory = base() + page * k_page_bytes;
     const std::byte* content = kept.find(page);
@@ -211,7 +211,7 @@ result<void> memory_view::forget(heap_range chunks) {
     return memory_.forget(chunks);
 }
 
-// The before-image is made of what the file has, not of memory: a stray write in that would never be found.
+// The before-image is made from the file, not from memory: otherwise a stray write in memory would never be found.
 result<void> memory_view::make_private(std::span<const heap_range> pages) {
     for (const heap_range& run : pages) {
         for (std::uint64_t page = run.offset / k_page_bytes; page < run.end() / k_page_bytes; ++page) {

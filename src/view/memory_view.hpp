@@ -1,17 +1,17 @@
-// The view: the memory the program uses. It puts the parts together and does what takes several of them: opening,
-// the end of a commit, rollback. Callers hold the part that they need. Knows nothing of allocation.
+// The view: the memory that the program uses. It assembles the parts, and does what takes several of them: opening, the
+// end of a commit, rollback. Callers hold the parts that they need. Knows nothing of allocation.
 //
 // | part | owns |
 // |---|---|
 // | mapped_memory | the addresses, and what each chunk is mapped from |
 // | written_pages | the tracker, and what it has reported |
 // | committed_content | before-images and frozen before-images (R1) |
-// | change_collector | what a commit is to write; with page_comparer and chunk_mover |
-// | chunk_spiller | memory that is written early; with spilled_chunks |
+// | change_collector | what a commit must write; with page_comparer, word_comparer and chunk_mover |
+// | chunk_spiller | memory that is written before its commit; with spilled_chunks |
 // | memory_settler | what goes back to the kernel after a checkpoint |
 //
-// R4: only commit, rollback and what settles, called with the write lock held, drop or remap pages that are committed; spilling,
-// with the store locked and writers paused, those that are not.
+// R4: only commit, rollback and settling, with the write lock held, drop or remap pages that are committed. Spilling,
+// with the store locked and writers paused, does so with pages that are not.
 #pragma once
 
 #include "base/range.hpp"
@@ -59,92 +59,99 @@ public:
     [[nodiscard]] chunk_spiller& spiller() { return spiller_; }
     [[nodiscard]] memory_settler& settler() { return settler_; }
 
-    // Who writes.
+    // For writers.
 
-    /// System calls may write there until the next accept() or rollback(). While declarations are noted, the pages are
-    /// those of change_collector::collect_declared().
+    /// Lets system calls write there until the next accept() or rollback(). While declarations are noted,
+    /// change_collector::collect_declared() takes these pages.
     result<void> declare(std::uint64_t offset, std::uint64_t bytes) {
         const bool is_known = notes_declarations_ && bytes != 0 && !declared_.add(offset, bytes);
         return written_.has_tracker() && !is_known ? written_.tracker().declare(offset, bytes) : result<void>();
     }
-    /// The same, and nothing else in these pages is declared by it.
+    /// As declare(), but only these words are declared, not the rest of their pages.
     result<void> declare_words(std::uint64_t offset, std::uint64_t bytes) {
         const bool is_known = notes_declarations_ && bytes != 0 && !declared_.add_words(offset, bytes);
         return written_.has_tracker() && !is_known ? written_.tracker().declare(offset, bytes) : result<void>();
     }
-    /// Only with view_options::report_stray_write does it matter.
+    /// Has an effect only with view_options::report_stray_write.
     void allow_writes(bool allowed) {
         if (written_.has_tracker())
             written_.tracker().allow_writes(allowed);
     }
 
-    // Declared sections: whoever writes declares it, so that a commit needs no tracker. What was written undeclared is
-    // neither committed nor lost: the tracker goes on knowing it, and the next collect() or rollback() finds it.
+    // Declared sections: writers declare what they write, so that a commit needs no tracker. Undeclared writes are not
+    // committed, but not lost either: the tracker still knows them, and the next collect() or rollback() finds them.
 
-    /// From now on, or not any more. What was noted before is forgotten.
+    /// Switches noting on or off. Forgets what was noted before.
     void note_declarations(bool noted) {
         notes_declarations_ = noted;
         declared_.clear();
     }
-    /// Nothing was declared since the last accept, rollback or note_declarations().
+    /// True if nothing was declared since the last accept, rollback or note_declarations().
     [[nodiscard]] bool has_no_declarations() const { return declared_.is_empty(); }
-    /// False when the process lacked the memory to note one: then collect_declared() would lack changes.
+    /// False if memory ran out while noting a declaration: then collect_declared() would miss changes.
     [[nodiscard]] bool notes_all_declarations() const { return declared_.is_complete(); }
 
     // The end of a commit.
 
-    /// The changes are durable: they are committed content now. Precondition: the store has accepted the whole chunks.
+    /// Notes that the changes are durable: they become committed content. Precondition: the store has accepted the
+    /// whole chunks.
     void accept(const change::change_set& changes);
-    // The same in two steps, of what collect_declared() found.
+    // The same in two steps, for what collect_declared() found.
 
-    /// The changes are going to be durable, unless the heap is poisoned. Makes the checksums that the record needs.
+    /// First step, before the record is written: the changes will be durable, or the heap poisoned. Makes the checksums
+    /// that the record needs.
     void renew_declared(change::change_set& changes) { committed_.renew_declared(changes, base()); }
+    /// Second step: the changes are durable.
     void accept_declared(const change::change_set& changes);
 
-    // A commit of which only copies are made, to be written later.
+    // A commit that only copies its pages, to be written later.
 
-    /// What was copied is committed content now, and memory holds just that. The copies stay where they are until accept_copies()
-    /// or give_up_copies().
+    /// Makes what was copied committed content; memory holds just that. The copies must stay in place until
+    /// accept_copies() or give_up_copies().
     void begin_with_copies(const page_copies& copies);
-    /// These changes, which changes_in_copies() found, are in a record. Precondition: as for accept().
+    /// Notes that these changes, found by changes_in_copies(), are in a record. Precondition: as for accept().
     void accept_copies(const change::change_set& changes, const page_copies& copies);
-    /// What was copied is not committed, and the next collect() finds it, as far as it is there still.
+    /// Notes that what was copied is not committed. The next collect() finds it, as far as it is still in memory.
     void give_up_copies(const page_copies& copies);
-    /// Puts them back into memory, where they count as written.
+    /// Copies them back to memory, where they count as written.
     void restore_copies(const page_copies& copies);
 
     using change_listener = std::function<void(const change::change_set&)>;
-    /// Memory becomes the committed content again. `lost`, if there is one, is told of uncommitted() before.
+    /// Restores the committed content of memory. Before that, passes uncommitted() to `lost`, if there is one.
     result<void> rollback(const page_predicate& is_unused = {}, const change_listener& lost = {});
-    /// Returns what a commit would look at, as it is now. Precondition, as of restore(): nothing is spilled. Throws std::bad_alloc.
+    /// Returns the current content of the pages that a commit would look at. Precondition, as for restore(): nothing is
+    /// spilled. Throws std::bad_alloc.
     result<kept_pages> keep_written();
-    /// Memory becomes what it was when `kept` was made. Precondition: nothing was committed or rolled back since, nor spilled.
+    /// Restores memory to what it was when `kept` was made. Precondition: since then nothing was committed, rolled back
+    /// or spilled.
     result<void> restore(const kept_pages& kept);
-    /// Shows each page that differs from what it was when `kept` was made, with what that was. Precondition: as restore(). errc::corrupt, errc::io.
+    /// Calls `visit` for each page that has changed since `kept` was made, with its content at that time. Precondition:
+    /// as for restore(). errc::corrupt, errc::io.
     using page_visitor = std::function<void(std::uint64_t page, const std::byte* was)>;
     result<void> for_each_changed_since(const kept_pages& kept, const page_visitor& visit);
-    /// The store holds nothing there any more, in whole chunks: memory becomes zeros, and before-images go. Precondition: nothing
-    /// uncommitted lies there, and no before-image is frozen.
+    /// Makes whole chunks zeros and forgets their before-images, since the store holds nothing there any more.
+    /// Precondition: nothing uncommitted lies there, and no before-image is frozen.
     result<void> forget(heap_range chunks);
 
-    /// Another process is about to overwrite these pages, of stored chunks, in the file: they stay as they are in memory, and what
-    /// is committed of them here stays known (R1). Sorted. Threads may be reading; nobody may be in a write section.
+    /// Keeps these pages of stored chunks as they are in memory, and their committed content known (R1), although
+    /// another process is about to overwrite them in the file. Sorted. Threads may be reading; nobody may be in a write
+    /// section.
     result<void> make_private(std::span<const heap_range> pages);
 
-    // What other processes have committed becomes what is committed here, too. Preconditions of all: nobody is in a section, and
-    // memory holds just what is committed; end_following() comes last.
+    // Functions that make what other processes have committed the committed content here, too. Preconditions of all:
+    // nobody is in a section, and memory holds just what is committed. Call end_following() last.
 
-    /// The store has accepted a chunk's place: memory shows what is there.
+    /// Shows a chunk in memory after the store has accepted its place.
     result<void> follow_chunk(std::uint64_t chunk);
-    /// Returns the memory of a page, to be changed, of a chunk that is stored.
+    /// Returns the memory of a page, to be changed. Its chunk must be stored.
     result<std::byte*> open_to_follow(std::uint64_t page);
-    /// The page holds what is committed, newer than the image, with this checksum.
+    /// Notes that the page now holds what is committed, newer than the image, with this checksum.
     void follow_page(std::uint64_t page, std::uint32_t checksum) {
         committed_.take(page, base() + page * k_page_bytes, checksum);
     }
-    /// The image is another one, and what was committed after the one before is to be followed from its version on.
+    /// Shows another image. Follow everything committed after its version next.
     result<void> follow_image();
-    /// None of that counts as written.
+    /// Makes sure that none of these changes count as written.
     result<void> end_following();
 
 private:
@@ -157,7 +164,7 @@ private:
     const view_options options_;
     store::image& image_;
     mapped_memory memory_;
-    written_pages written_; // ends before the memory that the tracker watches
+    written_pages written_; // destroyed before memory_, which the tracker watches
     committed_content committed_;
     spilled_chunks spilled_;
     change::declared_pages declared_;

@@ -13,21 +13,21 @@
 
 namespace remanence::view {
 
-/// What a tracker has kept of pages counts as the image's only after its collect().
+/// Whether bytes that a tracker kept may stand for the image's. They do so only after its collect().
 enum class kept_bytes { usable, not_usable };
 
 /// Adds the page to `changes` if `now` differs from `committed`.
 void add_if_changed(std::uint64_t page, const std::byte* committed, const std::byte* now, change::change_set& changes);
 
-/// Makes before-images of what it finds changed. Used under the same lock as the committed content.
+/// Makes before-images of the pages that it finds changed. Under the same lock as the committed content.
 class page_comparer {
 public:
     page_comparer(committed_content& committed, written_pages& written) : committed_(committed), written_(written) {}
 
-    /// Compares pages, whose bytes are at `now`, with their committed content: a before-image, or in the image, zeros where nothing is
-    /// stored.
+    /// Compares pages, whose bytes are at `now`, with their committed content: a before-image, the image, or zeros
+    /// where nothing is stored.
     result<void> compare(heap_range pages, const std::byte* now, kept_bytes kept, change::change_set& changes);
-    /// Whether the page differs. Makes no before-image.
+    /// True if the page differs. Makes no before-image.
     result<bool> differs(std::uint64_t page, const std::byte* now);
 
 private:

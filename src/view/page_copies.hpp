@@ -1,6 +1,7 @@
-// Copies of pages as a commit found them, for who writes it while the program goes on.
+// Copies of pages as a commit found them, so that they can be written while the program goes on.
 //
-// Knows where the copies are and nothing of what is committed. Not thread-safe: called by who may use store and view.
+// Knows where the copies are, but nothing of what is committed. Not thread-safe: the caller must have the right to use
+// store and view.
 #pragma once
 
 #include "base/range.hpp"
@@ -15,19 +16,19 @@ namespace remanence::view {
 
 class page_copies {
 public:
-    /// Takes memory that is used again, and so is warm. It must outlive the copies.
+    /// Takes memory that is kept for reuse, and so is warm. `memory` must outlive the copies.
     explicit page_copies(before_image_memory& memory) : memory_(&memory) {}
 
-    /// Copies pages, which come after all that were copied before, from the memory at `base`.
+    /// Copies pages from the memory at `base`. They must come after all that were copied before.
     void add(heap_range pages, const std::byte* base);
-    /// Gives the memory back. The destructor gives it to the process.
+    /// Returns the memory for reuse. The destructor frees it.
     void clear() noexcept;
 
     struct piece {
         heap_range pages;
         std::byte* bytes;
     };
-    /// Returns all copies in the order of their addresses; pages that follow each other may be in several pieces.
+    /// Returns all copies in the order of their addresses. Consecutive pages may be in several pieces.
     [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
     [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
@@ -43,7 +44,7 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// Where the bytes are that a commit writes: in memory, or copies of it.
+/// Where the bytes are that a commit writes: in memory, or in copies.
 class page_source {
 public:
     explicit page_source(const std::byte* base) : base_(base) {}

@@ -1,4 +1,4 @@
-// A question about a page of the heap, as callers answer it who know what lies in memory.
+// A question about a page of the heap, answered by callers that know what lies in memory.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace remanence::view {
 
-/// Asked by the page's number.
+/// Gets the page's number.
 using page_predicate = std::function<bool(std::uint64_t page)>;
 
 } // namespace remanence::view

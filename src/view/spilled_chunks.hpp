@@ -1,7 +1,6 @@
-// Chunks whose memory was written to the file before any commit, and what their copies have: the store holds these
-// for them.
+// Chunks that were spilled, and what their copies contain. The store holds the copies for them (*held early*).
 //
-// Written by chunk_spiller alone, and at the end of a round; the collector and the mover read it.
+// Only chunk_spiller and the end of a round change it; the collector and the mover read it.
 #pragma once
 
 #include "change/change_set.hpp"
@@ -17,7 +16,7 @@ namespace remanence::view {
 
 class spilled_chunks {
 public:
-    using checksums = std::vector<std::uint32_t>; // one for each page as its copy has it; 0: a hole
+    using checksums = std::vector<std::uint32_t>; // one per page, as its copy has it; 0: a hole
 
     explicit spilled_chunks(store::chunk_copies& copies) : copies_(copies) {}
 
@@ -28,20 +27,20 @@ public:
         const auto found = all_.find(chunk);
         return found == all_.end() ? nullptr : &found->second;
     }
-    /// Whether the page's copy has bytes that were spilled, so that there is room for others.
+    /// True if the page's copy has spilled bytes, so that there is room for it.
     [[nodiscard]] bool has_page(std::uint64_t page) const;
     [[nodiscard]] std::vector<std::uint64_t> chunks() const;
-    /// Returns the chunk as its copy has it: zeros, if it was not spilled.
+    /// Returns the chunk as its copy has it; zeros if it was not spilled.
     [[nodiscard]] change::whole_chunk as_in_copy(std::uint64_t chunk) const;
-    /// Adds those of which no page is among the changes already, since none was written after they were spilled.
+    /// Adds the chunks that are not among the changes already. They were not written after they were spilled.
     void add_to(change::change_set& changes) const;
 
-    /// Makes the store hold the chunk's copy, from now on. False, and nothing done: it cannot.
+    /// Makes the store hold the chunk's copy from now on. Returns false, and does nothing, if it cannot.
     bool hold(std::uint64_t chunk, const checksums& sums);
     void replace(std::uint64_t chunk, checksums&& sums) noexcept { all_.find(chunk)->second = std::move(sums); }
-    /// Its copy holds nothing of use any more.
+    /// Notes that the copy holds nothing of use any more.
     void release(std::uint64_t chunk) noexcept;
-    /// All are committed: the store has them for good.
+    /// Forgets all chunks, which are committed: they are stored now.
     void forget_committed() noexcept;
 
 private:

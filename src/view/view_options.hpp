@@ -12,9 +12,11 @@ struct view_options {
     bool read_only = false;
     bool core_dump = false;
     track::stray_write_reporter report_stray_write = nullptr; // trap tracker only
-    /// Exceptions of the chunk map, each of which costs mappings, before commits that move chunks bring others together.
+    /// Above this many exceptions of the chunk map, commits that relocate chunks also bring scattered ones together.
+    /// Exceptions cost mappings.
     std::size_t scattered_max = 1024;
-    /// Of stored chunks, before gaps between them are mapped from holes of the file: each costs opening a mapping.
+    /// Above this many stored extents, gaps between them are mapped from holes of the file. A mapping for each extent
+    /// would slow down opening.
     std::size_t stretches_max = 16;
     bool read_ahead = true; // as in heap_options
 };

@@ -1,5 +1,5 @@
-// The tracker of a view, and the pages that it has reported in this round: since everything that was written was
-// last committed or rolled back.
+// The tracker of a view, and the pages that it has reported in this round. A round begins when everything written is
+// committed or rolled back.
 #pragma once
 
 #include "base/range.hpp"
@@ -14,7 +14,7 @@
 
 namespace remanence::view {
 
-/// A view that is only read has no tracker, and none of these functions but has_tracker() is called.
+/// A view that is only read has no tracker. Then only has_tracker() may be called.
 class written_pages {
 public:
     explicit written_pages(std::unique_ptr<track::page_scanner> tracker) : tracker_(std::move(tracker)) {}
@@ -31,14 +31,14 @@ public:
     }
     /// Returns what was gathered, sorted.
     [[nodiscard]] const std::vector<heap_range>& ranges() const { return ranges_; }
-    /// What was written there is seen to.
+    /// Removes a range that has been dealt with.
     void forget(heap_range range) { ranges_ = without(ranges_, {range}); }
-    /// These pages, of which nothing is known any more, are to be seen to again. Sorted.
+    /// Adds pages (sorted) that the next commit must look at again, although the tracker no longer reports them.
     void gather_again(const std::vector<heap_range>& ranges) {
         ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
         sort_and_merge(ranges_);
     }
-    /// All that was gathered is seen to, and memory holds committed content.
+    /// Begins a new round: everything gathered has been dealt with, and memory holds committed content.
     void begin_round() {
         ranges_.clear();
         tracker_->watch();
