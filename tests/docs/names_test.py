@@ -314,9 +314,18 @@ class Words(unittest.TestCase):
 
     def test_of_a_cell_are_few(self):
         for page in pages.pages_for_readers():
-            for cell in pages.cells(page.read_text()):
+            for cell in (cell for table in pages.tables(page.read_text()) for row in table for cell in row):
                 with self.subTest(page=name_of(page), cell=cell):
                     self.assertLessEqual(len(cell.split()), CELL_WORDS_MAX)
+
+
+class Tables(unittest.TestCase):
+    def test_are_shown_as_tables(self):
+        for page in pages.pages_for_readers():
+            for table in pages.tables(page.read_text()):
+                with self.subTest(page=name_of(page), table=table[0]):
+                    self.assertTrue(len(table) > 2 and all(re.fullmatch(":?-+:?", cell) for cell in table[1]), "no line below the heading")
+                    self.assertEqual({len(row) for row in table}, {len(table[0])}, "cells in a row")
 
 
 if __name__ == "__main__":

@@ -33,10 +33,10 @@ def fences(text):
     return result
 
 
-def cells(text):
-    """Those of all tables, in their order."""
-    rows = re.findall(r"^\|(.*)\|\s*$", without_fences(text), re.MULTILINE)
-    return [cell.strip() for row in rows for cell in re.split(r"(?<!\\)\|", row)]
+def tables(text):
+    """Rows of cells, the line below the heading included."""
+    found = re.findall(r"(?:^\|.*\n?)+", without_fences(text), re.MULTILINE)
+    return [[[cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip()[1:-1])] for row in table.splitlines()] for table in found]
 
 
 @functools.cache
