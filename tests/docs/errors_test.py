@@ -9,7 +9,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CELL_WORDS_MAX = 40
 
 
 def listing(header, beginning):
@@ -30,12 +29,11 @@ class Errors(unittest.TestCase):
         self.assertEqual(c[:len(cpp)], [(number, "REM_" + name.upper()) for number, name in cpp])
         self.assertEqual([code for code, _ in self.rows], cpp + c[len(cpp):])
 
-    def test_have_a_meaning_and_a_remedy_in_few_words(self):
+    def test_have_a_meaning_and_a_remedy(self):
         for code, cells in self.rows:
             for cell in cells:
                 with self.subTest(code=code, cell=cell):
-                    self.assertGreater(len(cell.split()), 0)
-                    self.assertLessEqual(len(cell.split()), CELL_WORDS_MAX)
+                    self.assertTrue(cell.strip())
 
 
 if __name__ == "__main__":

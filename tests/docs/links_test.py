@@ -9,9 +9,9 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
+from pages import without_fences  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
@@ -28,7 +28,7 @@ def pages():
 def anchors(text):
     """Of the headings, as GitHub makes them: of equal ones the second ends with -1, and so on."""
     result = set()
-    for heading in HEADING.findall(FENCE.sub("", text)):
+    for heading in HEADING.findall(without_fences(text)):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
         again = itertools.chain([slug], (f"{slug}-{number}" for number in itertools.count(1)))
@@ -40,7 +40,7 @@ class Links(unittest.TestCase):
     def test_lead_somewhere(self):
         found = 0
         for page in pages():
-            for link in LINK.findall(CODE.sub("", FENCE.sub("", page.read_text()))):
+            for link in LINK.findall(CODE.sub("", without_fences(page.read_text()))):
                 target = urllib.parse.urlsplit(link)
                 if target.scheme:
                     continue

@@ -1,4 +1,4 @@
-"""Runs the programs and sessions of the README and the guide:
+"""Runs the programs and sessions of the README and of docs/:
 programs_test.py COMPILER C_COMPILER LIBRARY CHECKED REM [unittest options].
 
 A block is a program, a file or a session if a comment before it says so:
@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^<!-- (program|file|session)(?: (\S+))? -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^<!-- (?:program|file|session)\b", re.MULTILINE)
 COMPILER = C_COMPILER = LIBRARY = CHECKED = REM = ""
