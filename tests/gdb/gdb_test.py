@@ -79,8 +79,8 @@ class Gdb(unittest.TestCase):
     @staticmethod
     def in_order(shown):
         """Of a hash_map of two elements."""
-        thread_cache, _, all_of_them = shown.rstrip("}").partition("= {")
-        return f"{thread cache}= {{{', '.join(sorted(all_of_them.split(', ')))}}}"
+        front, _, all_of_them = shown.rstrip("}").partition("= {")
+        return f"{front}= {{{', '.join(sorted(all_of_them.split(', ')))}}}"
 
     def test_shows_a_process_and_a_core_that_has_the_heap(self):
         core = "generate-core-file whole.core"
