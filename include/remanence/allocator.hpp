@@ -108,14 +108,15 @@ class kept_allocator;
 template <class T>
 class allocator {
 public:
-    using value_type = T;
-    using size_type = std::size_t;
-    using difference_type = std::ptrdiff_t;
-    using propagate_on_container_copy_assignment = std::false_type;
+    using value_type = T;                                           ///< the type of the objects
+    using size_type = std::size_t;                                  ///< counts objects
+    using difference_type = std::ptrdiff_t;                         ///< distance of objects
+    using propagate_on_container_copy_assignment = std::false_type; ///< copy assignment copies elements
+    /// Move assignment between heaps copies elements.
     using propagate_on_container_move_assignment = std::false_type;
     /// True, so that a container's swap() passes its allocators to our swap(), which refuses different ones.
     using propagate_on_container_swap = std::true_type;
-    using is_always_equal = std::false_type;
+    using is_always_equal = std::false_type; ///< allocators of different heaps differ
 
     /// Belongs to the heap of the innermost construction, write section or scope `in` of this thread; otherwise to
     /// none.
@@ -127,10 +128,12 @@ public:
     allocator(const allocator& other) noexcept
         : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
                                        reinterpret_cast<std::uintptr_t>(this))) {}
+    /// Belongs to the heap of `other`.
     template <class U>
     allocator(const allocator<U>& other) noexcept // NOLINT(google-explicit-constructor)
         : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
                                        reinterpret_cast<std::uintptr_t>(this))) {}
+    /// Takes the heap of `other`, for a temporary allocator; containers do not call it.
     allocator& operator=(const allocator& other) noexcept { // NOLINT(cert-oop54-cpp): nothing happens then
         owner_ = detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
                                        reinterpret_cast<std::uintptr_t>(this));

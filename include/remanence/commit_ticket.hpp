@@ -18,7 +18,9 @@ class heap_commits;    // src/api/heap_commits.hpp
 class commit_ticket {
 public:
     // A move is a copy: a ticket that was moved from still names its commit.
+    /// Copies name the same commit.
     commit_ticket(const commit_ticket&) = default;
+    /// Names the other ticket's commit from now on.
     commit_ticket& operator=(const commit_ticket&) = default;
     ~commit_ticket() = default;
 

@@ -18,7 +18,7 @@ namespace remanence {
 enum class errc : int {
     not_a_heap = 1, ///< the file is empty, something other than a heap, or not a regular file
     truncated = 2,  ///< the heap file, or a redo log that it needs, is shorter than its contents
-    /// Written by a newer release with features that this one lacks, or in an older format
+    /// Written by a newer release with features that this one lacks, or in an older format.
     unsupported_format = 3,
     abi_mismatch = 4, ///< written by a program with another standard library layout
     /// A root is stored as another type than the one asked for, or a member of the type has changed; a migration met a
@@ -43,7 +43,7 @@ enum class errc : int {
     /// open its own /proc/self/pagemap.
     permission_denied = 10,
     read_only_file_system = 11, ///< the file system cannot be written
-    /// There is no such file, directory or log_options::log_directory; or no such root or part of one
+    /// There is no such file, directory or log_options::log_directory; or no such root or part of one.
     not_found = 12,
     /// The disk or the quota is full, or a limit of files is reached (how many may be open; their size, if the program
     /// ignores SIGXFSZ). Nothing was changed on disk. If it happens within a write, so that it is unknown what was
@@ -88,7 +88,7 @@ enum class errc : int {
     foreign_pointer = 26,
     recovery_needed = 27, ///< opened read-only, but only a newer release can recover the heap
     rolled_back = 28,     ///< a nested section failed, so the outermost one was rolled back
-    /// A library that checks commits: a declared section changed what it did not declare
+    /// A library that checks commits: a declared section changed what it did not declare.
     undeclared_change = 29,
     /// The heap's file, or its log, was removed or replaced while the heap was open, so that no program could open what
     /// is committed; or a file was, while it was being made or opened. No commit succeeds, and memory keeps its
@@ -102,10 +102,10 @@ enum class errc : int {
     /// reused, and it has reached log_options::log_bytes_max. The message names them; heap::readers() lists those that
     /// read.
     readers_behind = 32,
-    /// Memory of a shared heap was changed, or a savepoint asked for, outside of any write section
+    /// Memory of a shared heap was changed, or a savepoint asked for, outside of any write section.
     outside_section = 33,
     no_step = 34, ///< the history (heap_options::history) has no such step or version
-    /// A history that keeps all its steps has no room for another one; nothing was written
+    /// A history that keeps all its steps has no room for another one; nothing was written.
     history_full = 35,
     uncommitted = 36, ///< memory has changes that are not committed, which an undo would mix with the step
     /// No procedure (heap_options::procedures) has this name, or its inverse does what a step of a history cannot: it
@@ -133,8 +133,7 @@ public:
     error(errc code, const std::string& message, std::string path = {}, int os_error = 0,
           std::uint64_t offset = k_no_offset);
 
-    /// What offset() returns when there is none
-    static constexpr std::uint64_t k_no_offset = ~std::uint64_t{0};
+    static constexpr std::uint64_t k_no_offset = ~std::uint64_t{0}; ///< returned by offset() when there is none
 
     /// Returns the message: file, operation, what to do next.
     [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
@@ -160,6 +159,7 @@ class heap_exhausted : public std::bad_alloc {
 public:
     /// For the library.
     explicit heap_exhausted(std::string message) : message_(std::move(message)) {}
+    /// Returns the message: file, operation, what to do next.
     [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
     /// Returns errc::exhausted.
     [[nodiscard]] std::error_code code() const noexcept { return make_error_code(errc::exhausted); }
@@ -170,5 +170,6 @@ private:
 
 } // namespace remanence
 
+/// Makes errc usable where a std::error_code is expected.
 template <>
 struct std::is_error_code_enum<remanence::errc> : std::true_type {};

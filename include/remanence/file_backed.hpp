@@ -121,6 +121,7 @@ public:
         file_ = open(path, options);
         container_ = find();
     }
+    /// Takes over the open file. Pointers into the container stay valid.
     file_backed(file_backed&&) noexcept = default;
     /// Closes the file held so far, as the destructor does, and takes over the other one.
     file_backed& operator=(file_backed&& other) noexcept {

@@ -809,8 +809,8 @@ private:
 /// keeps the changes. Only the thread of the section uses it.
 class [[nodiscard]] savepoint {
 public:
-    savepoint(savepoint&& other) noexcept;
-    savepoint& operator=(savepoint&& other) noexcept;
+    savepoint(savepoint&& other) noexcept;            ///< Takes over the savepoint.
+    savepoint& operator=(savepoint&& other) noexcept; ///< Ends its own savepoint and takes over the other one.
     ~savepoint();
 
     /// Restores memory to that moment, roots and allocator included. Objects made since are gone, and their destructors
@@ -834,8 +834,8 @@ private:
 /// thread. If the heap was closed before, nothing happens.
 class [[nodiscard]] group {
 public:
-    group(group&& other) noexcept;
-    group& operator=(group&& other) noexcept;
+    group(group&& other) noexcept;            ///< Takes over the group.
+    group& operator=(group&& other) noexcept; ///< Ends its own group and takes over the other one.
     ~group();
     void end() noexcept; ///< Ends the group.
 

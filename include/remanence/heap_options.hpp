@@ -34,7 +34,7 @@ public:
     /// newest when their section began, and wait for no writer. Programs that name this are linked with that part of
     /// the library.
     static const sharing processes;
-    friend bool operator==(const sharing&, const sharing&) = default;
+    friend bool operator==(const sharing&, const sharing&) = default; ///< Returns true if both are the same.
 
     /// For the library. Null for exclusive.
     [[nodiscard]] constexpr const txn::sharing_part* part() const noexcept { return part_; }

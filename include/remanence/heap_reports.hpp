@@ -50,19 +50,19 @@ struct root_info {
 struct heap_stats {
     std::uint64_t commits;     ///< commits that wrote a record
     std::uint64_t checkpoints; ///< finished checkpoints
-    /// Commits and the like that had to write a part of the heap thread's checkpoint
+    /// Commits and the like that had to write a part of the heap thread's checkpoint.
     std::uint64_t checkpoint_waits;
-    /// By commits: words of 8 bytes that differed; pages committed first count whole
+    /// By commits: words of 8 bytes that differed; pages committed first count whole.
     std::uint64_t changed_bytes;
     std::uint64_t logged_bytes; ///< records written to the redo log
     std::uint64_t image_bytes;  ///< pages written to the heap file
-    /// Part of image_bytes, written before the commit (memory_options::dirty_limit_bytes)
+    /// Part of image_bytes, written before the commit (memory_options::dirty_limit_bytes).
     std::uint64_t spilled_bytes;
-    /// Everything written to both files: also superblocks, tables and the log's zeros
+    /// Everything written to both files: also superblocks, tables and the log's zeros.
     std::uint64_t written_bytes;
-    /// Uncommitted changes that unlock() found, counted as changed_bytes; see on_discard
+    /// Uncommitted changes that unlock() found, counted as changed_bytes; see on_discard.
     std::uint64_t discarded_bytes;
-    /// Waits for the device: syncs of files and directories, and durable writes
+    /// Waits for the device: syncs of files and directories, and durable writes.
     std::uint64_t syncs;
     /// Durations of commits that wrote a record, with their work for checkpoints. For asynchronous commits: of the
     /// call.
@@ -78,12 +78,12 @@ struct heap_stats {
     std::uint64_t allocated_bytes;        ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
     // Gauges of a heap that processes share; 0 in an exclusive one. Threads of one process share its view and count as
     // one reader.
-    /// Shared heap: processes in read sections; readers() lists them
+    /// Shared heap: processes in read sections; readers() lists them.
     std::uint64_t readers;
-    /// Shared heap: the oldest version that one of them sees; 0: no reader
+    /// Shared heap: the oldest version that one of them sees; 0: no reader.
     std::uint64_t oldest_read_version;
     std::chrono::nanoseconds oldest_read_age{}; ///< shared heap: how long the longest of those sections is open
-    /// "scan", "trap" or "fallback"; "none" when the heap is read-only
+    /// "scan", "trap" or "fallback"; "none" when the heap is read-only.
     std::string tracker;
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed by the open; 0 after a clean close

@@ -15,9 +15,9 @@ extern const history_part k_history_part;
 struct history_options {
     /// What happens when a commit would exceed a limit.
     enum class when_full {
-        /// The oldest steps are dropped. Abandoned branches go with the step before them, or from their ends
+        /// The oldest steps are dropped. Abandoned branches go with the step before them, or from their ends.
         oldest_go,
-        /// The commit fails with errc::history_full; nothing is written, and memory keeps its changes
+        /// The commit fails with errc::history_full; nothing is written, and memory keeps its changes.
         refuse,
     };
     /// The limit of bytes if neither limit is set: 64 MiB.
@@ -25,7 +25,7 @@ struct history_options {
     /// Limit of all steps together, in bytes, as history_step::bytes counts them. 0 (the default): none, if steps_max
     /// is set.
     std::uint64_t bytes_max = 0;
-    /// Limit of the number of steps. 0 (the default): none, if bytes_max is set
+    /// Limit of the number of steps. 0 (the default): none, if bytes_max is set.
     std::uint64_t steps_max = 0;
     when_full then = when_full::oldest_go; ///< what happens at a limit. Default: the oldest steps go
     /// Keeps the history over sessions; default false. The open that sets this records it in the heap, with the limits.
@@ -49,8 +49,6 @@ struct history_options {
 };
 
 /// No history: the default of heap_options.
-
-/// That of heap_options where nobody names one.
 inline constexpr history_options no_history{0, 0, history_options::when_full::oldest_go, false, nullptr};
 
 } // namespace remanence

@@ -183,10 +183,15 @@ public:
         step.destroy_ = [](void* object) { static_cast<New*>(object)->~New(); };
         return step;
     }
+    /// For the library.
     [[nodiscard]] const detail::type_fingerprint& was() const { return *was_; }
+    /// For the library.
     [[nodiscard]] const detail::type_fingerprint& is() const { return *is_; }
+    /// For the library.
     [[nodiscard]] const std::vector<detail::class_maker>& makers() const { return makers_.all(); }
+    /// For the library.
     [[nodiscard]] const std::function<void(const void*, void*)>& fill() const { return fill_; }
+    /// For the library.
     void destroy(void* object) const { destroy_(object); }
 
 private:

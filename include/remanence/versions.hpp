@@ -35,6 +35,7 @@ struct version_difference {
     struct range {
         std::uint64_t offset; ///< from the heap's base
         std::uint64_t bytes;  ///< its length
+        /// Returns true if both are the same stretch.
         friend bool operator==(const range&, const range&) = default;
     };
     /// A block of allocated memory. It is `changed` if its size, or bytes in it, differ.

@@ -199,10 +199,11 @@ private:
 template <class T>
 class volatile_allocator {
 public:
-    using value_type = T;
+    using value_type = T; ///< the type of the objects
 
     /// An allocator of this heap.
     explicit volatile_allocator(volatile_heap& of) noexcept : heap_(&of) {}
+    /// An allocator of the same heap as `other`.
     template <class U>
     volatile_allocator(const volatile_allocator<U>& other) noexcept // NOLINT(google-explicit-constructor)
         : heap_(&other.home()) {}
@@ -223,6 +224,7 @@ public:
     /// Returns the heap.
     [[nodiscard]] volatile_heap& home() const noexcept { return *heap_; }
 
+    /// Returns true if both allocate from the same heap.
     template <class U>
     friend bool operator==(const volatile_allocator& a, const volatile_allocator<U>& b) noexcept {
         return &a.home() == &b.home();
