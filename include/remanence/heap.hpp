@@ -57,8 +57,8 @@
 /// 12. What is not committed is kept in memory up to memory_options::dirty_limit_bytes; beyond, it is written to the
 ///     file early, and threads that write wait in our SIGSEGV handler. A thread that blocks SIGSEGV is killed then.
 /// 13. Changed pages are held twice in memory until the next checkpoint. A file may be twice as large as its data.
-/// 14. NAME-log belongs to the heap. Copy or remove both, and only while the heap is closed; `rem copy` copies an open
-///     heap.
+/// 14. NAME-log, and NAME-history if there is one, belong to the heap. Copy or remove them together, and only while the
+///     heap is closed; `rem copy` copies an open heap.
 /// 15. A changed struct is refused (errc::type_mismatch) until the program asks for its migration. Changes of classes
 ///     that hide their members cannot be seen.
 /// 16. A heap is trusted as the program's own memory is: do not open files of people whom you do not trust.
@@ -324,11 +324,12 @@ public:
     /// what is not durable yet. If the write fails, all of these commits fail.
     ///
     /// Errors, with memory and changes kept and nothing written: errc::no_space (call again when there is space);
-    /// errc::corrupt (a page of the file is damaged); errc::rolled_back (a nested section failed); errc::unlinked (the
-    /// heap's file or its log was removed or replaced; a renamed heap goes on); errc::foreign_pointer (outside a write
-    /// section, a string or container that was made by default has memory of no heap; builds of the library that check
-    /// refuse more); errc::read_only; errc::section_conflict in a read section. errc::io: the heap is poisoned, and
-    /// every later commit is errc::poisoned until it is reopened or rebuilt.
+    /// errc::corrupt (a page of the file is damaged); errc::rolled_back (a nested section failed: the outermost one
+    /// rolls back at its end); errc::unlinked (the heap's file or its log was removed or replaced; a renamed heap goes
+    /// on); errc::foreign_pointer (outside a write section, a string or container that was made by default has memory
+    /// of no heap; builds of the library that check refuse more); errc::read_only; errc::section_conflict in a read
+    /// section. errc::io: the heap is poisoned, and every later commit is errc::poisoned until it is reopened or
+    /// rebuilt.
     ///
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();

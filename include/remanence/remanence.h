@@ -60,8 +60,8 @@
  * 9. With REM_TRACK_TRAP, and when uncommitted changes exceed dirty_limit_bytes, system calls that write into the heap
  *    fail with EFAULT unless rem_touch() has named the memory. A thread that blocks SIGSEGV may be killed when it
  *    writes to the heap.
- * 10. NAME-log belongs to the heap: copy or remove both, and only while the heap is closed. `rem copy` copies an open
- *     heap.
+ * 10. NAME-log, and NAME-history if there is one, belong to the heap: copy or remove them together, and only while the
+ *     heap is closed. `rem copy` copies an open heap.
  * 11. A heap is trusted as the program's own memory is. x86-64 Linux only. The format is provisional.
  *
  * See docs/guide/c.md for a whole program, docs/errors.md for each error with its remedy, docs/guide/unmodified-c.md
