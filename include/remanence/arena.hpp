@@ -1,10 +1,11 @@
-// Arenas: parts of a heap in which the blocks of one purpose lie together: the elements of one root, the objects of one class. So what
-// is used together is on the same pages, may have advice on paging and a limit of memory of its own, and ends at once. Thin
-// templates over compiled code; depends on heap.hpp.
-//
-//     rem::arena words = rem::arena::open(heap, "words");
-//     auto& index = words.root<rem::map<rem::string, int>>("index"); // nodes and strings lie in the arena
-//     rem::arena::destroy(heap, "words");                            // and are gone
+/// \file
+/// An arena is a named part of a heap whose blocks lie together: the elements of one root, or the objects of one class.
+/// What is used together is then on the same pages. An arena can have its own advice on paging and its own limit of
+/// memory, and all of it can be freed at once. Thin templates over compiled code; depends on heap.hpp.
+///
+///     rem::arena words = rem::arena::open(heap, "words");
+///     auto& index = words.root<rem::map<rem::string, int>>("index"); // nodes and strings are in the arena
+///     rem::arena::destroy(heap, "words");                            // frees all of it
 #pragma once
 
 #include <remanence/detail/compiler.hpp>
@@ -21,67 +22,75 @@
 
 namespace remanence {
 
-/// How an arena is going to be used. Hints for the kernel, which the program cannot give itself: it does not know where an arena lies.
+/// How an arena is going to be used: hints for the kernel. A program cannot give them itself, since it does not know
+/// where an arena is.
 enum class paging {
-    usual,
-    sequential, ///< from one end to the other: read ahead a lot
-    random,     ///< here and there: read no more than asked
-    prefetch,   ///< soon, and all of it: read it now
-    keep,       ///< what was read stays in memory, as far as the limit of locked memory allows (ulimit -l)
+    usual,      ///< no particular use
+    sequential, ///< read from one end to the other: the kernel reads far ahead
+    random,     ///< scattered reads: the kernel reads no more than asked
+    prefetch,   ///< all of it soon: the kernel reads it now
+    keep,       ///< pages that were read stay in memory, within the limit of locked memory (ulimit -l)
 };
 
+/// The options of a new arena. Both members are fixed at creation, and ignored for an existing arena.
 struct arena_options {
-    /// Creation: how many bytes it may have, its own tables (3.5 %) included: a power of two, 1 MiB or more. Room takes addresses, and
-    /// makes the heap's file longer; memory and space are taken by what is written only.
+    /// How many bytes the arena may have, its own tables (3.5 %) included: a power of two, at least 1 MiB. Default 1
+    /// GiB. Room takes addresses and makes the heap's file longer; only what is written takes memory and disk space.
     std::uint64_t room_bytes = std::uint64_t{1} << 30U;
-    /// Creation, for data that must not push the rest of the heap out of memory: when a write section ends and more of the arena is in
-    /// memory, the kernel is told to take its pages out: they are read from the file again when they are used. Pages that the process has
-    /// written may stay, if there is no swap: they are its own. The look costs O(pages of the arena), at the end of each section, once so
-    /// much was used. 0: no limit.
+    /// How many bytes of the arena may be in memory after a write section; 0 (the default): no limit. It protects the
+    /// rest of the heap from being pushed out of memory. When a section ends with more in memory, the kernel is told to
+    /// take the arena's pages out; they are read from the file when they are used again. Pages that the process has
+    /// written may stay if there is no swap. The check costs O(pages of the arena) at the end of each section, once so
+    /// much was used.
     std::uint64_t resident_limit_bytes = 0;
 };
 
 /// One arena, at one moment.
 struct arena_info {
-    std::string name;
-    std::uint64_t room_bytes;
-    std::uint64_t allocated_bytes; ///< in live blocks
-    std::uint64_t resident_bytes;  ///< in memory, in this process
-    std::uint64_t resident_limit_bytes;
+    std::string name;                   ///< its name
+    std::uint64_t room_bytes;           ///< arena_options::room_bytes
+    std::uint64_t allocated_bytes;      ///< in live blocks
+    std::uint64_t resident_bytes;       ///< in memory, in this process
+    std::uint64_t resident_limit_bytes; ///< arena_options::resident_limit_bytes
 };
 
-/// Names an arena of an open heap; copies name the same. Containers made in it have allocators of it, so all that they come to
-/// hold lies in it: containers and strings at any depth, but for position-independent ones (string_pi, vector_pi), which allocate in
-/// the heap around. Between arenas, and between an arena and its heap, elements are copied, as between heaps.
+/// Names an arena of an open heap; copies name the same arena. Containers made in it have its allocator, so all that
+/// they will hold lies in it: containers and strings at any depth, except position-independent ones (string_pi,
+/// vector_pi), which allocate in the surrounding heap. Between arenas, and between an arena and its heap, elements are
+/// copied, as between heaps.
 ///
-/// Arenas begin at multiples of 1 GiB; the heap uses what lies between them. A heap that ever had one is not opened by releases
-/// before this one. Pages of an arena in which no block lies go back to the file system when it is destroyed, not before.
-/// Members throw errc::closed when the heap is closed, and may be called by several threads.
+/// Arenas begin at multiples of 1 GiB; the heap uses the space between them. Earlier releases cannot open a heap that
+/// ever had an arena. Free pages of an arena go back to the file system when it is destroyed, not before. Several
+/// threads may call members at once. Errors of all members: errc::closed when the heap is closed.
 class arena {
 public:
-    /// The arena of this name, made if there is none: then outside of a section it commits. errc::invalid_argument: the name is not one of
-    /// 1 to 127 bytes, or the options are out of range. errc::read_only, std::bad_alloc, and what heap::write() throws.
+    /// Returns the arena of this name, and makes it if there is none. Making it commits, outside of a section. Errors:
+    /// errc::invalid_argument when the name is not 1 to 127 bytes long or an option is out of range; errc::read_only;
+    /// std::bad_alloc; what heap::write() throws.
     [[nodiscard]] static arena open(heap& in, std::string_view name, const arena_options& options = {});
-    /// None, if there is no such arena.
+    /// Returns the arena of this name, or nothing.
     [[nodiscard]] static std::optional<arena> find(const heap& in, std::string_view name);
-    /// Ends the arena of this name with all blocks in it, and removes the roots in it; runs no destructors. False when there is none.
-    /// Outside of a section it commits. What leads there from elsewhere dangles. O(roots + log free runs).
+    /// Frees the arena of this name with all its blocks, and removes the roots in it. Runs no destructors. Returns
+    /// false when there is no such arena. Commits, outside of a section. Pointers into the arena from elsewhere dangle.
+    /// O(roots + log free runs).
     static bool destroy(heap& in, std::string_view name);
-    /// All arenas of a heap. O(pages used in them).
+    /// Returns all arenas of a heap. O(pages used in them).
     [[nodiscard]] static std::vector<arena_info> all(const heap& in);
 
+    /// Returns an allocator of this arena. Errors: errc::read_only.
     template <class T = std::byte>
     [[nodiscard]] allocator<T> get_allocator() const {
         return allocator<T>(checked_home());
     }
-    /// As heap::make(). heap::destroy() takes it.
+    /// Makes an object in the arena, as heap::make() does. heap::destroy() destroys it.
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) const {
         detail::require_persistable<T>();
         (void)detail::header_for<T>(impl());
         return detail::make_by(allocator<T>(checked_home()), std::forward<Args>(args)...);
     }
-    /// As heap::root(), but what it makes lies in the arena. One that is there already stays where it is. heap::find_root() finds it.
+    /// Returns a root as heap::root() does, but makes it in the arena. An existing root stays where it is.
+    /// heap::find_root() finds it.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) const {
         detail::heap_impl* const of = impl();
@@ -101,17 +110,18 @@ public:
         return *object;
     }
 
-    /// Of the memory that the arena has now.
+    /// Gives the kernel a hint about the memory that the arena has now.
     void advise(paging how) const;
 
 private:
     explicit arena(detail::heap_header* home) : home_(home) {}
     template <class T>
     [[nodiscard]] static T* find_root(detail::heap_impl* of, std::string_view name) {
-        return static_cast<T*>(detail::find_root(of, name, detail::fingerprint_of<T>(), detail::functions_of_root<T>()));
+        return static_cast<T*>(
+            detail::find_root(of, name, detail::fingerprint_of<T>(), detail::functions_of_root<T>()));
     }
     [[nodiscard]] detail::heap_impl* impl() const;
-    /// To allocate by: errc::read_only.
+    /// Returns the owner to allocate by. Errors: errc::read_only.
     [[nodiscard]] detail::heap_header* checked_home() const;
 
     detail::heap_header* home_; // an allocator's owner

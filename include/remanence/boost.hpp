@@ -1,18 +1,21 @@
-// Containers of Boost, living in a heap: Boost.Container, the node-based ones of Boost.Unordered, and Boost.MultiIndex.
-// Opt-in: needs Boost's headers, tested with 1.81. For programs that have Boost's containers already, as nothing of ours does. The
-// elements are asked as those of every container, see persistable.hpp.
-//
-// No version of Boost promises its layouts to the next one. So the fingerprint of a root has the version of Boost: a
-// program that was built with another one gets errc::type_mismatch, not garbage. Include this header wherever such a
-// container is named as a root, or is part of one, and before that.
-//
-// Without this header Boost.Container's maps must not be given strings that were made outside the heap: they keep elements as pairs of
-// their own, which only this header takes apart.
-//
-// What these containers do not do: boost_deque ends the program if constructors or assignments of elements throw, and moves elements onto
-// themselves, which empties strings, when an empty range is erased. boost_stable_vector frees a block twice if they throw, so that the
-// heap ends it; the lists keep a part of what was to be inserted. None declares what it writes: in declared sections the program must
-// touch().
+/// \file
+/// Boost's containers in a heap: Boost.Container, the node-based ones of Boost.Unordered, and Boost.MultiIndex. Opt-in:
+/// it needs Boost's headers, and is tested with 1.81. It is for programs that have Boost's containers already; nothing
+/// in Remanence needs them. Elements must meet the same conditions as in every container (persistable.hpp).
+///
+/// Boost does not promise that the next version keeps its layouts. So the fingerprint of a root contains the version of
+/// Boost, and a program that was built with another version gets errc::type_mismatch. Include this header wherever such
+/// a container is named as a root or is part of one, and before that point.
+///
+/// Without this header, do not give Boost.Container's maps strings that were made outside of the heap: the maps keep
+/// elements as pairs of their own, which only this header takes apart.
+///
+/// Limits of these containers:
+/// - boost_deque ends the program if constructors or assignments of elements throw. When an empty range is erased, it
+///   moves elements onto themselves, which empties strings.
+/// - boost_stable_vector frees a block twice if they throw, so that the heap ends the process; the lists keep a part of
+///   what was inserted.
+/// - None declares what it writes: in declared sections the program must call touch().
 #pragma once
 
 #include <remanence/containers/standard.hpp>
@@ -46,8 +49,10 @@
 
 namespace remanence {
 
+/// boost::container::string in a heap.
 using boost_string = boost::container::basic_string<char, std::char_traits<char>, allocator<char>>;
 
+/// Hashes a boost_string as std::string_view.
 template <>
 struct hash<boost_string> {
     [[nodiscard]] std::size_t operator()(const boost_string& text) const noexcept {
@@ -55,36 +60,50 @@ struct hash<boost_string> {
     }
 };
 
+/// boost::container::vector in a heap.
 template <class T>
 using boost_vector = boost::container::vector<T, allocator<T>>;
+/// boost::container::deque in a heap.
 template <class T>
 using boost_deque = boost::container::deque<T, allocator<T>>;
+/// boost::container::stable_vector in a heap.
 template <class T>
 using boost_stable_vector = boost::container::stable_vector<T, allocator<T>>;
+/// boost::container::list in a heap.
 template <class T>
 using boost_list = boost::container::list<T, allocator<T>>;
+/// boost::container::slist in a heap.
 template <class T>
 using boost_slist = boost::container::slist<T, allocator<T>>;
 
+/// boost::container::set in a heap.
 template <class Key, class Compare = std::less<>>
 using boost_set = boost::container::set<Key, Compare, allocator<Key>>;
+/// boost::container::multiset in a heap.
 template <class Key, class Compare = std::less<>>
 using boost_multiset = boost::container::multiset<Key, Compare, allocator<Key>>;
+/// boost::container::map in a heap.
 template <class Key, class Value, class Compare = std::less<>>
 using boost_map = boost::container::map<Key, Value, Compare, allocator<std::pair<const Key, Value>>>;
+/// boost::container::multimap in a heap.
 template <class Key, class Value, class Compare = std::less<>>
 using boost_multimap = boost::container::multimap<Key, Value, Compare, allocator<std::pair<const Key, Value>>>;
+/// boost::container::flat_set in a heap.
 template <class Key, class Compare = std::less<>>
 using boost_flat_set = boost::container::flat_set<Key, Compare, allocator<Key>>;
+/// boost::container::flat_map in a heap.
 template <class Key, class Value, class Compare = std::less<>>
 using boost_flat_map = boost::container::flat_map<Key, Value, Compare, allocator<std::pair<Key, Value>>>;
 
+/// boost::unordered_set in a heap.
 template <class Key, class Hash = hash<Key>, class Equal = std::equal_to<>>
 using boost_unordered_set = boost::unordered_set<Key, Hash, Equal, allocator<Key>>;
+/// boost::unordered_map in a heap.
 template <class Key, class Value, class Hash = hash<Key>, class Equal = std::equal_to<>>
 using boost_unordered_map = boost::unordered_map<Key, Value, Hash, Equal, allocator<std::pair<const Key, Value>>>;
 
-/// `Indices` is a boost::multi_index::indexed_by of ordered and sequenced indices; hashed and random-access ones are refused.
+/// boost::multi_index_container in a heap. `Indices` is a boost::multi_index::indexed_by of ordered and sequenced
+/// indices; hashed and random-access ones are refused.
 template <class T, class Indices>
 using boost_multi_index = boost::multi_index_container<T, Indices, allocator<T>>;
 
@@ -93,7 +112,8 @@ namespace detail {
 template <>
 inline constexpr bool is_try_emplace_tag_v<boost::container::try_emplace_t> = true;
 
-/// A fingerprint names their arguments, and the version of Boost without its patch level.
+/// The layout text of a fingerprint: the version of Boost without its patch level. The fingerprint also names the
+/// template arguments.
 struct boost_class_traits {
     static std::string layout() { return " boost " + std::to_string(BOOST_VERSION / 100); }
 };
@@ -102,18 +122,19 @@ struct boost_class_traits {
 
 namespace detail {
 
-// How each keeps its elements, in the one release of which this has been looked up; those of others are hidden.
+// How each container stores its elements, known for one release of Boost only. With other releases the elements are
+// hidden.
 
 template <class Of, std::size_t Bytes, foreign_way Way, std::uint64_t... Numbers>
 struct boost_shape
     : std::conditional_t<BOOST_VERSION / 100 == 1081 && sizeof(Of) == Bytes,
                          standard_shape<shape_kind::foreign, static_cast<std::uint64_t>(Way), Numbers...>, no_shape> {};
 
-/// `Before`: bytes of links in a node.
+/// Offset of the element in a node. `Before`: bytes of links in the node.
 template <class T, std::uint64_t Before>
 inline constexpr std::uint64_t boost_element_v = aligned_up(Before, alignof(T));
 
-/// A vector, or one that is sorted.
+/// A vector, or a sorted vector.
 template <class Of, std::uint64_t Mapped>
 struct boost_run : boost_shape<Of, 32, foreign_way::run, 8, 16, Mapped> {};
 template <class Of, class Element, std::uint64_t Mapped>
@@ -121,7 +142,7 @@ struct boost_tree : boost_shape<Of, 40, foreign_way::tree, 0, 16, 8, 16, boost_e
 template <class Of, class Element, std::uint64_t Mapped>
 struct boost_buckets : boost_shape<Of, 72, foreign_way::buckets, 56, 48, boost_element_v<Element, 8>, Mapped> {};
 
-/// Bytes of an index's links in a node of a multi_index_container; 0: not known.
+/// Bytes of an index's links in a node of a multi_index_container; 0: unknown.
 template <class Index>
 inline constexpr std::uint64_t index_bytes_v = 0;
 template <class... Args>
@@ -133,7 +154,8 @@ inline constexpr std::uint64_t index_bytes_v<boost::multi_index::sequenced<Args.
 template <class Index>
 inline constexpr bool is_no_index_v = std::is_same_v<Index, boost::mpl::na>;
 
-/// A node has the element, then the links of the last index, and at its end those of the first, by which it is gone through.
+/// A node has the element, then the links of the last index, and so on; at its end are those of the first, which
+/// iteration follows.
 template <class Of, class T, class Indices>
 struct multi_index_shape : no_shape {};
 template <class Of, class T, class First, class... Others>
@@ -149,7 +171,7 @@ struct multi_index_shape<Of, T, boost::multi_index::indexed_by<First, Others...>
 
 } // namespace detail
 
-// Boost.Container's maps keep their elements as pairs of their own.
+// Boost.Container's maps keep their elements in a pair class of their own.
 template <class First, class Second>
 struct class_traits<boost::container::dtl::pair<First, Second>>
     : detail::composed_of<detail::composition::pair, First, Second> {};
@@ -167,7 +189,7 @@ struct class_traits<boost::container::vector<T, Args...>> : detail::boost_class_
 template <class T, class Alloc, class Options>
 struct class_traits<boost::container::deque<T, Alloc, Options>> : detail::boost_class_traits {
     using self = boost::container::deque<T, Alloc, Options>;
-    struct shape : std::conditional_t<std::is_void_v<Options>, // else its blocks may have another size
+    struct shape : std::conditional_t<std::is_void_v<Options>, // otherwise its blocks may have another size
                                       detail::boost_shape<self, 96, detail::foreign_way::blocks, 32, 64,
                                                           (sizeof(T) < 512 ? 512 / sizeof(T) : 1), 0>,
                                       detail::no_shape> {};

@@ -1,4 +1,4 @@
-// Whom to ask about a commit that the caller did not wait for. Depends on the standard library only.
+// Tells whether an asynchronous commit is durable. Depends on the standard library only.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,24 @@ class commit_progress; // src/api/commit_progress.hpp
 class heap_commits;    // src/api/heap_commits.hpp
 } // namespace detail
 
-/// A commit that heap::commit_async() or write_async() made: when it is durable, or why it never will be. May be copied, and asked from
-/// several threads; one that was moved from still names its commit. It may be dropped, which changes nothing, and outlive
-/// the heap: closing it settles every commit. A forked child's tickets say errc::closed.
+/// Names a commit that heap::commit_async() or write_async() made, and tells whether it is durable, or why it never
+/// will be. It may be copied, used by several threads, and dropped, which changes nothing. It may outlive the heap:
+/// closing the heap settles every commit. In a forked child every ticket says errc::closed.
 class commit_ticket {
 public:
-    // A move is a copy.
+    // A move is a copy: a ticket that was moved from still names its commit.
+    /// Copies name the same commit.
     commit_ticket(const commit_ticket&) = default;
+    /// Names the other ticket's commit from now on.
     commit_ticket& operator=(const commit_ticket&) = default;
     ~commit_ticket() = default;
 
-    /// Waits until the commit is durable, with all before it. Throws, as often as it is called, what kept it from becoming so:
-    /// errc::io (the heap is poisoned then), or std::bad_alloc. Needs no section, and may be called in any.
+    /// Waits until the commit, and all before it, are durable. Needs no section, and may be called in any. Errors, at
+    /// each call: what kept the commit from becoming durable: errc::io (the heap is then poisoned), std::bad_alloc, or
+    /// those that heap::commit_async() lists.
     void wait() const;
-    /// Whether the commit is durable: wait() would return at once. Throws what wait() throws. Does not wait.
+    /// Returns true if the commit is durable, so that wait() would return at once. Does not wait. Throws what wait()
+    /// throws.
     [[nodiscard]] bool ready() const;
 
 private:

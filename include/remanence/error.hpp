@@ -1,5 +1,6 @@
-// The errors a user of Remanence can meet: stable codes, and one exception type that carries what happened,
-// where, and what to do next. Depends on the standard library only.
+/// \file
+/// The errors that a program can meet: stable codes, and one exception type that carries what happened, where, and what
+/// to do next. Depends on the standard library only.
 #pragma once
 
 #include <cstdint>
@@ -11,117 +12,138 @@ namespace remanence {
 
 /// What went wrong. The numbers are stable across releases. docs/errors.md says what to do about each.
 ///
-/// An opening that fails leaves the heap closed, and loses nothing committed; a creation that fails leaves no file. After any other failure
-/// the heap is usable, unless the code says otherwise: a commit has written nothing, memory keeps its changes, and the commit may be
-/// repeated; heap::write() has rolled back.
+/// After a failed open the heap is closed, and nothing committed is lost. After a failed creation there is no file.
+/// After any other failure the heap is usable, unless the code says otherwise: a commit has written nothing, memory
+/// keeps its changes, and the commit may be repeated; heap::write() has rolled back.
 enum class errc : int {
-    not_a_heap = 1,         ///< the file is empty, something else than a heap, or no regular file
-    truncated = 2,          ///< the heap file, or a redo log that it needs, ends before what it must hold
-    unsupported_format = 3, ///< written by a newer release, with features this one lacks, or of an older format
-    abi_mismatch = 4,       ///< written by a program with another standard library layout
-    /// A root is stored as another type than the one asked for, or a member of the type has changed; or a migration met a change that
-    /// is not automatic; or rem::fragile has an object of a class that is not registered. The root is as it was.
+    not_a_heap = 1, ///< the file is empty, something other than a heap, or not a regular file
+    truncated = 2,  ///< the heap file, or a redo log that it needs, is shorter than its contents
+    /// Written by a newer release with features that this one lacks, or in an older format.
+    unsupported_format = 3,
+    abi_mismatch = 4, ///< written by a program with another standard library layout
+    /// A root is stored as another type than the one asked for, or a member of the type has changed; a migration met a
+    /// change that is not automatic; or a rem::fragile holds an object of a class that is not registered. The root is
+    /// unchanged.
     type_mismatch = 5,
-    /// A checksum or a structure is wrong; the offset says where. Without an offset: the bytes of a fragile element do not parse, or
-    /// it was moved from, or a commit found that the bytes behind a block were written over (check_options::red_zones).
+    /// A checksum or a structure is wrong; the offset says where. Without an offset: the bytes of a fragile element do
+    /// not parse, or it was moved from; or a commit found that the bytes behind a block were overwritten
+    /// (check_options::red_zones).
     corrupt = 6,
-    /// The heap was not closed cleanly and its redo log is not there. A heap that was renamed while it was open, and crashed before
-    /// its next commit, left its log with its former name.
+    /// The heap was not closed cleanly and its redo log is missing. If a heap was renamed while it was open and crashed
+    /// before its next commit, the log still has the former name.
     log_missing = 7,
-    /// The redo log beside the heap belongs to another heap, to another copy of it, or to an earlier session, or is in the way of a
-    /// new one; or another file came where the log of an open heap belongs. All files are kept. A close that throws this is done.
+    /// The redo log beside the heap belongs to another heap, to another copy of it, or to an earlier session, or
+    /// prevents the creation of a new log; or another file has taken the place of an open heap's log. All files are
+    /// kept. If close() throws this, the heap is closed.
     log_foreign = 8,
-    /// The heap's base address is used by another mapping, for instance by a copy of the heap. The message names the mapping. Or a
-    /// heap that is mapped elsewhere for that reason cannot have, or make, an object that may hold addresses.
+    /// Another mapping is at the heap's base address, for instance a copy of the heap. The message names the mapping.
+    /// Also thrown when a heap that is mapped elsewhere is asked for an object that may hold addresses.
     base_taken = 9,
-    /// The operating system refused access to the file or its directory; or the process has changed its user and cannot open its own
-    /// /proc/self/pagemap.
+    /// The operating system refused access to the file or its directory; or the process has changed its user and cannot
+    /// open its own /proc/self/pagemap.
     permission_denied = 10,
     read_only_file_system = 11, ///< the file system cannot be written
-    not_found = 12, ///< no such file, directory or log_options::log_directory; or no such root, or part of one
-    /// The disk, the quota or a limit of files is reached (how many may be open; their size, if the program ignores SIGXFSZ); nothing
-    /// was changed on disk. Met within a write, where nobody knows what was written, it is `io`. Checkpoints, close() and recovery need
-    /// no more space than was reserved for them.
+    /// There is no such file, directory or log_options::log_directory; or no such root or part of one.
+    not_found = 12,
+    /// The disk or the quota is full, or a limit of files is reached (how many may be open; their size, if the program
+    /// ignores SIGXFSZ). Nothing was changed on disk. If it happens within a write, so that it is unknown what was
+    /// written, the code is `io`. Checkpoints, close() and recovery need no more space than was reserved for them.
     no_space = 13,
-    /// Another process, or another handle of this one, has the heap open, or creates it; or a child lives that was forked by a process
-    /// which died without closing it; or the log beside the heap is that of an open heap that was moved. Of a shared heap: a process
-    /// that opens it first, or closes it last, did not end that within sharing::open_timeout. Also a migration while other
-    /// processes have the heap open, and an undo, redo, go_to() or restore() that would take a root from who may have a reference to
-    /// it. The message names processes as far as /proc shows them: those of this user, in this container.
+    /// Another process, or another handle of this one, has the heap open or creates it; a child is alive that was
+    /// forked by a process which died without closing the heap; or the log beside the heap is that of an open heap that
+    /// was moved. For a shared heap: a process that opens it first, or closes it last, did not finish within
+    /// sharing_options::open_timeout. Also thrown by a migration while other processes have the heap open, and by
+    /// undo(), redo(), go_to() and restore() if they would remove a root to which a reference may exist. The message
+    /// names processes as far as /proc shows them: those of this user, in this container.
     in_use = 14,
-    /// The handle is closed, moved from, or inherited through fork, or a commit_ticket is; the heap was destroyed in its own section, or
-    /// while another thread was about to use it; or nobody writes any more to a shared heap that is open read-only.
+    /// The handle is closed, moved from, or inherited through fork, or a commit_ticket is; the heap was destroyed in
+    /// its own section, or while another thread was about to use it; or no process writes any more to a shared heap
+    /// that is open read-only.
     closed = 15,
     exhausted = 16, ///< the heap's address range cannot grow any further
-    /// An earlier write or sync failed, perhaps one that made lazy or asynchronous commits durable, and the message repeats it; or
-    /// memory ran out in the midst of a commit. The heap can be read, and takes no commit until it is reopened or rebuilt.
+    /// An earlier write or sync failed, perhaps one that made lazy or asynchronous commits durable, and the message
+    /// repeats it; or memory ran out during a commit. The heap can be read, and takes no commit until it is reopened or
+    /// rebuilt.
     poisoned = 17,
-    /// The file to be created is there already, or NAME-new, where it is built, is somebody else's; load(): the heap has such a
-    /// root; keep(): a version has this name, or that version another one.
+    /// The file to be created exists, or another program's file is at NAME-new, where it is built; load(): the heap has
+    /// such a root; keep(): a version has this name, or that version has another one.
     exists = 18,
-    /// Not allowed while a section is open: close(), also while another thread's commit waits for the disk; undo() and its like, also in
-    /// a group. The heap stays open.
+    /// Not allowed while a section is open: close(), also while another thread's commit waits for the disk; undo() and
+    /// its like, also in a group. The heap stays open.
     section_open = 19,
     section_conflict = 20, ///< a write section was asked for inside a read section of the same thread
     read_only = 21,        ///< the heap was opened read-only
-    /// This release, this program or this machine does not have it: a tracker, a part of the library that records histories; a dump or
-    /// a migration of types that only a program can make, of which the heap has no schema, or whose objects lie too deep in each other.
+    /// This release, this program or this machine lacks it: a tracker, or the part of the library that records
+    /// histories. Also thrown for a dump or a migration of types that only a program can make, that have no schema in
+    /// the heap, or whose objects are nested too deeply.
     not_supported = 22,
-    invalid_argument =
-        23,  ///< an argument or option is out of its range, a savepoint has ended, a dump is wrong at a line
-    io = 24, ///< the device or the operating system reported a failure; after a commit the heap is poisoned
+    /// An argument or option is out of its range, a savepoint has ended, or a dump is wrong at a line.
+    invalid_argument = 23,
+    /// The device or the operating system reported a failure. After a commit the heap is poisoned.
+    io = 24,
     unnameable_type = 25, ///< a type local to a function or file cannot be stored as a root
-    /// A commit would store a pointer that leaves the heap: outside write sections, one to memory of a string or container that was
-    /// made by default there, or in a section of another heap; in a library that checks commits, any. Memory keeps its changes; a
-    /// close leaves the heap open, a destructor discards them and says so.
+    /// A commit would store a pointer that leaves the heap. Outside of write sections: a pointer to the memory of a
+    /// string or container that was made by default there, or in a section of another heap. In a library that checks
+    /// commits: any. Memory keeps its changes; close() leaves the heap open; a destructor discards them and says so.
     foreign_pointer = 26,
-    recovery_needed = 27,   ///< opened read-only, but only a newer release can recover the heap
-    rolled_back = 28,       ///< a nested section failed, so the outermost one was rolled back
-    undeclared_change = 29, ///< a library that checks commits: a declared section changed what it did not declare
-    /// The heap's file, or its log, was removed or replaced while it was open, so that nobody could open what is committed; or a file was,
-    /// while it was being made or opened. No commit succeeds; memory keeps its changes. If only the log is gone, close() brings
-    /// all commits into the heap; else close() closes it, the file is lost, and its log is kept.
+    recovery_needed = 27, ///< opened read-only, but only a newer release can recover the heap
+    rolled_back = 28,     ///< a nested section failed, so the outermost one was rolled back
+    /// A library that checks commits: a declared section changed what it did not declare.
+    undeclared_change = 29,
+    /// The heap's file, or its log, was removed or replaced while the heap was open, so that no program could open what
+    /// is committed; or a file was, while it was being made or opened. No commit succeeds, and memory keeps its
+    /// changes. If only the log is gone, close() brings all commits into the heap. Otherwise close() closes it, the
+    /// file is lost, and its log is kept.
     unlinked = 30,
-    /// The heap is another application's (check_options::application), or does not say whose. It is neither recovered nor changed.
+    /// The heap belongs to another application (check_options::application), or records none. It is neither recovered
+    /// nor changed.
     wrong_application = 31,
-    /// A shared heap: processes that are stopped, in a read section or at a checkpoint, keep the redo log from being reused, and it has
-    /// reached log_options::log_bytes_max. The message names them, and heap::readers() those that read.
+    /// A shared heap: processes that are stopped, in a read section or a checkpoint, keep the redo log from being
+    /// reused, and it has reached log_options::log_bytes_max. The message names them; heap::readers() lists those that
+    /// read.
     readers_behind = 32,
-    outside_section = 33, ///< memory of a shared heap was changed, or a savepoint asked for, outside any write section
-    no_step = 34, ///< a history (heap_options::history) does not lead where it was to lead, or keeps no such version
-    history_full = 35, ///< a history that keeps all its steps has no room for another one; nothing was written
-    uncommitted = 36,  ///< memory holds changes that are not committed, which an undo would mix with the step
-    /// A procedure (heap_options::procedures) is not known by this name, or its inverse does what a step of a history cannot: it
-    /// commits, rolls back, allocates or frees. Memory is as before, but for what the inverse has committed.
+    /// Memory of a shared heap was changed, or a savepoint asked for, outside of any write section.
+    outside_section = 33,
+    no_step = 34, ///< the history (heap_options::history) has no such step or version
+    /// A history that keeps all its steps has no room for another one; nothing was written.
+    history_full = 35,
+    uncommitted = 36, ///< memory has changes that are not committed, which an undo would mix with the step
+    /// No procedure (heap_options::procedures) has this name, or its inverse does what a step of a history cannot: it
+    /// commits, rolls back, allocates or frees. Memory is as before, except for what the inverse has committed.
     no_procedure = 37,
     /// The system gives no more memory, address space or mappings. The number is that of REM_NO_MEMORY.
     no_memory = 1001,
 };
 
-/// Whether an error says that a heap's files are not whole, rather than that the caller or the system failed.
+/// Returns true if the error says that a heap's files are not whole, rather than that the caller or the system failed.
 constexpr bool is_damage(errc code) noexcept {
     return code == errc::corrupt || code == errc::truncated || code == errc::log_missing || code == errc::log_foreign;
 }
 
-/// The category of `errc`; its messages are one general sentence per code.
+/// Returns the category of `errc`. Its messages are one general sentence per code.
 const std::error_category& error_category() noexcept;
+/// Returns the code in that category; lets std::error_code be compared with an errc.
 std::error_code make_error_code(errc code) noexcept;
 
-/// Thrown by every public function that fails. `what()` names the file, the operation and what to do next.
+/// The exception that every public function throws when it fails, except allocation. what() names the file, the
+/// operation and what to do next.
 class error : public std::system_error {
 public:
+    /// For the library.
     error(errc code, const std::string& message, std::string path = {}, int os_error = 0,
           std::uint64_t offset = k_no_offset);
 
-    static constexpr std::uint64_t k_no_offset = ~std::uint64_t{0};
+    static constexpr std::uint64_t k_no_offset = ~std::uint64_t{0}; ///< returned by offset() when there is none
 
+    /// Returns the message: file, operation, what to do next.
     [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+    /// Returns the code.
     [[nodiscard]] errc reason() const noexcept { return static_cast<errc>(code().value()); }
-    /// The file concerned; empty when the error concerns none.
+    /// Returns the file that the error is about; empty when it is about none.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    /// `errno` of the system call that failed; 0 when none did.
+    /// Returns `errno` of the system call that failed; 0 when none did.
     [[nodiscard]] int os_error() const noexcept { return os_error_; }
-    /// Byte offset in the file named by `path()`; `k_no_offset` when it has none.
+    /// Returns the offset in the file path(), in bytes; `k_no_offset` when there is none.
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
 private:
@@ -131,11 +153,15 @@ private:
     std::uint64_t offset_;
 };
 
-/// Thrown by allocation when the heap's address range is used up (`errc::exhausted`). The heap stays usable.
+/// The exception that allocation throws when the heap's address range is used up (`errc::exhausted`). The heap stays
+/// usable.
 class heap_exhausted : public std::bad_alloc {
 public:
+    /// For the library.
     explicit heap_exhausted(std::string message) : message_(std::move(message)) {}
+    /// Returns the message: file, operation, what to do next.
     [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+    /// Returns errc::exhausted.
     [[nodiscard]] std::error_code code() const noexcept { return make_error_code(errc::exhausted); }
 
 private:
@@ -144,5 +170,6 @@ private:
 
 } // namespace remanence
 
+/// Makes errc usable where a std::error_code is expected.
 template <>
 struct std::is_error_code_enum<remanence::errc> : std::true_type {};

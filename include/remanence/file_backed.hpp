@@ -1,4 +1,4 @@
-// One container in a file of its own. Thin templates over compiled code; depends on the standard library only.
+// A single container in a file of its own. Thin templates over compiled code; depends on the standard library only.
 #pragma once
 
 #include <remanence/detail/abi.hpp>
@@ -15,27 +15,30 @@
 
 namespace remanence {
 
-/// How the container lies in its file.
+/// How the container is stored in its file.
 enum class file_form {
-    memory,   ///< as a heap: it is open at once, and a commit writes what has changed
-    portable, ///< as text (docs/reference/dump.md), for people and other programs: a commit writes all of it anew
-    binary,   ///< the same as CBOR, in fewer bytes
+    memory,   ///< as a heap: it opens at once, and a commit writes what has changed
+    portable, ///< as text (docs/reference/dump.md), for people and other programs: a commit writes all of it
+    binary,   ///< as CBOR with the contents of `portable`, in fewer bytes
 };
 
 /// How a file_backed container is opened.
 struct file_backed_options {
-    /// close() and the destructor commit what is not committed; else they discard it, as a heap does unless it is told
-    /// otherwise. A file opened read-only has nothing. When the destructor discards all the same, heap::~heap() tells.
+    /// Whether close() and the destructor commit what is not committed. Default true; false: they discard it, as a heap
+    /// does by default. Nothing is committed in a file opened read-only. heap::~heap() lists when the destructor
+    /// discards all the same.
     bool commit_at_close = true;
-    /// All else. `migrate` finds the container as the root "container". Its own commit_at_close does not count, and `memory.reserve_bytes`
-    /// is 1 GiB unless it is set, so that thousands of files find room.
+    /// The options of the heap. heap.commit_at_close is ignored. If heap.memory.reserve_bytes is 0, it is 1 GiB, so
+    /// that thousands of files find room. heap.migrate finds the container as the root "container".
     heap_options heap = {};
-    /// A file of the portable or the binary form is read whole when it is opened, and lives in a heap beside it, which has its name
-    /// with "-open" behind it and is removed at the end; a crash leaves that one to the next call. Each commit writes a new file, durably,
-    /// which takes the place of the old one: O(container). With these two forms, whatever form a file has is found out, and the next
-    /// commit writes it as it is asked for; the form `memory` takes no others (errc::not_a_heap). They cannot be read only. With
-    /// heap.migrate the container is made as it was stored, and then converted, where errc::not_supported means that it has an order or a hash
-    /// of the program's.
+    /// The form that a commit writes. Default: `memory`, which opens no other form (errc::not_a_heap). The other two
+    /// open every form.
+    ///
+    /// A portable or binary file is read whole when it is opened. The container lives in a temporary heap beside it,
+    /// NAME-open, which is removed at the end; after a crash the next open removes it. Each commit writes a new file,
+    /// durably, which replaces the old one: O(container). Such files cannot be opened read-only. With heap.migrate the
+    /// container is made as it was stored, and then converted; errc::not_supported then means that it has an order or a
+    /// hash of the program's own.
     file_form form = file_form::memory;
 };
 
@@ -44,30 +47,34 @@ namespace detail {
 inline constexpr std::string_view k_container_root = "container";
 inline constexpr std::uint64_t k_file_backed_reserve_bytes = std::uint64_t{1} << 30;
 
-/// errc::type_mismatch, naming the first root in the way, when there are others than the container.
+/// Throws errc::type_mismatch, naming the first other root, when the file holds roots besides the container.
 void require_one_container(const heap& file);
 [[noreturn]] void raise_no_container(const heap& file);
 [[noreturn]] void raise_closed_container();
 
-/// The file of a container in another form than memory's. Its functions are virtual so that programs that ask for no such form do not have
-/// them.
+/// The file of a container in portable or binary form. Its functions are virtual so that programs without such files
+/// are not linked with them.
 class container_file {
 public:
     container_file() = default;
     container_file(const container_file&) = delete;
     container_file& operator=(const container_file&) = delete;
-    /// Removes the heap, which is closed.
+    /// Removes the temporary heap, which is closed.
     virtual ~container_file() = default;
 
-    /// Where the container lives while it is open: a new heap. errc::in_use: the container is open already.
+    /// Makes the temporary heap in which the container lives while it is open. Errors: errc::in_use when the container
+    /// is open already.
     [[nodiscard]] virtual heap make_heap(heap_options how) const = 0;
-    /// Makes the container from the file, whatever form it has; false: there is no file. What load() throws.
+    /// Makes the container from the file, in any form. Returns false when there is no file. Throws what
+    /// remanence::load() throws.
     virtual bool load(heap& into, const type_to_load& type) const = 0;
-    /// Replaces the file, durably. Does nothing within a write section of the calling thread, whose end does it.
+    /// Replaces the file, durably. Does nothing within a write section of the calling thread, since the end of the
+    /// section does it.
     virtual void save(const heap& from) const = 0;
-    /// Commits and saves, if that is to be done at the end.
+    /// Commits and saves, if the options say so.
     virtual void save_before_close(heap& from) const = 0;
-    /// The same in a destructor: not in a section, and not when an exception ends it. Says nothing of failures.
+    /// Does the same in a destructor, but not in a section, nor when an exception runs the destructor. Reports no
+    /// failures.
     virtual void save_at_end(heap& from) const noexcept = 0;
     [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
 };
@@ -76,29 +83,31 @@ std::unique_ptr<container_file> open_container_file(const std::filesystem::path&
 
 } // namespace detail
 
-/// A container that lives in a file of its own: a heap whose one root it is. Used as a pointer to the container; every use of
-/// a closed or moved-from one throws `error` with errc::closed, but is_open(), the destructor and assignment. Move-only; moving
-/// leaves pointers into the container valid. Of threads it asks what `heap` does.
+/// A container in a file of its own: a heap whose only root it is. It is used like a pointer to the container.
+/// Move-only; a move keeps pointers into the container valid. Threads use it by the rules of `heap`. Once it is closed
+/// or moved from, every use but is_open(), the destructor and assignment throws errc::closed.
 ///
-/// A change is in memory only until it is committed: a crash loses it. close() and the destructor commit; an exception that
-/// takes the file_backed away, and an end within a section, do not. An idle file takes one descriptor, two mappings and some
-/// 20 KiB of memory of the process, and a small one at most 64 KiB on disk. One that was committed to since it was opened takes four
-/// descriptors, and a redo log of 68 KiB, or more if commits are large, lies beside it, until it is closed.
+/// A change is in memory only until it is committed: a crash loses it. close() and the destructor commit. They do not
+/// when an exception destroys the file_backed, or within a section.
 ///
-/// The file is mapped where it was when it was created. If these addresses are taken, by another such file for instance, a
-/// container that is `position_independent` is mapped elsewhere; any other one is errc::base_taken, which is the likelier the
-/// more files of different processes are open at once.
+/// An idle file takes one descriptor, two mappings and some 20 KiB of the process's memory; a small one takes at most
+/// 64 KiB on disk. After its first commit, and until it is closed, it takes four descriptors, and a redo log of at
+/// least 68 KiB lies beside it.
+///
+/// The file is mapped where it was created. If these addresses are taken, for instance by another such file, a
+/// container that is `position_independent` is mapped elsewhere. Any other container is errc::base_taken, which becomes
+/// likelier the more files of different processes are open at once.
 template <class Container>
 class file_backed {
 public:
-    using container_type = Container;
+    using container_type = Container; ///< the container's type
 
-    /// Opens the container at `path`, or creates it, empty: a new one is durable once this returns. After a crash this recovers
-    /// the last commit. A crash meanwhile leaves no file, or one without a container, where the next call makes it.
-    /// Throws what heap::open() throws, errc::in_use for a file that is open among others; errc::type_mismatch, naming what is
-    /// stored, when the file holds another type, or is a heap of roots; errc::not_found when it is to be read only and there
-    /// is no file or no container in it; what Container's default constructor throws. A type that is not `persistable` does
-    /// not compile. Complexity: that of heap::open().
+    /// Opens the container at `path`, or creates it, empty. A new one is durable once this returns. After a crash it
+    /// recovers the last commit. A crash during creation leaves no file, or one without a container, in which the next
+    /// call makes it. A type that is not `persistable` does not compile. Errors: those of heap::open(), such as
+    /// errc::in_use for an open file; errc::type_mismatch, naming what is stored, when the file holds another type or a
+    /// heap of roots; errc::not_found when it is opened read-only and has no container or does not exist; what the
+    /// container's default constructor throws. Complexity: as heap::open().
     explicit file_backed(const std::filesystem::path& path, const file_backed_options& options = {})
         : form_(options.form == file_form::memory ? nullptr : detail::open_container_file(path, options)),
           file_(form_ ? form_->make_heap(with_room(options)) : open(path, options)),
@@ -108,12 +117,13 @@ public:
         if (options.heap.read_only)
             detail::raise_no_container(file_);
         file_.template root<Container>(detail::k_container_root);
-        file_.close(); // and its log, so that thousands may be created that are then idle
+        file_.close(); // closes the log, too, so that thousands of files may be created that are then idle
         file_ = open(path, options);
         container_ = find();
     }
+    /// Takes over the open file. Pointers into the container stay valid.
     file_backed(file_backed&&) noexcept = default;
-    /// Closes the file held so far as the destructor does.
+    /// Closes the file held so far, as the destructor does, and takes over the other one.
     file_backed& operator=(file_backed&& other) noexcept {
         if (this != &other) {
             end();
@@ -123,40 +133,42 @@ public:
         }
         return *this;
     }
-    /// Commits what is not committed, unless options said otherwise, and closes; says nothing of failures: use close() to
-    /// hear of them. Durable changes stay either way. While a section is open, and when an exception takes it away, it
-    /// commits nothing: as heap::~heap().
+    /// Commits what is not committed, unless the options say otherwise, and closes the file. Reports no failures: call
+    /// close() to see them. Durable changes stay either way. While a section is open, and when an exception runs the
+    /// destructor, it commits nothing; see heap::~heap().
     ~file_backed() { end(); }
 
-    /// The container, valid as long as the file is open. One that was opened read-only must not be changed: that ends the
-    /// process. O(1).
+    /// Returns the container, which is valid as long as the file is open. Changing one that was opened read-only ends
+    /// the process. Errors: errc::closed. O(1).
     [[nodiscard]] Container* operator->() { return checked(); }
-    [[nodiscard]] const Container* operator->() const { return checked(); }
-    [[nodiscard]] Container& operator*() { return *checked(); }
-    [[nodiscard]] const Container& operator*() const { return *checked(); }
+    [[nodiscard]] const Container* operator->() const { return checked(); } ///< Returns the container.
+    [[nodiscard]] Container& operator*() { return *checked(); }             ///< Returns the container.
+    [[nodiscard]] const Container& operator*() const { return *checked(); } ///< Returns the container.
 
-    /// Makes every change since the last commit durable, atomically, or as durable as `until` says. As heap::commit().
+    /// Makes every change since the last commit durable, atomically. As heap::commit().
     void commit() {
         file_.commit();
         save();
     }
+    /// Commits with this durability.
     void commit(durability until) {
         file_.commit(until);
         save();
     }
-    /// An asynchronous commit: the ticket waits for the device, or tells whether it is done. As heap::commit_async().
+    /// Commits without waiting for the device; the ticket waits, or tells whether the commit is durable. As
+    /// heap::commit_async().
     [[nodiscard]] commit_ticket commit_async() {
         commit_ticket made = file_.commit_async();
         save();
         return made;
     }
-    /// Makes durable what was committed before. As heap::sync().
+    /// Makes all earlier commits durable. As heap::sync().
     void sync() { file_.sync(); }
-    /// Takes back every change since the last commit: pointers and iterators to what was created since dangle. As
+    /// Undoes every change since the last commit. Pointers and iterators to what was created since then dangle. As
     /// heap::rollback().
     void rollback() { file_.rollback(); }
-    /// write(f) runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. May begin
-    /// with `declared`, with a durability, or with both. As heap::write() of the same arguments.
+    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. Takes the
+    /// arguments of heap::write(): write(f), with `declared`, a durability, or both before `f`.
     template <class... Args>
     decltype(auto) write(Args&&... args) {
         if constexpr (std::is_void_v<decltype(file_.write(std::forward<Args>(args)...))>) {
@@ -168,7 +180,8 @@ public:
             return result;
         }
     }
-    /// write_async(f) or write_async(declared, f): a write section whose end is an asynchronous commit. As heap::write_async().
+    /// Runs `f` in a write section that ends in an asynchronous commit: write_async(f) or write_async(declared, f). As
+    /// heap::write_async().
     template <class... Args>
     [[nodiscard]] commit_ticket write_async(Args&&... args) {
         commit_ticket made = file_.write_async(std::forward<Args>(args)...);
@@ -181,18 +194,20 @@ public:
         return file_.read(std::forward<F>(f));
     }
 
-    /// As the destructor, but reports; durable once this returns. errc::section_open, errc::no_space and errc::foreign_pointer leave the
-    /// file open and every change in memory; after any other error it is closed too, and as of its last durable commit. As heap::close().
+    /// Commits and closes as the destructor does, but reports failures. Durable once this returns. errc::section_open,
+    /// errc::no_space and errc::foreign_pointer leave the file open and every change in memory. After any other error
+    /// it is closed, as of its last durable commit. As heap::close().
     void close() {
         if (form_ && file_.is_open())
             form_->save_before_close(file_);
         file_.close();
     }
-    /// False once closed or moved from.
+    /// Returns false once it is closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
-    /// As it was given.
+    /// Returns the path as it was given.
     [[nodiscard]] const std::filesystem::path& path() const { return form_ ? form_->path() : file_.path(); }
-    /// The file as a heap, for touch(), stats(), verify() and check_pointers(). Nothing else may be put into it.
+    /// Returns the file as a heap, for touch(), stats(), verify() and check_pointers(). Nothing else may be put into
+    /// it. Errors: errc::closed.
     [[nodiscard]] const heap& get_heap() const {
         (void)checked();
         return file_;
@@ -212,7 +227,7 @@ private:
             how.memory.reserve_bytes = detail::k_file_backed_reserve_bytes;
         return how;
     }
-    // What the file has, in another form than memory's, or an empty container.
+    // Returns the container that a portable or binary file has, or an empty one.
     Container* read() {
         const bool is_there = form_->load(file_, detail::type_to_load_of<Container>());
         detail::require_one_container(file_);
@@ -230,7 +245,7 @@ private:
         if (form_ && file_.is_open())
             form_->save_at_end(file_);
     }
-    // Nothing but a container may be in a heap that is mapped elsewhere.
+    // A heap that is mapped elsewhere may contain only the container.
     Container* find() const {
         detail::require_one_container(file_);
         return file_.template find_root<Container>(detail::k_container_root);
@@ -241,7 +256,7 @@ private:
         return container_;
     }
 
-    std::unique_ptr<detail::container_file> form_; // null: its form is memory's
+    std::unique_ptr<detail::container_file> form_; // null for file_form::memory
     heap file_;
     Container* container_;
 };

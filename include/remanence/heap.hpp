@@ -1,5 +1,72 @@
-// The heap: a file of ordinary C++ objects that stay. Thin templates over compiled code; depends on the standard
-// library only.
+/// \file
+/// A heap is a file that is memory: ordinary C++ objects with plain pointers live in it, and they are there again in
+/// the next run. A *commit* makes all changes since the previous commit durable, all or none. After a crash the heap
+/// holds exactly what the last durable commit left. Named objects, the *roots*, are the entry points; everything else
+/// is reached from them.
+///
+///     #include <remanence/remanence.hpp>
+///     namespace rem = remanence;
+///     struct address { rem::string street, city; };
+///
+///     int main() {
+///         rem::heap book = rem::heap::open("book.rem");                        // created when absent
+///         auto& people = book.root<rem::map<rem::string, address>>("people"); // made once, found ever after
+///         book.write([&] {
+///             people["KNUTH"] = {"1 Art of Programming Street", "Stanford"};
+///         }); // durable now; rolled back, had it thrown
+///         for (const auto& [name, where] : people)
+///             std::cout << name << ", " << where.city << '\n';
+///     }
+///
+/// Threads. One open heap serves all threads of the process. heap::write() runs a function alone, in a *write section*,
+/// and commits at its end. heap::read() runs functions beside each other, in *read sections*. Commits of several
+/// threads share a write to the device. A program that does its own locking may change an exclusive heap outside of
+/// sections, and call heap::commit().
+///
+/// Errors. Functions throw `remanence::error`, whose reason() is an errc; "Errors: errc::x" below names those that
+/// matter. Allocation throws std::bad_alloc, or heap_exhausted, which derives from it. error.hpp says what each code
+/// leaves behind.
+///
+/// Caveats:
+/// 1. A heap has a fixed address. It is mapped where it was created; if another mapping is there, opening it fails
+///    (errc::base_taken). Heaps of position-independent types alone are mapped elsewhere then.
+/// 2. One process, and one handle in it, has a heap open, unless all of them say sharing::processes (errc::in_use). A
+///    shared heap is looked at and changed in sections only.
+/// 3. A forked child cannot use its parent's heap (errc::closed). It may destroy the handle and open a shared heap
+///    itself.
+/// 4. The compiler refuses types that lead out of the heap: virtual functions, references, locks, std::string,
+///    std::function. It accepts plain pointers, but cannot see where they lead: check_pointers() finds those that leave
+///    the heap.
+/// 5. A string or container that is made by default belongs to the heap only in a write section, in a scope `in`, or in
+///    an object that is constructed in the heap. Elsewhere it belongs to the program, and a commit that would store its
+///    memory is errc::foreign_pointer.
+/// 6. After a rollback, pointers to objects made since the last commit dangle. So do references that root() returned in
+///    that section.
+/// 7. A destructor, and close(), discard what is not committed (heap_options::commit_at_close commits it). A destructor
+///    reports no errors.
+/// 8. After a failed write or sync the heap is poisoned: it can be read, and takes no commit until it is reopened or
+///    rebuilt. A full disk is not such a failure: errc::no_space leaves memory as it is, and the commit may be
+///    repeated.
+/// 9. durability::lazy, durability::none and asynchronous commits return before they are on the device. A crash may
+///    lose the last of them, never one before a durable one.
+/// 10. A write section waits for all other sections to end. So no section may wait for a thread that enters one. A
+///     write section within a read section of the same thread is errc::section_conflict.
+/// 11. A commit looks at all memory in use for changes, but for declared sections (write(declared, f)) and
+///     tracking::trap. With the latter, system calls that write into the heap (read(2)) fail with EFAULT, unless
+///     touch() has named the memory.
+/// 12. What is not committed is kept in memory up to memory_options::dirty_limit_bytes; beyond, it is written to the
+///     file early, and threads that write wait in our SIGSEGV handler. A thread that blocks SIGSEGV is killed then.
+/// 13. Changed pages are held twice in memory until the next checkpoint. A file may be twice as large as its data.
+/// 14. NAME-log, and NAME-history if there is one, belong to the heap. Copy or remove them together, and only while the
+///     heap is closed; `rem copy` copies an open heap.
+/// 15. A changed struct is refused (errc::type_mismatch) until the program asks for its migration. Changes of classes
+///     that hide their members cannot be seen.
+/// 16. A heap is trusted as the program's own memory is: do not open files of people whom you do not trust.
+/// 17. x86-64 Linux and libstdc++ only. A heap works with the layout of the standard library that wrote it
+///     (errc::abi_mismatch). The format is provisional: a later release may refuse today's files.
+///
+/// The guide is docs/guide/README.md; docs/errors.md has each error with its remedy. Thin templates over compiled code;
+/// depends on the standard library only.
 #pragma once
 
 #include <remanence/detail/compiler.hpp>
@@ -35,11 +102,12 @@
 
 namespace remanence {
 
-/// write(declared, f) promises that all changes are made by Remanence's allocator and containers, or declared by touch().
+/// Selects a declared section: write(declared, f) promises that Remanence's allocator and containers make all changes,
+/// or that touch() declares them.
 struct declared_tag {
     explicit declared_tag() = default;
 };
-inline constexpr declared_tag declared{};
+inline constexpr declared_tag declared{}; ///< the value to pass: heap.write(rem::declared, f)
 
 template <class Container>
 class file_backed; // file_backed.hpp
@@ -56,41 +124,42 @@ struct parts; // src/txn/parts.hpp
 
 namespace detail {
 
-/// open_anywhere: as open_or_create; where the base address is taken, a heap that is there is mapped elsewhere. Only for heaps
-/// that hold position-independent objects and nothing else.
+/// How to open a heap. open_anywhere is open_or_create, but maps an existing heap elsewhere when its base address is
+/// taken. It is for heaps that hold position-independent objects and nothing else.
 enum class opening { open_or_create, create, open_existing, open_anywhere };
 
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
           opening mode); // for tests: src/api/heap_impl.hpp
 
 class heap_impl; // src/api/heap_impl.hpp
-/// For the C interface. Throws errc::closed.
+/// Returns the heap's implementation, for the C interface. Errors: errc::closed.
 heap_impl& impl_of(const heap& of);
 
 struct heap_impl_deleter {
     void operator()(heap_impl* impl) const noexcept;
 };
 
-/// Whether a write section looks for changes, or relies on their being declared. The outermost one is declared if it
-/// began so, and none nested in it is ordinary; `joining` is what the outermost one is, or ordinary.
+/// Whether the commit of a write section looks for changes, or relies on declarations. The outermost section is
+/// declared if it began so and no section nested in it is ordinary. A `joining` section is of the kind of the outermost
+/// one; outermost itself, it is ordinary.
 enum class section_kind { ordinary, declared, joining };
-/// Whether it may be nested in another one.
+/// Whether a section may be nested in another one.
 enum class section_place { anywhere, outermost };
 
-/// A write section in the making: left without commit(), it rolls back.
+/// A write section. Without a commit() before its destructor, it rolls back.
 class write_section {
 public:
-    /// `until` is that of the heap, when there is none. Throws what heap::lock() throws; errc::section_conflict likewise when
-    /// it is not where it is to be.
+    /// Enters the section. Without `until`, the heap's default durability holds. Throws what heap::lock() throws, and
+    /// errc::section_conflict when `place` forbids a nested section and it is one.
     write_section(heap_impl* impl, section_kind kind, std::optional<durability> until,
                   section_place place = section_place::anywhere);
     write_section(const write_section&) = delete;
     write_section& operator=(const write_section&) = delete;
     ~write_section();
-    /// Ends the section; the outermost one commits. On failure everything is rolled back, unless the heap is poisoned, and
-    /// the reason thrown.
+    /// Ends the section; the outermost one commits. If that fails, rolls everything back, unless the heap is poisoned,
+    /// and throws the reason.
     void commit();
-    /// The same, of the outermost one, without waiting: see heap::write_async().
+    /// Ends the outermost section by an asynchronous commit: see heap::write_async().
     [[nodiscard]] commit_ticket commit_async();
 
 private:
@@ -98,6 +167,7 @@ private:
     durability how_;
 };
 
+/// A read section, from constructor to destructor.
 class read_section {
 public:
     explicit read_section(heap_impl* impl);
@@ -109,13 +179,14 @@ private:
     heap_impl* impl_;
 };
 
-/// Makes an empty object there, whose parts are of this heap.
+/// Constructs an empty object at `place`, whose parts belong to this heap.
 using root_maker = void (*)(heap_header* of, void* place);
-/// What the heap knows of a root's type besides its fingerprint; null: it has nothing to check, or cannot be made of nothing.
+/// What the heap knows of a root's type besides its fingerprint. A null `check`: there is nothing to check. A null
+/// `make`: the type has no default constructor.
 struct root_functions {
     root_check check;
     root_maker make;
-    bool is_asked_for = true; ///< false: nobody gets a reference to it
+    bool is_asked_for = true; ///< false: the caller does not hand out a reference to the root
 };
 template <class T>
 constexpr root_functions functions_of_root() {
@@ -130,21 +201,26 @@ constexpr root_functions functions_of_root() {
     return {check_of_root<T>(), make};
 }
 
-/// The root directory, to be used inside a section. `find_root` returns null when there is no such root, and throws
-/// errc::type_mismatch when it is of another type. From then on verify() knows what to check, and no step back of the history takes the root away.
+/// Returns the root's object, or null when there is none. Called inside a section, as are the other functions of the
+/// root directory. From then on verify() knows what to check in the root, and going back in the history does not remove
+/// it. Errors: errc::type_mismatch.
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, const root_functions& functions);
-/// `is_alone`: is_about_to_make_one() said so before the object was made.
+/// Adds a root. `is_alone` is what is_about_to_make_one() returned before the object was made.
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object,
               const root_functions& functions, bool is_alone);
-/// Whether the write section has just begun for a root alone, so that its commit is none of the user's steps.
+/// Returns whether the write section has just begun for a root alone. Its commit is then not a step of the user's
+/// history.
 [[nodiscard]] bool is_about_to_make_one(heap_impl* impl);
 void erase_root(heap_impl* impl, std::string_view name);
+/// Returns the heap's header, for reading.
 heap_header* header_of(heap_impl* impl);
-/// The same, to change the heap: errc::read_only.
+/// Returns the heap's header, for changing the heap. Errors: errc::read_only.
 heap_header* writable_header_of(heap_impl* impl);
-/// In a library that checks commits: ends the process with a message unless a block begins there that has at least so many bytes.
+/// In a library that checks commits: ends the process with a message unless a block of at least `bytes` begins at
+/// `object`.
 void refuse_if_destroyed(const heap_impl& impl, const void* object, std::size_t bytes) noexcept;
-/// The same, for an object that may hold addresses: errc::base_taken when the heap is mapped elsewhere.
+/// Returns the header for making an object that may hold addresses. Errors: errc::base_taken when the heap is mapped
+/// elsewhere.
 heap_header* header_at_own_base(heap_impl* impl, const std::type_info& type);
 template <class T>
 heap_header* header_for(heap_impl* impl) {
@@ -153,10 +229,10 @@ heap_header* header_for(heap_impl* impl) {
     else
         return header_at_own_base(impl, typeid(T));
 }
-/// The handle's implementation; throws errc::closed when there is none.
+/// Returns the handle's implementation. Errors: errc::closed when there is none.
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
-/// A new object in memory of this allocator, which what it is made of gets, too.
+/// Makes an object in memory of this allocator. Its parts are in the same heap.
 template <class T, class... Args>
 T* make_by(allocator<T> where, Args&&... args) {
     const default_heap_scope parts_belong_here(where.heap());
@@ -172,172 +248,210 @@ T* make_by(allocator<T> where, Args&&... args) {
 
 } // namespace detail
 
-/// An open heap. Move-only. Every member but the destructor throws `error` with errc::closed once it is closed or
-/// moved from. Members may be called from several threads, except close(), moving and the destructor.
+/// An open heap. Move-only. Once it is closed or moved from, every member but the destructor, is_open() and assignment
+/// throws errc::closed. Several threads may call members at once, except close(), rebuild(), moves and the destructor.
 ///
-/// An exclusive heap's memory may be changed at any time between commits, with the program's own locking; sections
-/// bring a reader-writer lock among the threads of the process, and commit or roll back by themselves. Memory of a heap that
-/// processes share is changed in write sections and looked at in sections: elsewhere it is of no version in particular. All that
-/// enter a write section throw errc::outside_section when it was changed otherwise (which is undone), errc::poisoned also when a
-/// write or sync of another process has failed; and commits errc::readers_behind.
+/// The memory of an exclusive heap may be changed at any time between commits, with the program's own locking. Sections
+/// are a reader-writer lock among the threads of the process; write sections commit, or roll back, by themselves.
+///
+/// The memory of a heap that processes share is changed in write sections and read in sections. Elsewhere it is of no
+/// particular version. If it was changed outside of write sections, the next call that enters a write section undoes
+/// these changes and throws errc::outside_section. Such calls also throw errc::poisoned when a write or sync of another
+/// process has failed, and commits throw errc::readers_behind.
 class heap {
 public:
-    /// Opens the heap at `path`, creating it when absent. After a crash this recovers the last commit. It is mapped where it was
-    /// created. If these addresses are taken, a heap of which every root was `position_independent` to the program that made it is
-    /// mapped elsewhere, and takes nothing else until it is closed. Any other one is errc::base_taken.
-    /// Complexity: independent of the heap's size; recovery is bounded by the log limit.
+    /// Opens the heap at `path`, and creates it when there is no file. After a crash it recovers the last durable
+    /// commit. A new heap is durable once this returns.
+    ///
+    /// The heap is mapped at the address where it was created. If that is taken, a heap whose roots were all
+    /// `position_independent` to the program that made it is mapped elsewhere; until it is closed, no other types can
+    /// be found or made in it. Any other heap is errc::base_taken.
+    ///
+    /// Errors: errc::in_use, errc::base_taken, errc::corrupt and others that docs/errors.md lists under opening; none
+    /// of them loses committed data. Complexity: independent of the heap's size; recovery is bounded by the log limit.
     static heap open(const std::filesystem::path& path, const heap_options& options = {}) {
         return heap(path, options, detail::opening::open_or_create, detail::k_abi);
     }
-    /// Creates the heap; errc::exists when there is a file. Once this returns, the empty heap is durable.
+    /// Creates the heap. The empty heap is durable once this returns. Errors: errc::exists when there is a file;
+    /// otherwise as open().
     static heap create(const std::filesystem::path& path, const heap_options& options = {}) {
         return heap(path, options, detail::opening::create, detail::k_abi);
     }
-    /// Opens the heap; errc::not_found when there is none.
+    /// Opens an existing heap. Errors: errc::not_found when there is none; otherwise as open().
     static heap open_existing(const std::filesystem::path& path, const heap_options& options = {}) {
         return heap(path, options, detail::opening::open_existing, detail::k_abi);
     }
 
-    heap(heap&& other) noexcept;
-    /// Closes the heap held so far as the destructor does.
+    heap(heap&& other) noexcept; ///< Takes over the open heap. Pointers into it stay valid.
+    /// Closes the heap held so far, as the destructor does, and takes over the other one.
     heap& operator=(heap&& other) noexcept;
-    /// Discards what is not committed (commits it with commit_at_close), applies the log and closes; says nothing of
-    /// failures: use close() to hear of them. Nothing durable is lost either way.
+    /// Discards what is not committed (commits it with heap_options::commit_at_close), applies the log and closes the
+    /// heap. Reports no failures: call close() to see them. Nothing durable is lost either way.
     ///
-    /// It discards with commit_at_close, too, when what is there may be half of something: while a section of this thread
-    /// is open, or when an exception takes the heap away, one that was thrown since the heap was made or moved there
-    /// (std::uncaught_exceptions()). While another thread is in a section, or waits for one or for the device, or when
-    /// exit() was called in a section of this thread, it does nothing at all: memory stays where it is, and the files as a
-    /// crash leaves them, locked until the process ends. The next open recovers the last commit.
+    /// It discards even with commit_at_close when memory may hold half of a change: while a section of this thread is
+    /// open, or when an exception destroys the heap that was thrown after the heap was made or moved there
+    /// (std::uncaught_exceptions()).
     ///
-    /// Once it begins, every use of this handle throws errc::closed. A section of this thread that is open is rolled back, and its
-    /// end throws errc::closed, if it is one of write() or write_async(). In the main thread, while the process ends, memory
-    /// stays where it is, for threads that still run.
+    /// It does nothing at all while another thread is in a section, or waits for a section or for the device, or when
+    /// exit() was called in a section of this thread. Memory then stays mapped, and the files stay as a crash leaves
+    /// them, locked until the process ends. The next open recovers the last commit.
+    ///
+    /// Once the destructor has begun, every use of this handle throws errc::closed. An open section of this thread is
+    /// rolled back, and the write() or write_async() that runs it throws errc::closed at its end. In the main thread,
+    /// while the process ends, memory stays mapped for threads that still run.
     ~heap();
 
-    /// As the destructor, but reports. Both wait until asynchronous commits are durable, carry out the checkpoint that is
-    /// under way, and give space back, as checkpoint() does, if anything was committed. Throws errc::section_open, and leaves
-    /// the heap open, while a section is open or a commit of another thread waits for the device; so it does when
-    /// commit_at_close meets errc::no_space, another limit or a right that lacks, or errc::foreign_pointer (commit()), and when the last point
-    /// of commit_async() met errc::no_space and no commit has its changes yet; every change is still in memory then. After any other error the heap is closed too.
-    /// errc::unlinked: its file was removed or replaced, and what was committed is lost with it. errc::log_foreign: all of it
-    /// is in the file, but a log of another heap beside it keeps it from being opened.
+    /// Closes the heap as the destructor does, but reports failures. Both wait until asynchronous commits are durable,
+    /// finish a running checkpoint, and give space back as checkpoint() does, if anything was committed.
+    ///
+    /// Errors that leave the heap open, with every change still in memory: errc::section_open while a section is open
+    /// or another thread's commit waits for the device; with commit_at_close errc::no_space, another limit or a missing
+    /// right, and errc::foreign_pointer as commit() throws it; errc::no_space of the last commit_async(), as long as no
+    /// later commit has its changes.
+    ///
+    /// After any other error the heap is closed, too. errc::unlinked: the file was removed or replaced, and its commits
+    /// are lost with it. errc::log_foreign: all commits are in the file, but another heap's log lies beside it and
+    /// prevents opening.
     void close();
-    /// False once closed or moved from.
+    /// Returns false once the heap is closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
 
-    /// Makes every change since the last commit durable, atomically. Waits for the other threads' sections to end.
-    /// Durable once this returns, with all earlier commits, unless heap_options::commits says less. The device is waited for
-    /// when no section is held any more, so commits of several threads share a write; others may see, and build on, what is
-    /// not durable yet. When that write fails, all of these commits fail. errc::no_space: nothing is written, memory keeps
-    /// its changes, call it again when there is space. errc::io: the heap is poisoned, every later commit says
-    /// errc::poisoned, and it must be reopened.
-    /// errc::corrupt: a page of the file is damaged, nothing was written. errc::rolled_back: a nested section failed.
-    /// errc::unlinked: the heap's file or its log was removed or replaced, nothing was written. A heap that was renamed goes on.
-    /// errc::foreign_pointer: outside a write section, an object of the heap has memory that belongs to none, since a
-    /// default-made allocator took it; builds of the library that check refuse more. errc::read_only, errc::section_conflict.
-    /// With these three nothing was done. It takes every change, in a declared section, too.
+    /// Makes every change since the last commit durable, atomically, in a declared section too. Waits for the sections
+    /// of other threads to end.
+    ///
+    /// Durability: durable once this returns, with all earlier commits, unless heap_options::commits asks for less. The
+    /// wait for the device holds no section, so commits of several threads share a write. Others may see, and build on,
+    /// what is not durable yet. If the write fails, all of these commits fail.
+    ///
+    /// Errors, with memory and changes kept and nothing written: errc::no_space (call again when there is space);
+    /// errc::corrupt (a page of the file is damaged); errc::rolled_back (a nested section failed: the outermost one
+    /// rolls back at its end); errc::unlinked (the heap's file or its log was removed or replaced; a renamed heap goes
+    /// on); errc::foreign_pointer (outside a write section, a string or container that was made by default has memory
+    /// of no heap; builds of the library that check refuse more); errc::read_only; errc::section_conflict in a read
+    /// section. errc::io: the heap is poisoned, and every later commit is errc::poisoned until it is reopened or
+    /// rebuilt.
+    ///
     /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
     void commit();
-    /// The same, as durable as this says.
+    /// Commits as commit() does, with this durability.
     void commit(durability until);
-    /// An asynchronous commit: as commit(), but does not wait for the device. The ticket does, or tells whether it is done.
-    /// What becomes durable, by itself, is memory as it is now; it may be changed again as soon as this returns. Errors that
-    /// leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket then. What fails later
-    /// poisons the heap: the tickets of all commits that were not durable yet hear of it, and the next commit or close().
-    /// Where 1 MiB of pages or more were written, they are only copied here, and a thread finds what has changed in them; then the
-    /// ticket alone hears of errc::no_space, if the changes need more of the log than usual, of errc::corrupt and of
-    /// std::bad_alloc. Such a point is not committed: the heap works on, its changes are in the next commit, and rollback() restores
-    /// memory with them. The next commit, rollback(), sync() and close() wait for the thread, or do its work.
-    /// Bulk data that is written whole, and new memory if it is much, are written here, and a checkpoint that is due begins here
-    /// (see durability::none); the rest is done by a thread that the heap starts with the first one, or here, too, where none
-    /// can be started.
+    /// Commits memory as it is now, without waiting for the device. Memory may be changed again once this returns. The
+    /// commit becomes durable by itself; the ticket waits for that, or tells whether it has happened.
+    ///
+    /// Errors that leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket. A later
+    /// failure poisons the heap: the tickets of all commits that are not durable yet report it, and so does the next
+    /// commit or close().
+    ///
+    /// If 1 MiB of pages or more were written, this call only copies them, and a thread compares the copies. Then
+    /// errc::no_space (the changes need more of the log than usual), errc::corrupt and std::bad_alloc are reported by
+    /// the ticket alone. Such a commit has not happened: the heap works on, the next commit takes its changes, and
+    /// rollback() undoes them too. The next commit, rollback(), sync() and close() wait for the comparison, or do it.
+    ///
+    /// This call itself writes bulk data, and new memory if it is much; and it begins a checkpoint that is due (see
+    /// durability::none). A thread that the heap starts with the first asynchronous commit does the rest; if no thread
+    /// can be started, this call does.
     [[nodiscard]] commit_ticket commit_async();
-    /// Makes everything that was committed before the call durable, whatever was waited for then. Does not wait for
-    /// sections. errc::io: the heap is poisoned; errc::poisoned. What failed of the last point of commit_async() is thrown here, too, after all
-    /// else is durable, until a commit has its changes.
+    /// Makes durable everything that was committed before the call, with whatever durability. Does not wait for
+    /// sections. Errors: errc::io poisons the heap; errc::poisoned. If the last commit_async() failed alone, its error
+    /// is thrown here, too, after all else is durable, as long as no later commit has its changes.
     void sync();
-    /// Restores memory to the last commit, allocator and roots included. Pointers to what was created since dangle.
-    /// Waits for the other threads' sections to end. Writes nothing. errc::corrupt or errc::io when the committed content
-    /// cannot be read (the heap is poisoned then), errc::poisoned, errc::section_conflict.
+    /// Restores memory to the last commit, allocator and roots included. Pointers to objects made since then dangle.
+    /// Writes nothing. Waits for the sections of other threads to end. Errors: errc::corrupt or errc::io when the
+    /// committed content cannot be read (the heap is poisoned then); errc::poisoned; errc::section_conflict.
     /// Complexity: as commit().
     void rollback();
-    /// Drops all memory and reads the last commit anew from file and log, as a program does that opens the heap after a crash: for when
-    /// rollback() failed, or memory cannot be trusted. What is committed is made durable before. A poisoned heap takes
-    /// commits again afterwards, and has what opening it anew finds: what was durable, perhaps more. Objects are where they were;
-    /// pointers to what was not committed dangle, and strings and containers outside of the heap that have memory in it must not be
-    /// used again. Commit tickets that wait get their answer.
-    /// Nobody may use the heap meanwhile, as with close(). errc::section_open while a section is open or a commit of another
-    /// thread waits for the device; errc::invalid_argument with sharing::processes, or when the heap is not where it was created;
-    /// errc::unlinked when its file is no longer at path(), errc::no_step when it is an old version that was dropped; what sync() throws
-    /// but errc::poisoned: nothing was done then. After any other error, which are those of open_existing(), the heap is closed.
-    /// Complexity: as opening.
+    /// Drops all memory and reads the last commit again from file and log, as opening after a crash does. For use when
+    /// rollback() failed, or memory cannot be trusted.
+    ///
+    /// Commits are made durable first. A poisoned heap takes commits again afterwards; it then holds what opening it
+    /// again would find: all durable commits, perhaps more. Committed objects keep their addresses. Pointers to
+    /// uncommitted objects dangle, and strings and containers outside of the heap that have memory in it must not be
+    /// used again. Commit tickets that wait are answered.
+    ///
+    /// No other thread may use the heap meanwhile, as with close(). Errors after which nothing was done:
+    /// errc::section_open while a section is open or another thread's commit waits for the device;
+    /// errc::invalid_argument with sharing::processes, or when the heap is mapped elsewhere; errc::unlinked when its
+    /// file is no longer at path(); errc::no_step when the heap is an old version that was dropped; what sync() throws,
+    /// except errc::poisoned. After any other error, one of those of open_existing(), the heap is closed. Complexity:
+    /// as opening.
     void rebuild() { rebuild(detail::k_abi); }
-    /// Applies the log into the image, so that the log can be reused. Uncommitted changes stay uncommitted; when there are
-    /// none, chunks of which no byte is allocated go back to the file system: they become holes, and the file ends behind
-    /// the last chunk in use. Waits for the other threads' sections to end, and for the checkpoint that is under way. What
-    /// was committed is as durable before as after. Does nothing before the first commit since the heap was opened.
-    /// errc::io poisons the heap; errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed
-    /// since the last one); when there is space to be given back, as commit() and O(its pages), too.
+    /// Applies the log to the heap's file, so that the log's space can be used again. Commits begin checkpoints by
+    /// themselves (log_options::log_limit_bytes); a program needs this to choose the moment, or to give space back.
+    /// Uncommitted changes stay uncommitted. If there are none, chunks without an allocated byte go back to the file
+    /// system: they become holes, and the file ends behind the last chunk in use.
+    ///
+    /// Waits for the sections of other threads, and for the running checkpoint. Changes the durability of no commit.
+    /// Does nothing before the first commit since the heap was opened. Errors: errc::io poisons the heap;
+    /// errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed since the last
+    /// checkpoint); when space is given back also as commit(), and O(its pages).
     void checkpoint();
 
-    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. What `f` makes by
-    /// default belongs to the heap; strings and containers in the result are made anew where the caller's belong: moved where their
-    /// type shows them, else by a copy of the result. What cannot be copied, and what pointers in it lead to, stays as it is. A nested
-    /// section joins the outermost one; an exception that leaves a nested one dooms the outermost: it then rolls
-    /// back, and throws errc::rolled_back when the exception was caught on the way. Waits for the other threads' sections.
-    /// Durable once the outermost one returns, as after commit(). Throws what `f` throws and what commit() throws (memory is
-    /// rolled back then, unless the heap is poisoned); errc::section_conflict inside a read section of the same thread.
+    /// Runs `f` in a write section and returns its result. Commits at the end, rolls back when `f` throws. Waits for
+    /// the sections of other threads.
+    ///
+    /// Objects that `f` makes by default belong to the heap. Strings and containers in the result are made again where
+    /// the caller's belong: they are moved if the result's type shows them; otherwise the result is copied. A result
+    /// that cannot be copied, and what its pointers lead to, stays as it is.
+    ///
+    /// A nested write section joins the outermost one. If an exception leaves a nested section, the outermost one rolls
+    /// back; it throws errc::rolled_back at its end if the exception was caught on the way.
+    ///
+    /// Durability: durable once the outermost write() returns, as after commit(). Errors: what `f` and commit() throw,
+    /// with memory rolled back unless the heap is poisoned; errc::section_conflict inside a read section of the same
+    /// thread.
     template <class F>
     decltype(auto) write(F&& f) {
         return write_in(detail::section_kind::ordinary, {}, std::forward<F>(f));
     }
-    /// The same, as durable as this says. What a nested section says does not count.
+    /// Runs `f` in a write section whose commit has this durability. That of a nested section has no effect.
     template <class F>
     decltype(auto) write(durability until, F&& f) {
         return write_in(detail::section_kind::ordinary, until, std::forward<F>(f));
     }
-    /// The same, and names the step (heap_options::history), if this is not nested in a section or a group.
+    /// Runs `f` in a write section, and names the step of the history (heap_options::history), unless it is nested in a
+    /// section or a group.
     template <class F>
     decltype(auto) write(std::string_view name, F&& f);
-    /// As write(f), but the commit takes only what is declared, so it looks for changes nowhere: O(pages declared), in a
-    /// heap of any size and with every tracker. Declared are: what touch() names; all of each block that is allocated in
-    /// the section (by any container, make() or root()); what the allocator and the root directory change for themselves.
-    /// Everything else that `f` changes must be named by touch() before: members and elements of objects that were there
-    /// before, and what std:: containers change in them, their links in other nodes included.
+    /// Runs `f` in a declared section: the commit takes only what is declared and searches for no other changes. It
+    /// costs O(pages declared), in a heap of any size, with every tracker. Declared are:
+    /// - what touch() names, in whole pages of 4 KiB;
+    /// - each block that is allocated in the section, by a container, make() or root(), in whole pages;
+    /// - what Remanence's containers change, in words of 8 bytes; and what the allocator and the root directory change.
     ///
-    /// Of what touch() names, and of what is allocated, pages of 4 KiB are committed whole; of what Remanence's containers
-    /// declare, words of 8 bytes. A change that is not declared, or was made outside sections before and never committed,
-    /// stays in memory and is not committed: the next commit that is not declared finds it, and a crash before loses it,
-    /// alone. The checking library (remanence::checked) looks for such changes, and throws errc::undeclared_change;
-    /// everything is rolled back then. When `f` throws, everything is rolled back, whether declared or not.
+    /// `f` must name every other change by touch() first: members and elements of objects that existed before, and what
+    /// std:: containers change in existing nodes, the links in neighbours included.
     ///
-    /// Inside an ordinary write section this is an ordinary one; an ordinary one inside makes the outermost ordinary. So
-    /// is a declared one for which memory was allocated or freed outside of it and not committed.
+    /// A change that is not declared, or was made outside of sections before and not committed, stays in memory without
+    /// being committed. The next commit that is not declared takes it; a crash before that loses it, and it alone. The
+    /// checking library (remanence::checked) looks for such changes, rolls everything back and throws
+    /// errc::undeclared_change. When `f` throws, everything is rolled back, declared or not.
+    ///
+    /// Within an ordinary write section this is an ordinary one. An ordinary section within it makes the outermost one
+    /// ordinary. So does memory that was allocated or freed before the section and is not committed.
     template <class F>
     decltype(auto) write(declared_tag, F&& f) {
         return write_in(detail::section_kind::declared, {}, std::forward<F>(f));
     }
-    /// The same, as durable as this says.
+    /// Runs `f` in a declared section whose commit has this durability.
     template <class F>
     decltype(auto) write(declared_tag, durability until, F&& f) {
         return write_in(detail::section_kind::declared, until, std::forward<F>(f));
     }
-    /// As write(f), of an `f` without a result, but its end is an asynchronous commit, as commit_async() is: the ticket is to be
-    /// waited for, or asked, or dropped. errc::section_conflict, and `f` is not called, inside a write section of the same
-    /// thread, whose end it is that commits.
+    /// Runs `f`, which returns nothing, in a write section that ends in an asynchronous commit, as by commit_async().
+    /// The ticket may be waited for, asked, or dropped. Errors: as write(f); errc::section_conflict, without a call of
+    /// `f`, inside a write section of the same thread, since the outer section commits.
     template <class F>
     [[nodiscard]] commit_ticket write_async(F&& f) {
         return write_in_async(detail::section_kind::ordinary, std::forward<F>(f));
     }
-    /// As write(declared, f), likewise: the call costs no look at memory either.
+    /// Runs `f` in a declared section that ends in an asynchronous commit.
     template <class F>
     [[nodiscard]] commit_ticket write_async(declared_tag, F&& f) {
         return write_in_async(detail::section_kind::declared, std::forward<F>(f));
     }
-    /// Runs `f` in a read section and returns its result: other readers run beside it, writers wait, and readers that
-    /// come while a writer waits queue behind it. So a section must not wait for another thread that enters one. Inside
-    /// a write section of the same thread it joins that. Throws what `f` throws.
+    /// Runs `f` in a read section and returns its result. Other readers run beside it, and writers wait. Readers that
+    /// come while a writer waits queue behind the writer, so a section must not wait for another thread that enters
+    /// one. Inside a write section of the same thread it joins that section. Throws what `f` throws.
     template <class F>
     decltype(auto) read(F&& f) const {
         detail::read_section section(detail::checked(impl_));
@@ -345,14 +459,17 @@ public:
     }
 
     // Lockable and SharedLockable: the same sections by std::unique_lock and std::shared_lock. unlock() rolls back what
-    // was not committed, and never throws: call commit() before. check_options::on_discard hears of what was lost.
-    /// Enters a write section. errc::section_conflict inside a read section of the same thread.
+    // is not committed, and does not throw: call commit() first. check_options::on_discard is told of what was lost.
+
+    /// Enters a write section; waits for other sections. Errors: errc::section_conflict inside a read section of the
+    /// same thread.
     void lock();
-    /// As lock(), without waiting: false when others are in a section (of a shared heap: other processes in a write section), or this
-    /// thread is in a read section.
+    /// Enters a write section without waiting. Returns false when another thread is in a section (of a shared heap:
+    /// another process in a write section), or this thread is in a read section.
     [[nodiscard]] bool try_lock();
-    /// As lock(), and false when that time has come before.
+    /// Enters a write section; returns false if that is not possible until `deadline`. Otherwise as lock().
     [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline);
+    /// Enters a write section; returns false if that is not possible within `longest`. Otherwise as lock().
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& longest) {
         using clock = std::chrono::steady_clock;
@@ -362,22 +479,25 @@ public:
         return try_lock_until(longest > longest.zero() ? clock::now() + std::chrono::ceil<clock::duration>(longest)
                                                        : clock::time_point::min());
     }
-    /// Ends the write section; the outermost one rolls back what was not committed.
+    /// Ends the write section. The outermost one rolls back what is not committed.
     void unlock() noexcept;
-    /// Enters a read section.
+    /// Enters a read section, as read() does.
     void lock_shared();
-    /// As lock_shared(), without waiting: false when another thread is in a write section or waits for one, and now and
-    /// then when another thread is just entering a section.
+    /// Enters a read section without waiting. Returns false when another thread is in a write section or waits for one,
+    /// and now and then when another thread is just entering a section.
     [[nodiscard]] bool try_lock_shared();
     /// Ends the read section.
     void unlock_shared() noexcept;
 
-    /// The object named `name`, constructed from `args` (uses-allocator) when there is none. A type that is not `persistable`
-    /// does not compile. Outside a section this
-    /// commits its creation, which without `args` is no step of the history; inside one it is undone with the section, and the reference then dangles.
-    /// Throws errc::type_mismatch naming both types or the member that differs, errc::unnameable_type for local types and those of anonymous
-    /// namespaces, errc::corrupt when the directory is damaged, errc::base_taken when the heap is
-    /// mapped elsewhere (open()) and T is not `position_independent`, and what write() and T's constructor throw.
+    /// Returns the object named `name`; constructs it from `args` (uses-allocator) when there is none. A type that is
+    /// not `persistable` does not compile. Outside of a section this commits the creation; without `args` that commit
+    /// is not a step of the history. Inside a section the creation is undone with the section, and the reference then
+    /// dangles.
+    ///
+    /// Errors: errc::type_mismatch, naming both types or the member that differs; errc::unnameable_type for local types
+    /// and those of anonymous namespaces; errc::corrupt when the directory is damaged; errc::base_taken when the heap
+    /// is mapped elsewhere (open()) and T is not `position_independent`; what write() and T's constructor throw.
+    /// Complexity: O(log roots) when there is one.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
         detail::require_persistable<T>();
@@ -393,15 +513,16 @@ public:
             return *object;
         });
     }
-    /// The object named `name`, or null. errc::type_mismatch, errc::corrupt, errc::base_taken as from root(). O(log roots).
+    /// Returns the object named `name`, or null. Errors: errc::type_mismatch, errc::corrupt, errc::base_taken as
+    /// root(). O(log roots).
     template <class T>
     [[nodiscard]] T* find_root(std::string_view name) const {
         detail::read_section section(detail::checked(impl_));
         return static_cast<T*>(detail::find_root(detail::checked(impl_), name, detail::fingerprint_of<T>(),
                                                  detail::functions_of_root<T>()));
     }
-    /// Destroys the object named `name`; false when there is none. Outside a section it commits. Throws what find_root()
-    /// and write() throw.
+    /// Destroys the object named `name`; returns false when there is none. Outside of a section it commits. Throws what
+    /// find_root() and write() throw.
     template <class T>
     bool remove_root(std::string_view name) {
         return write_in(detail::section_kind::joining, {}, [&] {
@@ -414,19 +535,20 @@ public:
             return true;
         });
     }
-    /// All roots by name, in a read section. errc::corrupt when the directory is damaged.
+    /// Returns all roots, by name. Runs in a read section. Errors: errc::corrupt when the directory is damaged.
     [[nodiscard]] std::vector<root_info> roots() const;
 
-    /// A new object in this heap, for plain pointers to reach. Uses-allocator construction. A type that is not
-    /// `persistable` does not compile. errc::base_taken as from root().
+    /// Makes an object in this heap, to which plain pointers may lead. Uses-allocator construction. A type that is not
+    /// `persistable` does not compile. Like all changes, it lasts only if it is committed. Errors: errc::base_taken as
+    /// root(); std::bad_alloc, heap_exhausted; what T's constructor throws.
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) {
         detail::require_persistable<T>();
         return detail::make_by(allocator<T>(detail::header_for<T>(detail::checked(impl_))),
                                std::forward<Args>(args)...);
     }
-    /// Destroys what make() made and frees its memory. Null is allowed. Throws errc::read_only, before it does anything. In a library that
-    /// checks commits it ends the process with a message when no object lies there.
+    /// Destroys what make() made, and frees its memory. Null is allowed. Errors: errc::read_only, before anything is
+    /// done. A library that checks commits ends the process with a message when no object lies there.
     template <class T>
     void destroy(T* object) {
         if (object == nullptr)
@@ -436,155 +558,191 @@ public:
         std::destroy_at(object);
         allocator<T>(where).deallocate(object, 1);
     }
-    /// An allocator of this heap.
+    /// Returns an allocator of this heap.
     template <class T = std::byte>
     [[nodiscard]] allocator<T> get_allocator() const {
         return allocator<T>(detail::header_of(detail::checked(impl_)));
     }
 
-    /// A moment of this thread's write section to which it can go back, of all memory of the heap. Within it an inner section that
-    /// throws no longer dooms the outer one: it goes back to the last savepoint made around it, and who catches the exception may
-    /// go on. A declared section looks for changes from here on, as an ordinary one. Until the last savepoint has ended nothing is
-    /// spilled: what the section writes must fit into memory. Writes nothing to the file. errc::outside_section when the thread is
-    /// in no write section; errc::poisoned. Throws heap_exhausted when part of the changes was spilled already, std::bad_alloc.
-    /// O(pages that the section has written), and as much memory.
+    /// Makes a savepoint in this thread's write section: all memory of the heap can go back to this moment. When an
+    /// exception leaves an inner section, memory then goes back to the last savepoint made around it, and the outer
+    /// section may go on once the exception is caught. From here on a declared section looks for changes, as an
+    /// ordinary one. As long as a savepoint is open, nothing is spilled: what the section writes must fit into memory.
+    /// Writes nothing to the file. Errors: errc::outside_section when the thread is in no write section;
+    /// errc::poisoned; heap_exhausted when part of the changes was spilled already; std::bad_alloc. O(pages that the
+    /// section has written), in time and memory.
     [[nodiscard]] remanence::savepoint savepoint();
 
-    // The history: with heap_options::history, what is committed while the heap is open can be undone, and redone. Each of undo(), redo() and
-    // go_to() is an atomic commit of its own, as durable as heap_options::commits says, so that version() grows. Roots and allocator go
-    // with all else: pointers to what was made since dangle, and objects that were destroyed are back. But a root that the program has got
-    // from root() or find_root() stays the same object until the heap is closed, empty where there was none; where that cannot be, they
-    // throw errc::in_use, as for roots that only other processes may have.
-    // All three wait for the sections of other threads to end. They throw errc::section_open when the thread is in a section, or a
-    // group is open; errc::uncommitted when memory has changes that are not committed; errc::no_step when it does not lead there;
-    // errc::invalid_argument without a history; and what commit() throws. Then memory is as before. O(bytes of the steps), and what
-    // commit() says.
+    // The history. With heap_options::history, commits can be undone and redone. undo(), redo() and go_to() are atomic
+    // commits of their own, as durable as heap_options::commits says, so version() grows. They wait for the sections of
+    // other threads.
+    //
+    // Roots and allocator go back with all else: pointers to what was made since dangle, and destroyed objects are
+    // there again. But a root that the program has from root() or find_root() stays the same object until the heap is
+    // closed; where the older state has no such root, it becomes empty. Where that is impossible, or another process
+    // may hold the root, they throw errc::in_use.
+    //
+    // Errors of all three, with memory as before: errc::section_open when the thread is in a section or a group is
+    // open; errc::uncommitted when memory has changes that are not committed; errc::no_step when no step leads there;
+    // errc::invalid_argument without a history; what commit() throws. Complexity: O(bytes of the steps), and that of
+    // commit().
 
-    /// Memory becomes what it was before the last `steps` steps. Each commit since the heap was opened is one, but groups.
+    /// Restores memory to what it was before the last `steps` steps. A step is a commit since the heap was opened, or a
+    /// group of commits. An atomic commit. Errors: errc::section_open, errc::uncommitted, errc::no_step, errc::in_use,
+    /// errc::invalid_argument without a history, and those of commit(). O(bytes of the steps), and as commit().
     void undo(std::uint64_t steps = 1);
-    /// Memory becomes what it was before the last `steps` steps were undone. A commit after an undo begins a branch of its own: what was
-    /// undone cannot be redone from there, which errc::no_step says, with the version that go_to() reaches.
+    /// Restores memory to what it was before the last `steps` steps were undone. A commit after an undo begins a
+    /// branch. From there the undone steps cannot be redone: errc::no_step says so, with the version that go_to()
+    /// reaches. Otherwise as undo().
     void redo(std::uint64_t steps = 1);
-    /// Memory becomes what it was at this version: of a step in history(), or of the last commit, undo or redo that led to one. From
-    /// there undo() leads back, and redo() to where memory came from, if that is on its way.
+    /// Restores memory to what it was at this version: after a step of history(), or after the last commit, undo or
+    /// redo that led to it. From there undo() leads back; redo() leads towards the state that memory came from, if that
+    /// is on its way. Otherwise as undo().
     void go_to(std::uint64_t version);
-    /// How many steps undo() can go; 0 without a history. In a read section, as are the next two. O(1).
+    /// Returns how many steps undo() can go; 0 without a history. Runs in a read section, as do the next two. O(1).
     [[nodiscard]] std::uint64_t undo_depth() const;
-    /// How many steps redo() can go. O(their number).
+    /// Returns how many steps redo() can go. O(their number).
     [[nodiscard]] std::uint64_t redo_depth() const;
-    /// All states that can be reached, by version: the oldest, and for each step that there is the one after it. Empty without a
-    /// history, or after its end. O(steps).
+    /// Returns all states that can be reached, by version: the oldest, and the state after each step. Empty without a
+    /// history. O(steps).
     [[nodiscard]] std::vector<history_step> history() const;
-    /// All commits until it is destroyed, of whatever thread, are one step, with this name. Each is atomic and durable by itself, and is
-    /// undone with the others. Within it, undo(), redo() and go_to() are errc::section_open. A group within a group is part of it.
-    /// Without a history nothing happens. errc::section_open when the thread is in a section.
+    /// Begins a group: until the returned object is destroyed, all commits, of whatever thread, are one step with this
+    /// name. Each is atomic and durable by itself, and undo() takes them back together. Within a group, undo(), redo()
+    /// and go_to() are errc::section_open. A group within a group is part of it. Without a history nothing happens.
+    /// Errors: errc::section_open when the thread is in a section.
     [[nodiscard]] remanence::group group(std::string_view name);
-    /// Lets all steps go: what is committed stays, and nothing before it can be reached but what is kept. errc::section_open as
-    /// above. Of a history that is kept over sessions this is a durable commit, and throws what commit() does.
+    /// Drops all steps. What is committed stays; earlier states can no longer be reached, except kept versions. Errors:
+    /// errc::section_open as undo(). If the history is kept over sessions, this is a durable commit, and throws what
+    /// commit() does.
     void forget_history();
-    /// Returns why a history that is to be kept over sessions (history_options::kept_over_sessions) has no steps of earlier ones, in a
-    /// sentence: there was no file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, or
-    /// could not follow its new name, and all steps are in a new one. Empty when it goes on. In a read section.
+    /// Returns one sentence: why a history that is kept over sessions (history_options::kept_over_sessions) has no
+    /// steps of earlier sessions. Its file was absent, damaged, or another heap's; or, while the heap was open, it was
+    /// removed or could not follow the heap's new name, so that all steps are in a new file. Empty when the history
+    /// goes on. Runs in a read section.
     [[nodiscard]] std::string why_history_is_new() const;
-    /// Runs a procedure of heap_options::procedures in a write section of its own, which is a step of the history with its name. Where the
-    /// bytes that it changes would be more, the step holds the call: its name and parameters. undo() then calls the inverse, and redo() the
-    /// procedure, and commit what that makes of memory. So they write blocks that are there, in the same way each time, and depend on nothing
-    /// but memory and parameters. The step holds bytes, as others do, if the procedure has no inverse, allocates or frees memory of the heap, if
-    /// memory had changes that nobody had committed, and while versions are kept.
+    /// Runs a procedure of heap_options::procedures in a write section of its own. That section is a step of the
+    /// history, with the procedure's name. If the call (name and parameters) is smaller than the bytes that it changes,
+    /// the step holds the call: undo() then calls the inverse, redo() calls the procedure, and both commit the result.
+    /// So procedures write blocks that exist, write them the same way each time, and depend on nothing but memory and
+    /// parameters. The step holds bytes, as other steps do, if the procedure has no inverse or allocates or frees
+    /// memory of the heap, if memory had uncommitted changes, and while versions are kept.
     ///
-    /// Undone, the call leaves what the inverse makes of memory. Steps before it write the bytes that they hold, so undone they have these
-    /// bytes right, and all others as the inverse left them.
+    /// After undo() of a call, memory is what the inverse made of it. Earlier steps hold bytes: when they are undone,
+    /// these bytes are right, and all others are as the inverse left them.
     ///
-    /// errc::no_procedure: there is none of this name. errc::section_open when the thread is in a section. What the procedure throws is
-    /// thrown here, and what write() throws; memory is as before then. undo() and its like throw errc::no_procedure, also when the inverse is not
-    /// there, or commits, rolls back, allocates or frees; what the inverse throws; and errc::no_step when versions are kept, and the way has
-    /// more steps than this one. diff() and branch() throw errc::no_step when such a step is on the way to the version.
+    /// Errors, with memory as before: errc::no_procedure when there is none of this name; errc::section_open when the
+    /// thread is in a section; what the procedure and write() throw. Undo() and its like throw errc::no_procedure, also
+    /// when the inverse is missing, or commits, rolls back, allocates or frees; what the inverse throws; and
+    /// errc::no_step when versions are kept and there are more steps on the way than this one. diff() and branch()
+    /// throw errc::no_step when such a step is on the way to the version.
     void call(std::string_view name, std::span<const std::byte> parameters);
+    /// Runs a procedure without parameters.
     void call(std::string_view name) { call(name, std::span<const std::byte>()); }
+    /// Runs a procedure with one value as parameters, which is copied byte by byte.
     template <detail::procedure_parameters T>
     void call(std::string_view name, const T& parameters) {
         call(name, std::as_bytes(std::span<const T, 1>(&parameters, 1)));
     }
-    /// The last `steps` steps become one, named after the last of them that has a name: undo() then takes them back at once. Memory and
-    /// files stay as they are. errc::no_step: there are not so many. errc::invalid_argument: a version among them is kept, or another
-    /// branch begins there. errc::section_open, errc::invalid_argument as above. O(bytes of these steps).
+    /// Makes one step of the last `steps` steps, named after the last of them that has a name. undo() then takes them
+    /// back at once. Memory and files stay as they are. Errors: errc::no_step when there are not so many;
+    /// errc::invalid_argument when a version among them is kept, another branch begins there, or there is no history;
+    /// errc::section_open as undo(). O(bytes of these steps).
     void squash(std::uint64_t steps);
 
-    // Kept versions. No limit of the history lets one go, and what they hold does not count for the limits: only what has changed
-    // since, each byte once. All of these wait for the sections of other threads to end, but versions(), and throw errc::section_open and
-    // errc::invalid_argument as undo() does; errc::no_step: no version is kept by this number or name. Of a history that is kept over sessions
-    // keep(), drop() and squash() are durable commits, which change no object, and throw what commit() does.
+    // Kept versions. No limit of the history drops one, and they do not count for the limits. They hold only what has
+    // changed since, each byte once. All of these but versions() wait for the sections of other threads. Errors of all:
+    // errc::section_open and errc::invalid_argument as undo(); errc::no_step when no version is kept by this number or
+    // name. If the history is kept over sessions, keep(), drop() and squash() are durable commits that change no
+    // object, and throw what commit() does.
 
-    /// Keeps the version of the last commit, by this name, and returns its number in history(). Changes that are not committed are not in
-    /// it. errc::exists: a version has this name, or that version has another one. errc::invalid_argument: the name is empty.
+    /// Keeps the version of the last commit under this name, and returns its number in history(). Uncommitted changes
+    /// are not in it. Errors: errc::exists when a version has this name, or that version has another one;
+    /// errc::invalid_argument when the name is empty or there is no history; errc::section_open.
     std::uint64_t keep(std::string_view name);
-    /// All of them, by version. In a read section. O(steps).
+    /// Returns all kept versions, by number. Runs in a read section. O(steps).
     [[nodiscard]] std::vector<kept_version> versions() const;
-    /// Memory becomes what it was, by a commit: as go_to() does.
+    /// Restores memory to this kept version, by a commit, as go_to() does. Errors: errc::no_step when it is not kept;
+    /// those of undo().
     void restore(std::uint64_t version);
-    void restore(std::string_view name);
-    /// The version is a step like others again, and goes if it would have gone without keep(). O(bytes of the steps around it).
+    void restore(std::string_view name); ///< Restores the version that is kept under this name.
+    /// Ends the keeping of a version. It is an ordinary step again, which the limits may drop. Errors: errc::no_step
+    /// when it is not kept; errc::section_open. O(bytes of the steps around it).
     void drop(std::uint64_t version);
-    void drop(std::string_view name);
-    /// Makes a heap of its own of a version that is kept, or in history(): the file `path`, closed, with its roots, schema and
-    /// application, without a history. It appears complete or not at all, and is durable once this returns; until then, and after a
-    /// crash until the next call, NAME-branch-unfinished is beside it, perhaps with -new or -log. What is not committed is not in it.
-    /// errc::exists: there is a file, or a log of one. errc::no_space, errc::corrupt, errc::io: there is none then. O(file).
+    void drop(std::string_view name); ///< Drops the version that is kept under this name.
+    /// Makes a separate heap of a version that is kept or in history(): the file `path`, closed, with roots, schema and
+    /// application of that version, without a history. Uncommitted changes are not in it. The file appears complete or
+    /// not at all, and is durable once this returns. Until then, and after a crash until the next call,
+    /// NAME-branch-unfinished lies beside it, perhaps with -new or -log. Errors, after which there is no new heap:
+    /// errc::exists when there is a file, or a log of one; errc::no_space, errc::corrupt, errc::io. O(file).
     void branch(std::uint64_t version, const std::filesystem::path& path);
-    /// What differs between two versions that are kept, or in history(). Reads the file, and changes nothing. errc::corrupt: a page
-    /// of the file is damaged. O(bytes that differ, blocks, and what the roots lead to).
+    /// Returns what differs between two versions that are kept or in history(). Reads the file and changes nothing.
+    /// Errors: errc::corrupt when a page of the file is damaged. O(bytes that differ, blocks, and what the roots lead
+    /// to).
     [[nodiscard]] version_difference diff(std::uint64_t before, std::uint64_t after) const;
 
-    /// Declares that [pointer, pointer+bytes) is about to be written: holds until the next commit or rollback. In a
-    /// declared section this is what makes a change part of its commit; what was declared before it began does not count.
-    /// Elsewhere only system calls need it (read(2) into a buffer in the heap, for instance), and only with tracking::trap:
-    /// such a call fails with EFAULT otherwise; or, with all of them, if the heap has more changes than memory may hold, which are
-    /// being written to the file at that moment (memory_options::dirty_limit_bytes), by the heap's own thread or another one. What was
-    /// touched is not: it stays in memory until the next commit or rollback, and until then nobody who writes is held up. So
-    /// what is touched for one commit must fit into memory.
-    /// errc::invalid_argument when the range does not lie in this heap; errc::section_conflict with catch_stray_writes
-    /// outside a write section. O(pages).
+    /// Declares that [pointer, pointer + bytes) is about to be written. Holds until the next commit or rollback. In a
+    /// declared section this makes a change part of the commit; what was declared before the section began does not
+    /// count.
+    ///
+    /// Elsewhere only system calls that write into the heap need it (read(2) into a buffer, for example). They fail
+    /// with EFAULT without it, with tracking::trap; and with any tracker at the moment when the heap spills, because it
+    /// has more changes than memory_options::dirty_limit_bytes. Touched memory is not spilled: what is touched for one
+    /// commit must fit into memory. Until that commit, threads that write do not wait for spills.
+    ///
+    /// Errors: errc::invalid_argument when the range is not in this heap; errc::section_conflict with
+    /// check_options::catch_stray_writes outside of a write section. O(pages).
     void touch(const void* pointer, std::size_t bytes) const;
 
-    /// Where memory may differ from the last commit: pages of 4 KiB that were written, by address, and perhaps a few of their
-    /// neighbours. Nothing is compared, so this is cheap enough to be asked often; but with tracking::fallback it costs as much as
-    /// the look for changes of a commit. Waits for write sections of other threads. O(pages that were written).
+    /// Returns where memory may differ from the last commit: pages of 4 KiB that were written, by address, and perhaps
+    /// a few of their neighbours. Compares nothing, so it is cheap; but with tracking::fallback it costs as much as a
+    /// commit's search for changes. Waits for write sections of other threads. O(pages that were written).
     [[nodiscard]] std::vector<std::span<const std::byte>> changed_ranges() const;
 
-    /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. Once poisoned, of the last durable
-    /// one. checkpoint() and close() add one when they give space back: that is a commit that changes no object.
+    /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. When the heap is
+    /// poisoned, returns that of the last durable commit. checkpoint() and close() add one when they give space back:
+    /// that is a commit which changes no object.
     [[nodiscard]] std::uint64_t version() const;
+
     // With sharing::processes: what other processes do.
 
-    /// Returns when a commit of this version, of any process, can be seen; false when that has not come within `longest`.
+    /// Waits until a commit of this version, of any process, can be seen. Returns false if that takes more than
+    /// `longest`.
     [[nodiscard]] bool wait_for_version(std::uint64_t version, std::chrono::milliseconds longest) const;
-    /// Processes in read sections, the one with the oldest version first. errc::invalid_argument for an exclusive heap. O(processes).
+    /// Returns the processes in read sections, the one with the oldest version first. Errors: errc::invalid_argument
+    /// for an exclusive heap. O(processes).
     [[nodiscard]] std::vector<heap_reader> readers() const;
-    /// The process that is in a write section, if there is one: for who waits long for his turn. errc::invalid_argument likewise.
+    /// Returns the process that is in a write section, if there is one: what a caller may report that waits long for
+    /// the writer lock. Errors: errc::invalid_argument for an exclusive heap.
     [[nodiscard]] std::optional<heap_user> writer() const;
 
-    /// Counters and gauges, taken in a read section. O(1); of a shared heap O(processes).
+    /// Returns counters and gauges. Runs in a read section. O(1); for a shared heap O(processes).
     [[nodiscard]] heap_stats stats() const;
-    /// Reads everything: page checksums, log, allocator and roots; and in the roots that root() and find_root() have given the
-    /// program since the heap was opened, what our containers (ordered, hash, string_pi, vector_pi) are made of, in aggregates and
-    /// in each other, too: links that lead to no block, counts and keys that disagree. Of other objects it cannot tell what a
-    /// program itself damaged. O(heap). Changes nothing, but carries out the checkpoint
-    /// that is under way; errc::poisoned when that has failed, or the heap is poisoned for lack of memory. Nobody may change those
-    /// containers outside of sections meanwhile. Of a heap that processes share it is a write section: errc::section_conflict in a read section of the same thread.
+    /// Reads everything and reports what is wrong: page checksums, log, allocator and roots. In the roots that the
+    /// program has from root() and find_root() since the heap was opened, it also checks the structure of our
+    /// containers (ordered, hash, string_pi, vector_pi), nested ones too: links that lead to no block, counts and keys
+    /// that disagree. It cannot see what a program itself damaged in other objects.
+    ///
+    /// Changes nothing, but finishes a running checkpoint. No thread may change those containers outside of sections
+    /// meanwhile. On a shared heap it is a write section. Errors: errc::poisoned when that checkpoint has failed, or
+    /// memory ran out in a commit; errc::section_conflict on a shared heap, in a read section of the same thread.
+    /// O(heap).
     [[nodiscard]] verify_report verify() const;
-    /// Looks for pointers that leave the heap: to a stack, to malloc's memory, to code, constants
-    /// and statics of the program, into another open heap. They would lead nowhere in the next process. For tests of types
-    /// that have plain pointers, or are vouched for. Looks at aligned words that can hold a pointer by their type. Of objects without a
-    /// description (classes that hide their members, what no root leads to, roots of C programs) it looks at every word, and takes it for a
-    /// pointer by its value. There a number may be one, and bytes that were copied from a stack without ever being set; and, without
-    /// the checking library (remanence::checked), bytes that an earlier block left in one that does not set all of its own. In a read section;
-    /// nobody may change memory outside of sections meanwhile. O(heap).
+    /// Looks for pointers that leave the heap: to a stack, to malloc's memory, to code, constants and statics of the
+    /// program, into another open heap. They would lead nowhere in the next process. Meant for tests of types that have
+    /// plain pointers, or are vouched for.
+    ///
+    /// It looks at aligned words that can hold a pointer by their type. Some objects have no description: classes that
+    /// hide their members, objects that no root leads to, roots of C programs. There it looks at every word, and takes
+    /// it for a pointer by its value, which may be wrong: for a number; for bytes copied from a stack that nobody set;
+    /// and, without the checking library (remanence::checked), for bytes that an earlier block left behind. Runs in a
+    /// read section; no thread may change memory outside of sections meanwhile. O(heap).
     [[nodiscard]] pointer_report check_pointers() const;
-    /// As it was given to open().
+    /// Returns the path as it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
-    /// Whose heap the file says it is (check_options::application); empty when it does not say.
+    /// Returns the application that the file records (check_options::application); empty when it records none.
     [[nodiscard]] std::string application() const;
-    /// Address of the heap's first byte, the same at every open, unless it is mapped elsewhere (open()).
+    /// Returns the address of the heap's first byte. It is the same at every open, unless the heap is mapped elsewhere
+    /// (open()).
     [[nodiscard]] void* base() const;
 
 private:
@@ -631,13 +789,13 @@ private:
     std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;
 };
 
-/// While it lives, objects that this thread makes by default belong to this heap, as in a write section, but nothing is locked
-/// and nothing committed: `const rem::in here(book);`. The innermost of such scopes and of the thread's write sections counts,
-/// that is the one entered last. For programs that fill objects of the heap outside sections, where a default-made string
-/// would belong to the program. To be destroyed by the thread that made it, before the heap is closed.
+/// A scope in which objects that this thread makes by default belong to a heap, as in a write section, but without a
+/// lock or a commit: `const rem::in here(book);`. Of such scopes and the thread's write sections, the one entered last
+/// counts. It is for programs that fill objects of the heap outside of sections, where a default-made string would
+/// belong to the program. The thread that made it destroys it, before the heap is closed.
 class [[nodiscard]] in {
 public:
-    /// Throws errc::closed, errc::read_only.
+    /// Errors: errc::closed, errc::read_only.
     explicit in(const heap& where);
     in(const in&) = delete;
     in& operator=(const in&) = delete;
@@ -647,21 +805,22 @@ private:
     detail::default_heap_scope scope_;
 };
 
-/// See heap::savepoint(). It ends with the section, by whatever end, by a commit() or rollback() in it, and when the section goes back
-/// to an earlier savepoint; its destructor ends it, too, and what was changed since stays. To be used by the thread whose section it
-/// is.
+/// A moment of a write section to which memory can go back: see heap::savepoint(). It ends with the section, with a
+/// commit() or rollback() in it, when the section goes back to an earlier savepoint, and with its destructor, which
+/// keeps the changes. Only the thread of the section uses it.
 class [[nodiscard]] savepoint {
 public:
-    savepoint(savepoint&& other) noexcept;
-    savepoint& operator=(savepoint&& other) noexcept;
+    savepoint(savepoint&& other) noexcept;            ///< Takes over the savepoint.
+    savepoint& operator=(savepoint&& other) noexcept; ///< Ends its own savepoint and takes over the other one.
     ~savepoint();
 
-    /// Memory becomes what it was, roots and allocator included; objects made since are gone without their destructors. This one
-    /// goes on, later ones end. errc::invalid_argument when it has ended; errc::closed. O(pages that the section has written).
+    /// Restores memory to that moment, roots and allocator included. Objects made since are gone, and their destructors
+    /// do not run. This savepoint stays open, later ones end. Errors: errc::invalid_argument when it has ended;
+    /// errc::closed. O(pages that the section has written).
     void rollback();
-    /// It ends, and later ones with it; changes stay.
+    /// Ends this savepoint and later ones. Changes stay.
     void release() noexcept;
-    [[nodiscard]] bool is_open() const noexcept;
+    [[nodiscard]] bool is_open() const noexcept; ///< Returns false once the savepoint has ended.
 
 private:
     friend class heap;
@@ -672,14 +831,14 @@ private:
     std::uint64_t number_;
 };
 
-/// See heap::group(). May be moved, and ends with its destructor, from any thread; when the heap is closed before, nothing happens.
+/// A group of commits that are one step of the history: see heap::group(). Movable. It ends with its destructor, in any
+/// thread. If the heap was closed before, nothing happens.
 class [[nodiscard]] group {
 public:
-    group(group&& other) noexcept;
-    group& operator=(group&& other) noexcept;
+    group(group&& other) noexcept;            ///< Takes over the group.
+    group& operator=(group&& other) noexcept; ///< Ends its own group and takes over the other one.
     ~group();
-    /// Ends it.
-    void end() noexcept;
+    void end() noexcept; ///< Ends the group.
 
 private:
     friend class heap;
@@ -695,7 +854,7 @@ decltype(auto) heap::write(std::string_view name, F&& f) {
     return write_in(detail::section_kind::ordinary, {}, std::forward<F>(f));
 }
 
-/// The open heap that `pointer` lies in, or null. Valid until that heap is moved or closed. O(1).
+/// Returns the open heap that `pointer` lies in, or null. The result is valid until that heap is moved or closed. O(1).
 [[nodiscard]] heap* heap_of(const void* pointer) noexcept;
 
 } // namespace remanence

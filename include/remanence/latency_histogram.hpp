@@ -1,5 +1,4 @@
-// How long something took, many times over: counts in buckets whose width grows with the time. Depends on the standard
-// library only.
+// Counts durations in buckets whose width grows with the duration. Depends on the standard library only.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +11,17 @@
 
 namespace remanence {
 
-/// Two buckets for each power of two of nanoseconds: a quantile is at most half too long. Beyond about an hour all times
-/// count alike. A value: copies are independent. Not thread-safe.
+/// A histogram with two buckets for each power of two of nanoseconds, so a quantile is at most half too long. Durations
+/// above about an hour count alike. It is a value: copies are independent. Not thread-safe.
 class latency_histogram {
 public:
+    /// One bucket.
     struct bucket {
-        std::chrono::nanoseconds up_to; ///< the longest time that falls into it
-        std::uint64_t count;
+        std::chrono::nanoseconds up_to; ///< the longest duration in it
+        std::uint64_t count;            ///< how many durations are in it
     };
 
+    /// Counts a duration. O(1).
     void add(std::chrono::nanoseconds time) noexcept {
         const auto ns = static_cast<std::uint64_t>(std::max<std::chrono::nanoseconds::rep>(time.count(), 0));
         ++counts_[index_of(ns)];
@@ -28,11 +29,12 @@ public:
         max_ = std::max(max_, time);
     }
 
+    /// Returns how many durations were counted.
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-    /// The longest of all, exactly; 0 when there is none.
+    /// Returns the longest duration, exactly; 0 when there is none.
     [[nodiscard]] std::chrono::nanoseconds max() const noexcept { return max_; }
-    /// A time that at least the given share of all, from 0 to 1, did not exceed: where the bucket ends in which that share
-    /// is reached, or max() if that is less. 0 when there is none. quantile(0.5) is the median.
+    /// Returns a duration that at least this share of all, from 0 to 1, did not exceed: the end of the bucket in which
+    /// the share is reached, or max() if that is less. 0 when there is none. quantile(0.5) is the median.
     [[nodiscard]] std::chrono::nanoseconds quantile(double share) const noexcept {
         const double wanted = share * static_cast<double>(count_);
         std::uint64_t passed = 0;
@@ -43,7 +45,7 @@ public:
         }
         return max_;
     }
-    /// Those that are not empty, the shortest times first.
+    /// Returns the buckets that are not empty, the shortest durations first.
     [[nodiscard]] std::vector<bucket> buckets() const {
         std::vector<bucket> filled;
         for (std::size_t i = 0; i < k_bucket_count; ++i) {
@@ -57,7 +59,7 @@ private:
     static constexpr std::size_t k_octaves = 42;
     static constexpr std::size_t k_bucket_count = 2 * k_octaves;
 
-    // 0 and 1 have a bucket each; then [2^k, 1.5·2^k) and [1.5·2^k, 2^(k+1)) in turn.
+    // 0 and 1 have a bucket each; then [2^k, 1.5·2^k) and [1.5·2^k, 2^(k+1)) alternate.
     static constexpr std::size_t index_of(std::uint64_t ns) noexcept {
         if (ns < 2)
             return static_cast<std::size_t>(ns);

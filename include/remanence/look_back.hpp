@@ -1,9 +1,9 @@
-// The history of a heap that is kept over sessions (history_options::kept_over_sessions), without the program that has its types: the steps
-// and versions, what differs between two, and changes of the history itself. `rem log`, `rem diff`, `rem undo` and their like print
-// what these functions return.
-//
-// Each throws `error`: as inspect::look(); errc::no_step when there is no such step or version, also when the heap has no history. One
-// thread. Those that look take no lock, change nothing, and nobody is kept from the heap meanwhile.
+/// \file
+/// Reads and changes a history that is kept over sessions (history_options::kept_over_sessions), without the program
+/// that has its types. `rem log`, `rem diff`, `rem undo` and the like print what these functions return.
+///
+/// Functions that only read take no lock, change nothing, and keep no process from the heap. Each call uses one thread.
+/// Errors of all: those of inspect::look(); errc::no_step when there is no such step or version, or no history.
 #pragma once
 
 #include <remanence/heap.hpp>
@@ -21,65 +21,79 @@
 
 namespace remanence::inspect {
 
-/// A step of the history, and the roots that lead to what it changed, as far as they lead there in the last commit.
+/// A step of the history, and the roots that lead to what it changed.
 struct seen_step {
-    history_step step;
-    std::vector<std::string> roots; ///< by name
+    history_step step;              ///< the step
+    std::vector<std::string> roots; ///< by name: those that lead there in the last commit
 };
 
-/// A version by its number, as history() has it, or by the name that it is kept by.
+/// A version: its number in history(), or the name under which it is kept.
 using version_or_name = std::variant<std::uint64_t, std::string>;
 
+/// What history() returns.
 struct seen_history {
     std::vector<seen_step> steps; ///< all states that can be reached, by version
-    std::string why_none;         ///< a sentence; empty: there are some
-    bool is_damaged = false;      ///< there are none, though something lies in the place of a history
+    std::string why_none;         ///< why there are none, in a sentence; empty: there are some
+    bool is_damaged = false;      ///< there are none, though the place of a history is not empty
 };
 
-/// Reads the history of the heap. O(history, and what roots lead to).
+/// Returns the history of the heap. O(history, and what roots lead to).
 [[nodiscard]] seen_history history(const std::string& path, const progress_callback& on_progress = {});
 
-/// As heap::diff(). O(bytes that differ, blocks, and what the roots lead to).
+/// Returns what differs between two versions, as heap::diff(). O(bytes that differ, blocks, and what the roots lead
+/// to).
 [[nodiscard]] version_difference diff(const std::string& path, const version_or_name& before,
                                       const version_or_name& after, const progress_callback& on_progress = {});
 
-/// As schema(), get() and dump() of look_inside.hpp, of a version. O(history, bytes that changed since, and what they say).
+/// Returns the schema of a version, as schema() in look_inside.hpp. O(history, bytes that changed since, and the
+/// result).
 [[nodiscard]] std::string schema_of(const std::string& path, const version_or_name& version,
                                     schema_form form = schema_form::text, const progress_callback& on_progress = {});
+/// Returns a part of a root of a version as JSON, as get() in look_inside.hpp. O(history, bytes that changed since, and
+/// the result).
 [[nodiscard]] std::string get_of(const std::string& path, const version_or_name& version, std::string_view object_path,
                                  const progress_callback& on_progress = {});
+/// Writes objects of a version in the portable form, as dump() in look_inside.hpp. O(history, bytes that changed since,
+/// and the result).
 void dump_of(const std::string& path, const version_or_name& version, const std::string& root,
              const std::function<void(std::string_view)>& sink, const progress_callback& on_progress = {});
 
-/// Writes the portable form of all roots of a version to a new file (docs/reference/dump.md), from which load() makes a heap. The file is built as
-/// TO-unfinished, and there as a whole, durable, once this returns, or not at all. errc::exists: there is such a file already.
+/// Writes all roots of a version in the portable form (docs/reference/dump.md) to a new file, from which load() makes a
+/// heap. The file grows as TO-unfinished. It appears complete and durable when this returns, or not at all. Errors:
+/// errc::exists when there is such a file.
 void export_dump(const std::string& path, const version_or_name& version, const std::string& to,
                  const progress_callback& on_progress = {});
 
-/// As heap::branch(), of a heap that may be open elsewhere. O(file).
+/// Makes a separate heap of a version, as heap::branch(); the heap may be open elsewhere. O(file).
 void branch(const std::string& path, const version_or_name& version, const std::string& to,
             const progress_callback& on_progress = {});
 
-// The others open the heap for writing, and close it: beside those that share it, if any do, else alone (errc::in_use). They wait some
-// seconds for another process's section, errc::in_use then, which names it. What they do is durable once they return the number of the
-// heap's last commit. They wait for no program to agree, and keep to the limits that the heap records.
+// The following functions open the heap for writing and close it: beside the processes that share it, if any do,
+// otherwise alone (errc::in_use). They wait some seconds for another process's section, then throw errc::in_use, which
+// names that process. They return the number of the heap's last commit, which is durable then. They do not ask programs
+// that use the heap, and keep to its recorded limits.
 
-/// As heap::undo().
+/// Undoes the last `steps` steps, as heap::undo(). Returns the number of the last commit, durable. Errors: errc::in_use
+/// when a process has the heap open exclusively, or is in a section for some seconds.
 std::uint64_t undo(const std::string& path, std::uint64_t steps = 1);
-/// As heap::go_to(), and heap::restore().
+/// Restores a version, as heap::go_to() and heap::restore(). Otherwise as undo().
 std::uint64_t restore(const std::string& path, const version_or_name& version);
-/// As heap::keep(), of the last commit. Returns the number of the version.
+/// Keeps the version of the last commit under this name, as heap::keep(). Returns the number of the version. Errors as
+/// undo().
 std::uint64_t keep(const std::string& path, std::string_view name);
-/// As heap::drop().
+/// Ends the keeping of a version, as heap::drop(). Errors as undo().
 void drop(const std::string& path, const version_or_name& version);
 
-// The history that the heap records (report::recorded_history). Nobody else may have the heap open (errc::in_use). errc::no_step: it has none.
+// The history that the heap records (report::recorded_history). No other process may have the heap open (errc::in_use).
 
-/// Gives it other limits, of which one must be set (errc::invalid_argument), from the next open on. Durable once this returns. O(log).
+/// Gives the recorded history other limits, from the next open on. Durable once this returns. Errors:
+/// errc::invalid_argument when no limit is set; errc::no_step when the heap records no history; errc::in_use when a
+/// process has it open. O(log).
 void set_history_limits(const std::string& path, const history_options& limits);
-/// Ends it: its steps and kept versions are gone, and NAME-history with them. Programs that name no history write to the heap from now on; one
-/// that does begins a new one. A record that is damaged, which keeps the heap from being opened for writing, can be ended, too. Durable once
-/// this returns; a crash in between leaves a history, perhaps without steps. O(log).
+/// Ends the recorded history: its steps, kept versions and NAME-history are removed. Programs without a history can
+/// write to the heap from then on; one that names a history begins a new one. This also removes a damaged record, which
+/// prevents opening for writing. Durable once this returns; a crash during it leaves a history, perhaps without steps.
+/// Errors: errc::no_step, errc::in_use as above. O(log).
 void end_history(const std::string& path);
 
 } // namespace remanence::inspect

@@ -1,12 +1,13 @@
-// Memory of a heap for code that cannot name an allocator: a library in C, classes that call new, programs that nobody wants to change.
-// Depends on heap.hpp and volatile_heap.hpp.
-//
-//     rem::heap store = rem::heap::open("index.rem");
-//     auto& index = store.root<old_library_index>("index");
-//     store.write([&] {
-//         const rem::new_in scope(store);
-//         old_library_insert(&index, "key", 5); // calls malloc(), or new
-//     });
+/// \file
+/// Memory of a heap for code that cannot name an allocator: C libraries, classes that call new, programs that should
+/// stay unchanged. Depends on heap.hpp and volatile_heap.hpp.
+///
+///     rem::heap store = rem::heap::open("index.rem");
+///     auto& index = store.root<old_library_index>("index");
+///     store.write([&] {
+///         const rem::new_in scope(store);
+///         old_library_insert(&index, "key", 5); // calls malloc(), or new
+///     });
 #pragma once
 
 #include <remanence/detail/compiler.hpp>
@@ -17,30 +18,30 @@
 
 namespace remanence {
 
-/// While it lives, what its thread takes by `new`, malloc(), calloc(), aligned_alloc(), strdup() and their kin comes from the heap.
-/// free(), realloc() and `delete` find a block's heap by its address, at any time and in any thread, in programs that have this class.
-/// A change to a heap with a file becomes durable with the next commit, as any other.
+/// A scope in which this thread's `new`, malloc(), calloc(), aligned_alloc(), strdup() and the like take memory of a
+/// heap. In programs that use this class, free(), realloc() and `delete` find a block's heap by its address, at any
+/// time and in any thread. In a heap with a file, changes become durable with the next commit, as all others.
 ///
 /// The process must have libremanence-malloc.so, linked or by LD_PRELOAD, and libstdc++ as a shared library.
 ///
-/// Memory that the C and the C++ library take for themselves stays outside: buffers of streams, exceptions with their standard texts,
-/// threads, locales. So does what their functions give, but for strdup(), strndup() and std::string: asprintf(), getline(), realpath(),
-/// std::filesystem::path, std::ostringstream::str(). A std::string in a class of exceptions is the program's own; a rollback takes it
-/// away, so catch such an exception before.
+/// Memory that the C and C++ libraries take for themselves stays outside: buffers of streams, exceptions with their
+/// standard texts, threads, locales. So does what their functions return, except strdup(), strndup() and std::string:
+/// asprintf(), getline(), realpath(), std::filesystem::path, std::ostringstream::str(). A std::string in an exception
+/// class of the program is in the heap. A rollback frees it, so catch such an exception before the section ends.
 ///
-/// The heap does not know the types in such blocks. heap::check_pointers() and `rem verify --pointers` find pointers in them that lead
-/// out of the heap. What a library keeps for itself (a cache, a static object) must have been made before: else it has memory of the
-/// heap, which a rollback takes away, and which ends with the heap.
+/// The heap does not know the types in these blocks. heap::check_pointers() and `rem verify --pointers` find pointers
+/// in them that leave the heap. Make what a library keeps for itself (a cache, a static object) before the scope
+/// begins: otherwise it has memory of the heap, which a rollback takes away, and which ends with the heap.
 ///
-/// Other calls of Remanence would put the library's own memory there. They throw errc::invalid_argument, and the thread's scopes end at
-/// once. Another scope may begin in this one. A heap's destructor ends the scopes, too.
-///
-/// To be destroyed by the thread that made it, in reverse order, before the heap.
+/// Other calls of Remanence within the scope would put the library's own memory into the heap. They throw
+/// errc::invalid_argument, and the thread's scopes end at once. Scopes may be nested. A heap's destructor ends them,
+/// too. The thread that made a scope destroys it, in reverse order, before the heap.
 class new_in {
 public:
-    /// Throws `error`: errc::not_supported without libremanence-malloc.so, errc::read_only, errc::closed. Scopes around it have ended then.
+    /// Begins the scope. Errors: errc::not_supported without libremanence-malloc.so; errc::read_only; errc::closed.
+    /// Surrounding scopes have ended then.
     explicit new_in(heap& where);
-    explicit new_in(volatile_heap& where);
+    explicit new_in(volatile_heap& where); ///< Begins a scope for a volatile heap.
     new_in(const new_in&) = delete;
     new_in& operator=(const new_in&) = delete;
     ~new_in();

@@ -1,4 +1,5 @@
-// Procedures by name, with their inverses: what a history holds in place of bytes (heap::call). Depends on the standard library only.
+// Procedures with names and inverses, which a history holds in place of bytes (heap::call). Depends on the standard
+// library only.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,11 @@ namespace detail {
 
 class procedure_table; // src/api/procedure_table.hpp
 
-/// Throws errc::invalid_argument.
+/// Throws errc::invalid_argument: a call has parameters of the wrong size.
 [[noreturn]] void refuse_parameters(std::size_t bytes, std::size_t expected);
 
-/// What outlives the process, byte by byte. Pointers do not; but to objects of the heap they may be wrapped in a struct.
+/// A type whose bytes keep their meaning when the process ends. Pointers do not; a pointer to an object of the heap may
+/// be wrapped in a struct.
 template <class T>
 concept procedure_parameters =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_convertible_v<T, std::string_view> &&
@@ -30,26 +32,30 @@ concept procedure_parameters =
 
 } // namespace detail
 
-/// Procedures that heap::call() knows, for heap_options::procedures. Each open of the heap may have others; but a step of the history that
-/// is a call needs the procedure of its name. Copies share nothing. Not to be changed by several threads at once.
+/// The procedures that heap::call() knows, for heap_options::procedures. Each open of the heap may name others; but a
+/// step of the history that is a call needs the procedure of its name. Copies are independent. Not thread-safe.
 class procedure_set {
 public:
+    /// A procedure or its inverse. It gets the parameters of heap::call().
     using function = std::function<void(heap&, std::span<const std::byte> parameters)>;
 
+    /// Makes an empty set.
     procedure_set() = default;
 
-    /// Adds a procedure, called with bytes. Its inverse gets the same ones, and brings back what the procedure changed, or nearly so: a
-    /// floating-point result may differ in its last bits. Without an inverse the history holds bytes as ever.
-    /// errc::invalid_argument: the name is empty or taken, or there is no procedure. O(procedures).
+    /// Adds a procedure that takes bytes. Its inverse gets the same bytes, and restores what the procedure changed,
+    /// exactly or nearly: the last bits of a floating-point result may differ. Without an inverse the history holds
+    /// bytes, as for other steps. Errors: errc::invalid_argument when the name is empty or taken, or `procedure` is
+    /// empty. O(procedures).
     void add(std::string_view name, function procedure, function inverse = {});
 
-    /// The same, called with one value, which is stored byte by byte; or, with `void`, without any.
+    /// Adds a procedure that takes one value, which is stored byte by byte; or, with `void`, no value.
     template <class Parameters, class Procedure, class Inverse = std::nullptr_t>
         requires(std::is_void_v<Parameters> || detail::procedure_parameters<Parameters>)
     void add(std::string_view name, Procedure procedure, Inverse inverse = nullptr) {
         add(name, taking<Parameters>(std::move(procedure)), taking<Parameters>(std::move(inverse)));
     }
 
+    /// Returns true if there are none.
     [[nodiscard]] bool is_empty() const noexcept { return table_ == nullptr; }
     /// For the library.
     [[nodiscard]] const std::shared_ptr<const detail::procedure_table>& table() const noexcept { return table_; }

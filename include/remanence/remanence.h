@@ -1,31 +1,71 @@
-/*
- * remanence.h: persistent heaps for C.
+/**
+ * \file
+ * Persistent heaps for C. A heap is a file that is memory: ordinary C objects with ordinary pointers live in it, at the
+ * same addresses in each process that opens it. After a crash the heap holds exactly what the last durable commit left.
+ * Named addresses, the *roots*, are the entry points; everything else is reached from them. This header is C99 and C++;
+ * its functions may be mixed with those of remanence.hpp.
  *
- * A heap is memory that stays: a file whose contents are ordinary C objects with ordinary pointers, at the same addresses in
- * each process that opens it. This header is C99 and C++, and its functions may be mixed with those of remanence.hpp.
- * remanence(3) and docs/guide/c.md show it in use.
+ *     #include <remanence/remanence.h>
+ *     #include <stdio.h>
+ *     struct counter { long runs; };
  *
- *     rem_heap* heap;
- *     rem_open("accounts.rem", NULL, &heap);
- *     struct account* first = rem_alloc(heap, sizeof *first);
- *     rem_root_set(heap, "first", first);
- *     rem_write_begin(heap);
- *     first->balance += 5;
- *     rem_write_end(heap);              // durable, or as if it had never begun
- *     rem_close(heap);
+ *     int main(void) {
+ *         rem_heap* heap;
+ *         if (rem_open("counter.rem", NULL, &heap) != REM_OK) { // created when absent
+ *             fprintf(stderr, "%s\n", rem_last_error()->message);
+ *             return 1;
+ *         }
+ *         rem_write_begin(heap);
+ *         struct counter* counter = REM_ROOT_GET(heap, "counter", struct counter);
+ *         if (counter == NULL) {
+ *             counter = rem_calloc(heap, 1, sizeof *counter);
+ *             REM_ROOT_SET(heap, "counter", counter, struct counter);
+ *         }
+ *         ++counter->runs;
+ *         if (rem_write_end(heap) == REM_OK)                    // durable now; rem_write_abort() would undo it
+ *             printf("run %ld\n", counter->runs);
+ *         rem_close(heap);
+ *     }
  *
- * Status. What can fail returns a rem_status, or a null pointer; rem_last_error() of the same thread then says more. Whatever
- * the caller gets wrong is a status, and the heap stays as it was: NULL, a closed heap, a pointer to no block, a size that no
- * memory has. What the library cannot see is said where it matters ("undefined").
+ * Status. A function that can fail returns a rem_status, or a null pointer; rem_last_error() then says more, in the
+ * same thread. Mistakes of the caller are a status too, and the heap stays as it was: NULL, a closed heap, a pointer to
+ * no block, an impossible size. What the library cannot detect is called "undefined" below. "REM_X: …" and "REM_X when
+ * …" name errors.
  *
  * Handles. A rem_heap* is a number that is never used twice, not an address. After rem_close() every call with it is
- * REM_CLOSED, and so it is in a child of fork(). A rem_close() while another thread is in a call with the same heap, outside of
- * its sections, is undefined.
+ * REM_CLOSED. Undefined: rem_close() while another thread is in a call with the same heap, outside of its sections.
  *
- * Threads. Every function may be called by several threads at once. A section belongs to the thread that began it.
+ * Threads. Several threads may call every function at once. A section belongs to the thread that began it.
  *
- * Callbacks. A function that a call of the library runs may make any call, unless it says otherwise; but it ends only those sections that
- * it began itself, and does not close the heap. longjmp() out of one is undefined, and so is an exception of C++.
+ * Callbacks. A function that the library calls may make any call, unless its description says otherwise. It ends only
+ * sections that it began, and does not close the heap. Undefined: longjmp() out of one, and C++ exceptions that leave
+ * one.
+ *
+ * Caveats:
+ * 1. A heap has a fixed address: REM_BASE_TAKEN if another mapping is there.
+ * 2. One process has a heap open at a time (REM_IN_USE), unless all use rem_open_shared(). In a forked child the handle
+ *    is REM_CLOSED.
+ * 3. Pointers in the heap must lead into the same heap. The compiler does not check this in C; `rem verify --pointers`
+ *    looks for others.
+ * 4. The library knows the members of a struct only if the program describes them (REM_DESCRIBE): then tools, dumps and
+ *    migrations work, and a changed struct is refused (REM_TYPE_MISMATCH). A root set by rem_root_set() has no type.
+ * 5. Pointers to blocks that were allocated since the last commit dangle after rem_write_abort(), rem_rollback() or
+ *    rem_undo().
+ * 6. After a failed write or sync the heap is poisoned: it can be read; commits are REM_POISONED until it is reopened
+ *    or rebuilt. A full disk is not such a failure: after REM_NO_SPACE the commit may be repeated.
+ * 7. REM_LAZY, REM_NONE and asynchronous commits return before they are on the device. A crash may lose the last of
+ *    them, never one before a durable one.
+ * 8. rem_write_begin() waits for all other sections to end. A thread that ends within a section leaves it open for
+ *    good.
+ * 9. With REM_TRACK_TRAP, and when uncommitted changes exceed dirty_limit_bytes, system calls that write into the heap
+ *    fail with EFAULT unless rem_touch() has named the memory. A thread that blocks SIGSEGV may be killed when it
+ *    writes to the heap.
+ * 10. NAME-log, and NAME-history if there is one, belong to the heap: copy or remove them together, and only while the
+ *     heap is closed. `rem copy` copies an open heap.
+ * 11. A heap is trusted as the program's own memory is. x86-64 Linux only. The format is provisional.
+ *
+ * See docs/guide/c.md for a whole program, docs/errors.md for each error with its remedy, docs/guide/unmodified-c.md
+ * for programs that should not be changed, heap.hpp for the concepts in detail, and remanence(3).
  */
 #ifndef REMANENCE_REMANENCE_H
 #define REMANENCE_REMANENCE_H
@@ -44,7 +84,7 @@ struct rem_number_of_<T, true> {
     typedef __underlying_type(T) type;
 };
 extern "C" {
-#define REM_AS_INT : int /* as in C, any int may be in one */
+#define REM_AS_INT : int /* an enumeration may hold any int, as in C */
 #define REM_CAST(type, pointer) static_cast<type>(pointer)
 #define REM_AS_NUMBER_(of, value) static_cast<typename rem_number_of_<__typeof__(of)>::type>(value)
 #define REM_NONE_(type) static_cast<type*>(nullptr)
@@ -55,315 +95,403 @@ extern "C" {
 #define REM_NONE_(type) ((type*)0)
 #endif
 
-/* The numbers are stable. Those below 1002 are the ones of remanence::errc; docs/errors.md has cause and remedy of each. */
+/**
+ * The result of a call. The numbers are stable. Those below 1002 are the ones of remanence::errc (error.hpp);
+ * docs/errors.md has cause and remedy of each.
+ */
 typedef enum rem_status REM_AS_INT {
-    REM_OK = 0,
+    REM_OK = 0, /**< success */
+    /** The file is empty, something other than a heap, or not a regular file. */
     REM_NOT_A_HEAP = 1,
-    REM_TRUNCATED = 2,
-    REM_UNSUPPORTED_FORMAT = 3,
-    REM_ABI_MISMATCH = 4,
-    REM_TYPE_MISMATCH = 5,
-    REM_CORRUPT = 6,
-    REM_LOG_MISSING = 7,
-    REM_LOG_FOREIGN = 8,
-    REM_BASE_TAKEN = 9,
-    REM_PERMISSION_DENIED = 10,
-    REM_READ_ONLY_FILE_SYSTEM = 11,
-    REM_NOT_FOUND = 12,
+    REM_TRUNCATED = 2,              /**< a file is shorter than its contents */
+    REM_UNSUPPORTED_FORMAT = 3,     /**< written by a newer release, or in an older format */
+    REM_ABI_MISMATCH = 4,           /**< written with another standard library layout */
+    REM_TYPE_MISMATCH = 5,          /**< a root is stored as another type, or its type has changed */
+    REM_CORRUPT = 6,                /**< a checksum or a structure is wrong; rem_error::offset says where */
+    REM_LOG_MISSING = 7,            /**< the heap was not closed cleanly, and its redo log is missing */
+    REM_LOG_FOREIGN = 8,            /**< the redo log belongs to another heap, copy or session */
+    REM_BASE_TAKEN = 9,             /**< another mapping is at the heap's address */
+    REM_PERMISSION_DENIED = 10,     /**< the operating system refused access */
+    REM_READ_ONLY_FILE_SYSTEM = 11, /**< the file system cannot be written */
+    REM_NOT_FOUND = 12,             /**< there is no such file, directory, root or arena */
+    /** The disk, the quota or a limit is reached; nothing was changed on disk. */
     REM_NO_SPACE = 13,
-    REM_IN_USE = 14,
-    REM_CLOSED = 15,
-    REM_EXHAUSTED = 16,
+    REM_IN_USE = 14,    /**< another process, or another handle, has the heap open */
+    REM_CLOSED = 15,    /**< the handle is closed, or inherited through fork() */
+    REM_EXHAUSTED = 16, /**< the heap's address range, or an arena's room, is used up */
+    /** An earlier write or sync failed: no commits until it is reopened or rebuilt. */
     REM_POISONED = 17,
-    REM_EXISTS = 18,
-    REM_SECTION_OPEN = 19,
-    REM_SECTION_CONFLICT = 20,
-    REM_READ_ONLY = 21,
-    REM_NOT_SUPPORTED = 22,
-    REM_INVALID_ARGUMENT = 23,
+    REM_EXISTS = 18,           /**< the file, root, name or description exists already */
+    REM_SECTION_OPEN = 19,     /**< not allowed while a section is open */
+    REM_SECTION_CONFLICT = 20, /**< a write section was asked for in a read section of the same thread */
+    REM_READ_ONLY = 21,        /**< the heap was opened read-only */
+    REM_NOT_SUPPORTED = 22,    /**< this release, program or machine does not have it */
+    REM_INVALID_ARGUMENT = 23, /**< an argument or option is out of its range */
+    /** The device or the system reported a failure; after a commit: poisoned. */
     REM_IO = 24,
-    REM_UNNAMEABLE_TYPE = 25,
-    REM_FOREIGN_POINTER = 26,
-    REM_RECOVERY_NEEDED = 27,
-    REM_ROLLED_BACK = 28,
-    REM_UNDECLARED_CHANGE = 29,
-    REM_UNLINKED = 30,
-    REM_WRONG_APPLICATION = 31,
-    REM_READERS_BEHIND = 32,
-    REM_OUTSIDE_SECTION = 33,
-    REM_NO_STEP = 34,
-    REM_HISTORY_FULL = 35,
-    REM_UNCOMMITTED = 36,
-    REM_NO_PROCEDURE = 37,
+    REM_UNNAMEABLE_TYPE = 25,   /**< C++ only: a local type as a root */
+    REM_FOREIGN_POINTER = 26,   /**< a commit would store a pointer that leaves the heap */
+    REM_RECOVERY_NEEDED = 27,   /**< opened read-only, but only a newer release can recover the heap */
+    REM_ROLLED_BACK = 28,       /**< a nested section failed, so the outermost one was rolled back */
+    REM_UNDECLARED_CHANGE = 29, /**< checking library: a declared section changed what it did not declare */
+    REM_UNLINKED = 30,          /**< the heap's file or log was removed or replaced while it was open */
+    REM_WRONG_APPLICATION = 31, /**< the heap belongs to another application */
+    REM_READERS_BEHIND = 32,    /**< shared heap: stopped processes keep the redo log from being reused */
+    REM_OUTSIDE_SECTION = 33,   /**< shared heap: memory was changed outside of write sections */
+    REM_NO_STEP = 34,           /**< the history has no such step or version */
+    REM_HISTORY_FULL = 35,      /**< a history that keeps all steps has no room for another */
+    REM_UNCOMMITTED = 36,       /**< memory has uncommitted changes, which an undo would mix in */
+    REM_NO_PROCEDURE = 37,      /**< no procedure has this name, or its inverse does what it must not */
 
-    REM_NO_MEMORY = 1001,  /* the process, not the heap, has no memory left */
-    REM_WOULD_WAIT = 1002, /* a call that does not wait would have had to */
-    REM_NO_SECTION = 1003, /* the end of a section that this thread is not in */
-    REM_UNEXPECTED = 1004  /* a fault of the library: please report it */
+    REM_NO_MEMORY = 1001,  /**< the process, not the heap, has no memory left */
+    REM_WOULD_WAIT = 1002, /**< a call that does not wait would have had to */
+    REM_NO_SECTION = 1003, /**< this thread is not in a section, or not in one of this kind */
+    REM_UNEXPECTED = 1004  /**< a fault of the library: please report it */
 } rem_status;
 
-/* One sentence about a status: a literal, never NULL. */
+/** Returns one sentence about a status: a literal, never NULL. */
 const char* rem_status_text(rem_status status);
 
-/* What went wrong. The texts live until the same thread's next call that fails. */
+/** What went wrong. The texts live until the same thread's next call that fails. */
 typedef struct rem_error {
-    rem_status status;
-    int os_error;        /* errno of the system call that failed; 0: none did */
-    const char* message; /* names the file, the operation and what to do next; never NULL */
-    const char* path;    /* of the file concerned; "": none */
-    uint64_t offset;     /* in that file, in bytes; UINT64_MAX: none */
+    rem_status status;   /**< the status that the call returned, or would have */
+    int os_error;        /**< errno of the system call that failed; 0: none did */
+    const char* message; /**< names the file, the operation and what to do next; never NULL */
+    const char* path;    /**< the file that it is about; "": none */
+    uint64_t offset;     /**< offset in that file, in bytes; UINT64_MAX: none */
 } rem_error;
 
-/* Of the calling thread's last call that failed; calls that succeed leave it. Before the first one its status is REM_OK. */
+/**
+ * Returns the error of the calling thread's last call that failed. Calls that succeed do not change it. At first its
+ * status is REM_OK.
+ */
 const rem_error* rem_last_error(void);
 
 /* ---- Opening and closing ---- */
 
+/** An open heap: a handle, not an address. */
 typedef struct rem_heap rem_heap;
 
-/* What makes changes durable. A property of the handle, not of the file: it may be another one at the next open. */
+/** What makes changes durable. It is a property of the handle, not of the file: the next open may choose another. */
 typedef enum rem_kind REM_AS_INT {
-    REM_TRANSACTIONAL = 0, /* the end of each write section commits; rem_write_abort() undoes it */
-    REM_SNAPSHOT = 1,      /* rem_commit() does, whenever it is asked; sections are a lock */
-    REM_ARCHIVE = 2        /* rem_close() does; without it, nothing of this session stays. Sections are a lock */
+    REM_TRANSACTIONAL = 0, /**< the end of each write section commits; rem_write_abort() undoes it */
+    REM_SNAPSHOT = 1,      /**< rem_commit() commits, whenever it is called; sections are only a lock */
+    /** Rem_close() commits; without it nothing of this session stays. Sections are only a lock. */
+    REM_ARCHIVE = 2
 } rem_kind;
 
-/* What a commit waits for. Commits become durable in their order, each one as a whole. */
+/** What a commit waits for. Commits become durable in their order, each one as a whole. */
 typedef enum rem_durability REM_AS_INT {
-    REM_AS_OPENED = 0, /* as rem_options says; there: REM_DURABLE */
-    REM_DURABLE = 1,   /* until it is on the device, with all before it */
-    REM_LAZY = 2, /* for the operating system only: it survives the process; on the device within lazy_interval_ms */
-    REM_NONE = 3  /* for nothing: lost with the process, unless another commit, or 1 MiB of them, has followed */
+    REM_AS_OPENED = 0, /**< as rem_options::durability says; there it means REM_DURABLE */
+    REM_DURABLE = 1,   /**< until it is on the device, with all commits before it */
+    /**
+     * Waits for the operating system only: the commit survives the process, and is on the device within
+     * lazy_interval_ms.
+     */
+    REM_LAZY = 2,
+    /**
+     * Waits for nothing: lost if the process dies before a stronger commit, or before 1 MiB of such commits has
+     * gathered.
+     */
+    REM_NONE = 3
 } rem_durability;
 
-/* How a commit finds what changed. */
+/** How a commit finds what changed. */
 typedef enum rem_tracking REM_AS_INT {
-    REM_TRACK_AUTOMATIC = 0, /* scan where it works, else fallback */
-    REM_TRACK_SCAN = 1,      /* the kernel notes written pages (Linux 6.7) */
-    REM_TRACK_TRAP = 2,    /* the first write to a page is a trap; read(2) and the like into a heap need rem_touch() */
-    REM_TRACK_FALLBACK = 3 /* any Linux; every commit compares what changed since the last checkpoint */
+    REM_TRACK_AUTOMATIC = 0, /**< scan if the machine has it, otherwise fallback */
+    REM_TRACK_SCAN = 1,      /**< the kernel records written pages (Linux 6.7) */
+    /**
+     * The first write to a page causes a signal. System calls that write into the heap, such as read(2), need
+     * rem_touch().
+     */
+    REM_TRACK_TRAP = 2,
+    REM_TRACK_FALLBACK = 3 /**< any Linux; each commit compares what changed since the last checkpoint */
 } rem_tracking;
 
-typedef enum rem_phase REM_AS_INT { REM_RECOVERY = 0, REM_CHECKPOINT = 1, REM_VERIFY = 2 } rem_phase;
+/** The long operation that rem_options::on_progress reports. */
+typedef enum rem_phase REM_AS_INT {
+    REM_RECOVERY = 0,   /**< opening applies the log after a crash */
+    REM_CHECKPOINT = 1, /**< a checkpoint applies the log to the heap's file */
+    REM_VERIFY = 2      /**< rem_verify() */
+} rem_phase;
 
-/*
- * How a heap is opened. Set `size` to sizeof(rem_options) (without it: REM_INVALID_ARGUMENT), and what is not named to zero: zero is
- * the default of each member.
- * Later releases add members at the end. A library takes the smaller struct of an older program, and refuses the larger one
- * of a newer program (REM_NOT_SUPPORTED) only if that sets what it does not know. Members marked (creation) are ignored when
- * the heap is there already.
+/**
+ * How a heap is opened. Set `size` to sizeof(rem_options), and all members that you do not name to zero: zero is the
+ * default of each. Members marked "Creation" are ignored when the heap exists. REM_INVALID_ARGUMENT for values out of
+ * range, and without `size`.
+ *
+ * Later releases add members at the end. A library accepts the smaller struct of an older program. It refuses the
+ * larger struct of a newer program (REM_NOT_SUPPORTED) only if that sets members that it does not know.
  */
 typedef struct rem_options {
-    size_t size;
-    rem_kind kind;
-    rem_durability durability; /* of commits that do not say */
-    rem_tracking tracking;
-    bool read_only;
-    bool
-        catch_stray_writes; /* with REM_TRACK_TRAP: a write outside of write sections ends the process, after a message */
-    bool core_dump;         /* core files include the heap's memory */
-    bool no_read_ahead;     /* a page fault reads one page, not its neighbours as well */
-    const char*
-        application; /* whose heap it is; (creation) recorded; else REM_WRONG_APPLICATION when another is recorded */
-    unsigned mode;   /* (creation) permissions of the file, less the umask; 0: 0666 */
-    unsigned lazy_interval_ms; /* of REM_LAZY: 1 to 3,600,000; 0: 200 */
-    size_t reserve_bytes;      /* address space; grows while what lies behind is free. 0: 16 GiB */
-    size_t chunk_bytes;        /* (creation) unit of placement: a power of two, 64 KiB to 4 MiB. 0: 256 KiB */
-    uintptr_t base;            /* (creation) where the heap is mapped, ever after: a multiple of 1 GiB. 0: at random */
-    size_t
-        log_limit_bytes; /* redo log at which a commit begins a checkpoint. 0: 64 to 256 MiB, by what it would write */
-    size_t
-        dirty_limit_bytes; /* uncommitted changes before chunks of them go to the file early. 0: a quarter of memory */
-    /* Called during long operations, perhaps by several threads at once. It must not use the heap. May be NULL. */
+    size_t size;               /**< sizeof(rem_options) */
+    rem_kind kind;             /**< what makes changes durable. 0: REM_TRANSACTIONAL */
+    rem_durability durability; /**< durability of commits that name none. 0: REM_DURABLE */
+    rem_tracking tracking;     /**< how commits find changes. 0: automatic */
+    bool read_only;            /**< nothing on the disk changes, and permission to read is enough */
+    /** With REM_TRACK_TRAP: a write outside of write sections ends the process, after a message. */
+    bool catch_stray_writes;
+    bool core_dump;     /**< core files include the heap's memory */
+    bool no_read_ahead; /**< a page fault reads one page, without its neighbours */
+    /**
+     * The application that the heap belongs to: 1 to 15 printable ASCII characters without spaces. Creation: recorded.
+     * Later: REM_WRONG_APPLICATION unless the same name is recorded. NULL or "": opens any heap.
+     */
+    const char* application;
+    /** Creation: permission bits of the file, minus the umask; at most 0777. 0: 0666. */
+    unsigned mode;
+    unsigned lazy_interval_ms; /**< time until a REM_LAZY commit is synced, in ms: 1 to 3,600,000. 0: 200 */
+    size_t reserve_bytes;      /**< address space; grows while the addresses behind it are free. 0: 16 GiB */
+    /** Creation: unit of space in the file: a power of two, 64 KiB to 4 MiB. 0: 256 KiB. */
+    size_t chunk_bytes;
+    /** Creation: where the heap is mapped, always: a multiple of 1 GiB. 0: random. */
+    uintptr_t base;
+    /**
+     * Length of the redo log, in bytes, at which a commit begins a checkpoint. 0: what that would write, 64 to 256 MiB.
+     */
+    size_t log_limit_bytes;
+    /** Bytes of uncommitted changes above which chunks of them go to the file early. 0: a quarter of memory. */
+    size_t dirty_limit_bytes;
+    /** Called during long operations, perhaps by several threads at once. It must not use the heap. May be NULL. */
     void (*on_progress)(void* context, rem_phase phase, size_t bytes_done, size_t bytes_total);
-    void* context; /* for on_progress */
-    /* (creation) A block of up to a cache line (64 bytes) never straddles one, from a cache line on it begins on one, from a page
-       (4 KiB) on on a page. It costs space: blocks of 24 bytes take 32, of 65 take 128, of 5,000 take 8,192. */
+    void* context; /**< passed to on_progress */
+    /**
+     * Creation: a block of up to 64 bytes lies in one cache line, a longer one begins on a cache line, one of 4 KiB or
+     * more on a page. It costs space: blocks of 24 bytes take 32, of 65 take 128, of 5,000 take 8,192.
+     */
     bool aligned_blocks;
-    /* (creation) For debugging: each block has 16 bytes of a pattern behind it, or more. If they were written over, a commit that
-       would keep this is REM_CORRUPT, memory keeps its changes, rem_verify() reports it, and rem_free() of the block ends the
-       process. Blocks take 24 bytes more. */
+    /**
+     * Creation, for debugging: each block is followed by at least 16 bytes of a pattern. If they were overwritten, a
+     * commit that would keep this is REM_CORRUPT, and memory keeps its changes; rem_verify() reports it; and rem_free()
+     * of the block ends the process. Blocks take 24 bytes more.
+     */
     bool red_zones;
-    const char* log_directory; /* where the redo log lies, recorded when the heap is opened for writing; "": beside the
-                                  heap; NULL: as recorded */
-    /* rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last: up to 3,600,000. Then REM_IN_USE
-       names that process. 0: 10,000 */
+    /**
+     * Directory of the redo log, recorded when the heap is opened for writing. "": beside the heap; NULL: as recorded.
+     */
+    const char* log_directory;
+    /**
+     * rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last, in ms: up to
+     * 3,600,000. After that it is REM_IN_USE, which names the process. 0: 10,000.
+     */
     unsigned open_timeout_ms;
 } rem_options;
 
-/*
- * Open the heap, creating it if there is none (rem_open), insisting that there is none (rem_create: REM_EXISTS), or that
- * there is one (rem_open_existing: REM_NOT_FOUND). After a crash this recovers the last commit. `options` may be NULL. *heap
- * is NULL when it fails. A heap belongs to one process at a time (REM_IN_USE) unless rem_open_shared() opens it, and always has the same addresses; if these are
- * taken, REM_BASE_TAKEN. O(1) in the heap's size.
+/**
+ * Opens the heap at `path`, and creates it if there is none. After a crash it recovers the last durable commit.
+ * `options` may be NULL. *heap is NULL if the call fails. REM_IN_USE when another process or handle has the heap open
+ * (rem_open_shared() permits it); REM_BASE_TAKEN when its addresses are taken. No failure loses committed data. O(1) in
+ * the heap's size; recovery is bounded by the log limit.
  */
 rem_status rem_open(const char* path, const rem_options* options, rem_heap** heap);
+/** Creates a heap, which is durable once this returns. REM_EXISTS when there is a file; otherwise as rem_open(). */
 rem_status rem_create(const char* path, const rem_options* options, rem_heap** heap);
+/** Opens an existing heap. REM_NOT_FOUND when there is none; otherwise as rem_open(). */
 rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap);
 
-/* The blocks that a volatile heap still had when it was closed. All that pointers lead to lives for the call. */
+/** The leaked blocks of one size. What pointers in rem_leaks and its parts lead to lives during the call. */
 typedef struct rem_leak_class {
-    size_t block_bytes; /* usable; of more than 64 KiB: up to this power of two */
-    size_t blocks;
+    size_t block_bytes; /**< usable size; above 64 KiB the next power of two */
+    size_t blocks;      /**< their number */
 } rem_leak_class;
+/** The leaked blocks that were allocated at one place in the program. */
 typedef struct rem_leak_place {
-    const char* const* calls; /* that led to the allocation, the innermost first, as the C library writes them */
-    size_t call_count;
-    size_t blocks;
-    size_t requested_bytes;
+    /** The calls to the allocation, the innermost first, as the C library writes them. */
+    const char* const* calls;
+    size_t call_count;      /**< number of `calls` */
+    size_t blocks;          /**< number of blocks */
+    size_t requested_bytes; /**< what was asked for */
 } rem_leak_place;
+/** The blocks that a volatile heap still had when it was closed. */
 typedef struct rem_leaks {
-    size_t blocks;
-    size_t bytes;                  /* usable */
-    const rem_leak_class* classes; /* by size */
-    size_t class_count;
-    const rem_leak_place* places; /* with leak_frames: the most bytes first */
-    size_t place_count;
+    size_t blocks;                 /**< their number */
+    size_t bytes;                  /**< their usable bytes */
+    const rem_leak_class* classes; /**< by size */
+    size_t class_count;            /**< number of `classes` */
+    const rem_leak_place* places;  /**< with leak_frames: the most bytes first */
+    size_t place_count;            /**< number of `places` */
 } rem_leaks;
 
-/*
- * A volatile heap has no file: memory for the time that the process runs, apart from malloc()'s, which ends all at once. Set `size`
- * to sizeof(rem_volatile_options); zero is the default of each member.
+/**
+ * How a volatile heap is made. A volatile heap has no file: it is memory for the time that the process runs, apart from
+ * malloc()'s, and is freed all at once. Set `size` to sizeof(rem_volatile_options); zero is the default of each member.
  */
 typedef struct rem_volatile_options {
-    size_t size;
-    size_t reserve_bytes; /* address space; 0: 64 GiB, or what there is */
-    size_t
-        red_zone_bytes; /* behind each block a pattern of so many, up to 4,096; a block whose pattern was written over ends the
-                             process when it is freed, and is a problem to rem_verify() */
-    bool has_numa_node;
-    unsigned numa_node; /* all memory is of this node */
-    /* Called by rem_close() when there are blocks left. It must not use the heap. May be NULL. */
+    size_t size;          /**< sizeof(rem_volatile_options) */
+    size_t reserve_bytes; /**< address space. 0: 64 GiB, or what there is */
+    /**
+     * Bytes of a pattern behind each block, up to 4,096. If they were overwritten, freeing the block ends the process,
+     * and rem_verify() reports a problem.
+     */
+    size_t red_zone_bytes;
+    bool has_numa_node; /**< numa_node is set */
+    unsigned numa_node; /**< the NUMA node of all memory */
+    /** Called by rem_close() when there are blocks left. It must not use the heap. May be NULL. */
     void (*on_leaks)(void* context, const rem_leaks* left);
-    void* context; /* for on_leaks */
-    /* For debugging: each block notes so many of the calls that led to its allocation, up to 32, for on_leaks. An allocation then
-       takes microseconds, and blocks have red zones of at least 8 bytes. */
+    void* context; /**< passed to on_leaks */
+    /**
+     * For debugging: how many of the calls that led to an allocation each block records for on_leaks, up to 32. An
+     * allocation then takes microseconds, and blocks have red zones of at least 8 bytes.
+     */
     unsigned leak_frames;
 } rem_volatile_options;
 
-/*
- * Of the calls below, those for memory, rem_get_stats(), rem_verify(), rem_is_open() and rem_close() are for volatile heaps, too; all
- * others are REM_NOT_SUPPORTED. Memory is REM_NO_MEMORY when the system has none. Two threads that free the same block at the same
- * time may end the process. In a child of fork() the handle is that of the child's copy. `options` may be NULL.
+/**
+ * Makes a volatile heap. `options` may be NULL. It has the calls for memory, rem_get_stats(), rem_verify(),
+ * rem_is_open() and rem_close(); all others are REM_NOT_SUPPORTED. Allocation is REM_NO_MEMORY when the system has
+ * none. If two threads free the same block at the same time, the process may end. In a child of fork() the handle is
+ * that of the child's copy.
  */
 rem_status rem_open_volatile(const rem_volatile_options* options, rem_heap** heap);
 
-/*
- * Closes the heap; a volatile one is destroyed with all that is in it. An archive heap is committed before; others lose what was
- * not committed. REM_SECTION_OPEN while a section is open, or a commit waits: then the heap stays open, as it does when an
- * archive heap's commit fails for REM_NO_SPACE. After any other status, too, it is closed. In a child of fork() this is REM_CLOSED,
- * as every call, and makes the addresses of the child's copy free, so that it can open the heap itself. A process that ends without closing
- * its heaps leaves them as a crash does: as of their last commits.
+/**
+ * Closes the heap. An archive heap is committed first; other heaps lose what was not committed; a volatile heap is
+ * destroyed with its blocks.
+ *
+ * The heap stays open after REM_SECTION_OPEN (a section is open, or a commit waits), and after REM_NO_SPACE of an
+ * archive heap's commit. After any other status it is closed. In a child of fork() this is REM_CLOSED, and frees the
+ * addresses of the child's copy, so that the child can open the heap itself. A process that ends without closing its
+ * heaps leaves them as a crash does: as of their last commits.
  */
 rem_status rem_close(rem_heap* heap);
 
-typedef enum rem_address_end REM_AS_INT { REM_LOW = 0, REM_HIGH = 1 } rem_address_end;
-/*
- * Finds the lowest or the highest place between 4 GiB and 64 TiB where so many bytes of addresses are free in this process: a multiple
- * of 1 GiB, for rem_options::base. Nothing is reserved: the place is free until something is mapped there. REM_EXHAUSTED: there
- * is none. O(mappings of the process).
+/** The end of the address space at which rem_find_address_space() begins. */
+typedef enum rem_address_end REM_AS_INT {
+    REM_LOW = 0, /**< the lowest addresses first */
+    REM_HIGH = 1 /**< the highest addresses first */
+} rem_address_end;
+/**
+ * Finds the lowest or the highest place between 4 GiB and 64 TiB with `bytes` of free address space in this process: a
+ * multiple of 1 GiB, for rem_options::base. Reserves nothing: the place is free until something is mapped there.
+ * REM_EXHAUSTED when there is none. O(mappings of the process).
  */
 rem_status rem_find_address_space(size_t bytes, rem_address_end from, uintptr_t* base);
 
-/* False, too, in a child of fork(), of a heap with a file. */
+/** Returns true if the heap is open. False in a child of fork(), except for a volatile heap. */
 bool rem_is_open(const rem_heap* heap);
-/* The name it was opened with, until it is closed. NULL on failure. */
+/** Returns the path that the heap was opened with, valid until it is closed. NULL on failure. */
 const char* rem_path(const rem_heap* heap);
-/* The address of its first byte. NULL on failure. */
+/** Returns the address of the heap's first byte. NULL on failure. */
 void* rem_base(const rem_heap* heap);
-/* The number of its last commit, which may not be durable yet; 0 for a new heap. */
+/** Sets *version to the number of the last commit, which may not be durable yet; 0 for a new heap. */
 rem_status rem_version(const rem_heap* heap, uint64_t* version);
 
 /* ---- Memory ---- */
 
-/*
- * A block of at least `size` bytes, aligned as malloc() aligns; its contents are arbitrary. Size 0 is size 1. NULL on failure:
- * REM_EXHAUSTED when the heap cannot grow. Like everything in the heap, the allocation itself is undone by a rollback, and by
- * a crash before the next commit.
+/**
+ * Allocates a block of at least `size` bytes, aligned as by malloc(); its contents are arbitrary. Size 0 is size 1.
+ * Returns NULL on failure: REM_EXHAUSTED when the heap cannot grow. A rollback undoes the allocation, and so does a
+ * crash before the next commit.
  */
 void* rem_alloc(rem_heap* heap, size_t size);
-/* The same at a multiple of `alignment`: a power of two up to 1 GiB. */
+/** Allocates as rem_alloc(), at a multiple of `alignment`: a power of two up to 1 GiB. */
 void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
-/*
- * A block of `size` bytes with room to grow where it is, up to `room` bytes; rem_usable_size() counts all of them. What
- * is not written of the room takes addresses, and no memory; pages of it that blocks lay in before keep what memory they have. In
- * a declared section the whole room is declared. rem_realloc() of a volatile heap keeps a room of more than 64 KiB. A smaller one, and
- * any in a heap with a file, it gives back with the first size that is less than half of it: there the block moves.
+/**
+ * Allocates a block of `size` bytes that rem_realloc() can grow in place up to `room` bytes; rem_usable_size() counts
+ * the room. Unwritten room takes addresses and no memory, but pages in which blocks were before keep their memory. In a
+ * declared section the whole room is declared. In a volatile heap rem_realloc() keeps a room of more than 64 KiB. It
+ * gives back a smaller one, and any room in a heap with a file, with the first size below half of it; there the block
+ * moves.
  */
 void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
-/* As rem_alloc(), zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds SIZE_MAX. */
+/**
+ * Allocates as rem_alloc(), zeroed, for `count` objects of `size` bytes. REM_INVALID_ARGUMENT when the product exceeds
+ * SIZE_MAX.
+ */
 void* rem_calloc(rem_heap* heap, size_t count, size_t size);
-/*
- * Makes the block larger or smaller, and returns where it is now, aligned as by rem_alloc(). A block of whole pages stays where it
- * is if it shrinks, or the pages behind it are free; one that moves is copied, or, in a volatile heap, moved by its pages. NULL
- * on failure; the block then stays. `block` may be NULL: rem_alloc(). Size 0 is size 1: it frees nothing. Roots and pointers
- * that led to the block must be set anew when it moved.
+/**
+ * Makes a block larger or smaller and returns where it is now, aligned as by rem_alloc(). A block of whole pages stays
+ * in place if it shrinks, or the pages behind it are free. A block that moves is copied, or, in a volatile heap, moved
+ * by its page tables. The program must then set roots and pointers to it anew. Returns NULL on failure; the block is
+ * then unchanged. A `block` of NULL is rem_alloc(). Size 0 is size 1: it frees nothing.
  */
 void* rem_realloc(rem_heap* heap, void* block, size_t size);
-/*
- * Frees a block, of whatever open heap; NULL is no block, and REM_OK. REM_INVALID_ARGUMENT, and nothing is changed, when no
- * block begins there: it was freed before, lies in no open heap, or inside of a block. A pointer to a block that was freed
- * and allocated again since frees that one: nobody can tell.
+/**
+ * Frees a block of any open heap; NULL is allowed. REM_INVALID_ARGUMENT, with nothing changed, when no block begins
+ * there: it was freed before, is in no open heap, or the pointer leads into the middle. If a block was freed and its
+ * memory allocated again, an old pointer frees the new block: this cannot be detected.
  */
 rem_status rem_free(void* block);
-/* Bytes that the block may hold, at least those asked for; 0 when no block begins there. */
+/** Returns how many bytes the block may hold, at least those asked for; 0 when no block begins there. */
 size_t rem_usable_size(const void* block);
-/* The open heap that the address lies in; NULL when there is none, in a child of fork() too, or it was opened in C++. O(1). */
+/**
+ * Returns the open heap that contains the address. NULL when there is none, in a child of fork(), or if it was opened
+ * in C++. O(1).
+ */
 rem_heap* rem_heap_of(const void* address);
-/*
- * From now on what this thread takes by malloc(), calloc(), realloc(NULL, n), aligned_alloc(), strdup() and their kin comes from the
- * heap: for code that knows malloc() only. NULL: no longer, and REM_OK. free() and realloc() find a block's heap by its address, at
- * any time and in any thread, in programs that call this somewhere. REM_NOT_SUPPORTED: the process does not have
- * libremanence-malloc.so, linked or by LD_PRELOAD. REM_READ_ONLY, REM_CLOSED.
+/**
+ * Lets this thread's malloc(), calloc(), realloc(NULL, n), aligned_alloc(), strdup() and the like allocate in the heap
+ * from now on, for code that knows malloc() only. NULL ends this. In programs that call this, free() and realloc() find
+ * a block's heap by its address, at any time and in any thread. REM_NOT_SUPPORTED when the process does not have
+ * libremanence-malloc.so, linked or by LD_PRELOAD; REM_READ_ONLY, REM_CLOSED.
  *
- * Memory that the C library takes for itself (buffers of streams, threads) stays outside, and so does what its functions give, but
- * for strdup() and strndup(). The heap does not know the types in such blocks: `rem verify --pointers` finds pointers in them that
- * lead out of it. What that code keeps for itself (caches, static objects) must not be made meanwhile: a rollback takes it away, and
- * it ends with the heap. Any other call of Remanence in between is REM_INVALID_ARGUMENT, and ends this.
+ * Memory that the C library takes for itself (buffers of streams, threads) stays outside, and so does what its
+ * functions return, except strdup() and strndup(). The heap does not know the types in these blocks: `rem verify
+ * --pointers` finds pointers in them that leave the heap. What that code keeps for itself (caches, static objects) must
+ * be made before: a rollback takes it away, and it ends with the heap. Any other call of Remanence in between is
+ * REM_INVALID_ARGUMENT, and ends this.
  */
 rem_status rem_malloc_into(rem_heap* heap);
-/*
- * Declares that [address, address + size) is about to be written, until the next commit or rollback: needed in declared
- * sections, and for system calls that write into the heap with REM_TRACK_TRAP. REM_INVALID_ARGUMENT when it is not in this heap.
+/**
+ * Declares that [address, address + size) is about to be written, until the next commit or rollback. Needed in declared
+ * sections, and for system calls that write into the heap (see caveat 9). REM_INVALID_ARGUMENT when the range is not in
+ * this heap. O(pages).
  */
 rem_status rem_touch(rem_heap* heap, const void* address, size_t size);
 
 /* ---- Arenas ---- */
 
-/*
- * A named part of a heap with a file, in which blocks of one purpose lie together: by pages of their own, with advice on paging and a
- * limit of memory of their own, and ended all at once. rem_realloc(), rem_free() and rem_usable_size() take its blocks as any others.
- * A heap that ever had one is not opened by releases before this one. Of a volatile heap: REM_NOT_SUPPORTED; open another heap instead.
+/**
+ * An arena: a named part of a heap with a file, whose blocks lie together. It has pages of its own, advice on paging
+ * and a limit of memory, and is freed all at once. rem_realloc(), rem_free() and rem_usable_size() take its blocks as
+ * any others. The pointer is the arena's address, valid until it is destroyed or the heap is closed. Earlier releases
+ * cannot open a heap that ever had an arena. Calls for a volatile heap are REM_NOT_SUPPORTED; open another volatile
+ * heap instead.
  */
-typedef struct rem_arena rem_arena; /* where it begins; valid until it is destroyed, or the heap closed */
-/* Set `size` to sizeof(rem_arena_options); zero is the default of each member. Both are (creation). */
+typedef struct rem_arena rem_arena;
+/**
+ * The options of a new arena, ignored for an existing one. Set `size` to sizeof(rem_arena_options); zero is the default
+ * of each member.
+ */
 typedef struct rem_arena_options {
-    size_t size;
-    size_t room_bytes; /* it may have: a power of two, 1 MiB or more. Takes addresses only. 0: 1 GiB */
-    size_t
-        resident_limit_bytes; /* when a write section ends and more of it is in memory, its pages are taken out. 0: none */
+    size_t size; /**< sizeof(rem_arena_options) */
+    /** How large it may become: a power of two, 1 MiB or more. Takes addresses only. 0: 1 GiB. */
+    size_t room_bytes;
+    /** If more of it is in memory when a write section ends, its pages are taken out of memory. 0: no limit. */
+    size_t resident_limit_bytes;
 } rem_arena_options;
+/** How an arena is going to be used: a hint for the kernel. */
 typedef enum rem_paging REM_AS_INT {
-    REM_PAGING_USUAL = 0,
-    REM_PAGING_SEQUENTIAL = 1, /* it is going to be read from end to end */
-    REM_PAGING_RANDOM = 2,     /* here and there */
-    REM_PAGING_PREFETCH = 3,   /* soon, and all of it: it is read now */
-    REM_PAGING_KEEP = 4        /* what was read stays in memory, as far as the limit of locked memory allows */
+    REM_PAGING_USUAL = 0,      /**< no particular use */
+    REM_PAGING_SEQUENTIAL = 1, /**< read from one end to the other */
+    REM_PAGING_RANDOM = 2,     /**< scattered reads */
+    REM_PAGING_PREFETCH = 3,   /**< all of it soon: the kernel reads it now */
+    REM_PAGING_KEEP = 4        /**< pages that were read stay in memory, within the limit of locked memory */
 } rem_paging;
-/* Finds the arena of this name, or makes it, within the write section; outside of one, in a transactional heap, it commits by itself. */
+/**
+ * Finds the arena of this name, or makes it, as a part of the write section. Outside of one, in a transactional heap,
+ * it commits by itself. `options` may be NULL.
+ */
 rem_status rem_arena_open(rem_heap* heap, const char* name, const rem_arena_options* options, rem_arena** arena);
-/* As rem_alloc(). REM_INVALID_ARGUMENT when no arena begins there. REM_EXHAUSTED when its room is used up. */
+/**
+ * Allocates in an arena, as rem_alloc(). REM_INVALID_ARGUMENT when no arena begins there; REM_EXHAUSTED when its room
+ * is used up.
+ */
 void* rem_arena_alloc(rem_arena* arena, size_t size);
-/* Ends it with all blocks and roots in it, as rem_arena_open() makes it. REM_NOT_FOUND. */
+/**
+ * Frees an arena with all blocks and roots in it. Joins the write section, or commits, as rem_arena_open() does.
+ * REM_NOT_FOUND.
+ */
 rem_status rem_arena_destroy(rem_heap* heap, const char* name);
-/* Hints for the kernel, of the memory that the arena has now. REM_NOT_FOUND. */
+/** Gives the kernel a hint about the memory that the arena has now. REM_NOT_FOUND. */
 rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
 
 /* ---- Types ---- */
 
-/*
- * What a struct consists of. A heap keeps that of the types of its roots, and then rem schema, get, dump, load and diff, the checks of
- * pointers, and migration know roots of C programs as they know those of C++.
+/**
+ * The kind of a member in a description. A heap stores the descriptions of its roots' types. With them `rem schema`,
+ * get, dump, load and diff, the checks of pointers, and migration understand roots of C programs as well as those of
+ * C++.
  *
  *     struct account { long number; char owner[40]; double balance; struct account* next; };
  *     static const rem_member account_members[] = {
@@ -374,461 +502,599 @@ rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
  *     };
  *     REM_DESCRIBE(struct account, account_members);   // once, before roots of that type are set or asked for
  *
- * Members that are left out are carried as bytes; a dump refuses them if they may be addresses. Structs that lie in others are described
- * before these; what pointers lead to is described before a root is set or asked for: rem_migrate() takes a root whose pointers were not. A
- * pointer to what is not described is carried by a migration that moves no object, and dumped if it is NULL. A root of such a type is one
- * object in a block of its own: neither an array, nor a struct with more behind it.
+ * Members that are left out are carried as bytes; a dump refuses them if they may be addresses. Describe a struct
+ * before the structs that contain it, and what pointers lead to before a root is set or asked for; if a root was set
+ * earlier, rem_migrate() updates it. A pointer to an undescribed type is carried by a migration that moves no object,
+ * and dumped if it is NULL. A root of a described type is a single object in a block of its own: no array, and nothing
+ * behind it.
  */
 typedef enum rem_member_kind REM_AS_INT {
-    REM_SIGNED = 1, /* of 1, 2, 4 or 8 bytes */
-    REM_UNSIGNED,
-    REM_FLOATING, /* float, double, long double */
-    REM_BOOLEAN,
-    REM_CHARACTER, /* an array of them is a text, which ends before its last zeros */
-    REM_POINTER,
-    REM_STRUCT
+    REM_SIGNED = 1, /**< a signed integer of 1, 2, 4 or 8 bytes */
+    REM_UNSIGNED,   /**< an unsigned integer of 1, 2, 4 or 8 bytes */
+    REM_FLOATING,   /**< float, double or long double */
+    REM_BOOLEAN,    /**< bool */
+    REM_CHARACTER,  /**< char; an array of them is a text, which ends before its last zeros */
+    REM_POINTER,    /**< a pointer */
+    REM_STRUCT      /**< a struct */
 } rem_member_kind;
+/** One member of a struct. The macros below make it. */
 typedef struct rem_member {
-    const char* name;
-    rem_member_kind kind;
-    size_t offset; /* in the struct */
-    size_t size;   /* in bytes; of an array, of each element */
-    size_t count;  /* of an array's elements; 0: it is none */
-    /* The struct that it is, or that the pointer leads to, as in "struct account"; NULL: of a pointer, anything. */
+    const char* name;     /**< its name */
+    rem_member_kind kind; /**< its kind; of an array, that of each element */
+    size_t offset;        /**< in the struct, in bytes */
+    size_t size;          /**< in bytes; of an array, of each element */
+    size_t count;         /**< number of elements of an array; 0: no array */
+    /** The struct that it is, or that the pointer leads to, such as "struct account". NULL: a pointer to anything. */
     const char* type;
 } rem_member;
-/*
- * For the process. The same again does nothing; another struct of that name is REM_EXISTS. REM_INVALID_ARGUMENT: members that do not lie in
- * the struct, or in each other, or of a struct that was not described. The texts are copied. O(members of all
- * structs that it leads to).
+/**
+ * Describes a struct for the process. The texts are copied. Repeating a description does nothing. REM_EXISTS when
+ * another struct has that name; REM_INVALID_ARGUMENT when members are outside of the struct, overlap, or are of a
+ * struct that is not described. O(members of all structs that it leads to).
  */
 rem_status rem_describe(const char* type, size_t size, size_t alignment, const rem_member* members, size_t count);
+/** Describes a struct by an array of its members. */
 #define REM_DESCRIBE(type, members)                                                                                    \
     rem_describe(#type, sizeof(type), __alignof__(type), (members), sizeof(members) / sizeof((members)[0]))
-
-/* Lines of the table. A number is of any kind, an enumeration too; ..S are arrays of one dimension. */
+/** A line of the table: a number of any kind, or an enumeration. */
 #define REM_NUMBER(type, member)                                                                                       \
     REM_MEMBER_(type, member, REM_KIND_(REM_NONE_(type)->member), sizeof(REM_NONE_(type)->member), 0, 0)
+/** A line of the table: an array of numbers, of one dimension. */
 #define REM_NUMBERS(type, member) REM_ARRAY_(type, member, REM_KIND_(REM_NONE_(type)->member[0]), 0)
+/** A line of the table: an array of char that holds a text. */
 #define REM_TEXT(type, member) REM_ARRAY_(type, member, REM_CHARACTER, 0)
+/** A line of the table: a pointer to a struct. */
 #define REM_POINTER_TO(type, member, to) REM_MEMBER_(type, member, REM_POINTER, sizeof(void*), 0, #to)
+/** A line of the table: an array of pointers to a struct. */
 #define REM_POINTERS_TO(type, member, to) REM_ARRAY_(type, member, REM_POINTER, #to)
+/** A line of the table: a struct within the struct. */
 #define REM_STRUCT_OF(type, member, of) REM_MEMBER_(type, member, REM_STRUCT, sizeof(of), 0, #of)
+/** A line of the table: an array of structs. */
 #define REM_STRUCTS_OF(type, member, of) REM_ARRAY_(type, member, REM_STRUCT, #of)
 #define REM_MEMBER_(type, member, kind, size, count, of)                                                               \
     {#member, (kind), offsetof(type, member), (size), (count), (of)}
 #define REM_ARRAY_(type, member, kind, of)                                                                             \
     REM_MEMBER_(type, member, kind, sizeof(REM_NONE_(type)->member[0]),                                                \
                 sizeof(REM_NONE_(type)->member) / sizeof(REM_NONE_(type)->member[0]), of)
-/* By what is left of a half, of two, and of minus one. */
+/* Finds the kind of a number by the values of one half, of two, and of minus one in its type. */
 #define REM_KIND_(of)                                                                                                  \
     (REM_AS_NUMBER_(of, 1) / 2 != 0                   ? REM_FLOATING                                                   \
      : REM_AS_NUMBER_(of, 2) == REM_AS_NUMBER_(of, 1) ? REM_BOOLEAN                                                    \
      : REM_AS_NUMBER_(of, -1) < REM_AS_NUMBER_(of, 1) ? REM_SIGNED                                                     \
                                                       : REM_UNSIGNED)
 
-/*
- * Makes a root, which an earlier release of the program has set as another struct of that name, one of the struct that is described now:
- * before it is asked for, which is REM_TYPE_MISMATCH. Members are matched by their names. Those that are new are zeros, those that are gone
- * must be zero everywhere or named in `dropped`, and numbers may be wider. All of it is one atomic commit; when it fails the heap is as before.
- * Pointers in the objects that the root leads to stay right; others, in roots that are not described, are not known. Nothing happens when
- * the root is not there, or has this type. REM_TYPE_MISMATCH: a change that is none of these, with all changes in rem_last_error().
- * REM_NOT_SUPPORTED: the heap does not know what the root was. REM_SECTION_OPEN and the like as rem_write_begin(). The history of undo begins
- * anew with that commit, but for versions that are kept. O(objects).
- */
+/** A member that has another name now. */
 typedef struct rem_renamed_member {
-    const char* type; /* as in "struct account" */
-    const char* old_name;
-    const char* new_name;
+    const char* type;     /**< its struct, such as "struct account" */
+    const char* old_name; /**< the stored name */
+    const char* new_name; /**< the present name */
 } rem_renamed_member;
+/** How rem_migrate() converts a root. */
 typedef struct rem_migration {
-    size_t size; /* sizeof(rem_migration) */
-    const rem_renamed_member* renamed;
-    size_t renamed_count;
-    const char* const* dropped; /* "year" of any struct, or "book.year" */
-    size_t dropped_count;
+    size_t size;                       /**< sizeof(rem_migration) */
+    const rem_renamed_member* renamed; /**< members with new names; may be NULL if there are none */
+    size_t renamed_count;              /**< number of `renamed` */
+    /** Members whose values may be lost: "year" of any struct, or "book.year". */
+    const char* const* dropped;
+    size_t dropped_count; /**< number of `dropped` */
 } rem_migration;
+/**
+ * Converts a root that an earlier release of the program has set as another version of the struct, to the struct that
+ * is described now. Call it before the program asks for the root, which would be REM_TYPE_MISMATCH. Members are matched
+ * by name. New ones become zero; those that are gone must be zero everywhere or named in `dropped`; numbers may become
+ * wider. Nothing happens when there is no such root, or it has this type.
+ *
+ * It is one atomic commit; if it fails, the heap is as before. Pointers in the objects that the root leads to stay
+ * right. Pointers in roots that are not described are not known, and not corrected. The history of undo begins anew
+ * with that commit, except for kept versions.
+ *
+ * REM_TYPE_MISMATCH for any other change, with all changes in rem_last_error(); REM_NOT_SUPPORTED when the heap does
+ * not know what the root was; REM_SECTION_OPEN and the like as rem_write_begin(). O(objects).
+ */
 rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const rem_migration* how);
 
 /* ---- Roots ---- */
 
-/*
- * A root is a name for an address, from which everything else is reached: the only thing to be found again by name. Setting
- * it changes one word, and joins the write section; outside of one, in a transactional heap, it commits by itself.
- *
- * The address must lie in a block of this heap (REM_INVALID_ARGUMENT). The directory, which `rem ls` shows, has the root as a
- * "C block", or by the type that the program states: then the same name and size are to be asked for, and anything else is
- * REM_TYPE_MISMATCH, as when a struct has grown. Roots of C++ programs are REM_TYPE_MISMATCH to C, and the reverse.
- *
- * rem_root_get() takes any root of a C program. Both return NULL on failure: REM_NOT_FOUND when there is no such root.
+/**
+ * Sets a root: a name for an address, from which everything else is reached. Only roots can be found again by name. It
+ * changes one word, and joins the write section; outside of one, in a transactional heap, it commits by itself. The
+ * root has no type: `rem ls` shows a "C block". REM_INVALID_ARGUMENT when the address is in no block of this heap;
+ * REM_TYPE_MISMATCH for a root of a C++ program.
  */
 rem_status rem_root_set(rem_heap* heap, const char* name, const void* object);
+/** Sets a root with a type: rem_root_get_as() must then ask for the same name and size. Otherwise as rem_root_set(). */
 rem_status rem_root_set_as(rem_heap* heap, const char* name, const void* object, const char* type, size_t size);
+/**
+ * Returns the address of a root that a C program has set, with any type. NULL on failure: REM_NOT_FOUND when there is
+ * no such root; REM_TYPE_MISMATCH for a root of a C++ program (C++ refuses roots of C likewise).
+ */
 void* rem_root_get(rem_heap* heap, const char* name);
+/**
+ * Returns the address of a root. REM_TYPE_MISMATCH when it has another type, as when a struct has grown. Otherwise as
+ * rem_root_get().
+ */
 void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t size);
-/* With the type as it is written, for example REM_ROOT_GET(heap, "first", struct account). */
+/** Sets a root with a type, such as `struct account`: see rem_root_set_as(). */
 #define REM_ROOT_SET(heap, name, object, type) rem_root_set_as((heap), (name), (object), #type, sizeof(type))
+/** Returns a root as a pointer to the type: REM_ROOT_GET(heap, "first", struct account). See rem_root_get_as(). */
 #define REM_ROOT_GET(heap, name, type) REM_CAST(type*, rem_root_get_as((heap), (name), #type, sizeof(type)))
-/* The block stays. REM_NOT_FOUND when there is no such root. */
+/** Removes a root's name; the block stays. REM_NOT_FOUND when there is no such root. */
 rem_status rem_root_remove(rem_heap* heap, const char* name);
 
+/** One root, for rem_roots(). */
 typedef struct rem_root {
-    const char* name;
-    const char* type; /* "C block", "C " and what the program stated, or a C++ type */
-    void* object;
-    size_t bytes; /* of its type; of a "C block": to the end of its block when the root was set */
+    const char* name; /**< its name */
+    const char* type; /**< "C block", "C " and the type that the program stated, or a C++ type */
+    void* object;     /**< its address */
+    size_t bytes;     /**< size of its type; of a "C block": to the end of its block when the root was set */
 } rem_root;
-/* Calls visit() with each root, by name; it may use the heap, and returns false to end this. The texts live for the call. */
+/**
+ * Calls visit() with each root, by name, until it returns false. visit() may use the heap. The texts live during the
+ * call.
+ */
 rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root* root), void* context);
 
 /* ---- Sections ---- */
 
-/*
- * A write section excludes all other sections, a read section only write sections. Sections nest: a write section in a write
- * section is part of it, and so is a read section; a write section in a read section is REM_SECTION_CONFLICT. rem_..._try_
- * does not wait: REM_WOULD_WAIT, now and then also when another thread is just entering a section.
+/**
+ * Begins a write section; waits for all other sections. A write section excludes all other sections, a read section
+ * only write sections. A section within a write section is part of it.
  *
- * In a transactional heap the end of the outermost write section commits, as durable as the heap was opened or as
- * rem_write_end_as() says. It waits for the device after others may enter, so that commits of several threads share a write.
- * When it fails, everything the section did is undone, unless the heap is poisoned; the section has ended all the same.
- * rem_write_abort() ends the section and undoes it; of a nested one, also the outermost, whose end is then REM_ROLLED_BACK.
- *
- * In snapshot and archive heaps rem_write_end() commits nothing, rem_write_end_as() and rem_write_end_async() do (when that
- * fails, memory keeps its changes), and rem_write_abort() is REM_NOT_SUPPORTED, the section still open: what other sections
- * did since the last commit would go, too. rem_rollback() does that.
- *
- * A thread that ends within a section leaves it open for good.
+ * In a transactional heap the end of the outermost write section commits. In snapshot and archive heaps a section is
+ * only a lock. REM_SECTION_CONFLICT in a read section of the same thread. A thread that ends within a section leaves it
+ * open for good.
  */
 rem_status rem_write_begin(rem_heap* heap);
+/**
+ * Begins a write section without waiting. REM_WOULD_WAIT when it would wait, now and then also when another thread just
+ * enters a section.
+ */
 rem_status rem_write_try_begin(rem_heap* heap);
-/*
- * The same, but the section promises that it changes nothing but what rem_touch() names in it and what it allocates in it. So its
- * commit looks for changes nowhere else: its cost is that of the change, in a heap of any size. What it changes beyond that
- * is not committed, but found by the next commit that is not declared.
+/**
+ * Begins a declared section: it promises to change nothing but what rem_touch() names in it and what it allocates. Its
+ * commit looks for changes nowhere else, and costs as much as the change, in a heap of any size. Other changes are not
+ * committed with it; the next commit that is not declared takes them.
  */
 rem_status rem_write_begin_declared(rem_heap* heap);
+/**
+ * Ends a write section. In a transactional heap the end of the outermost one commits, as durable as the heap was
+ * opened. It waits for the device when others may enter already, so commits of several threads share a write. If the
+ * commit fails, everything that the section did is undone, unless the heap is poisoned, and the section has ended. In
+ * snapshot and archive heaps it commits nothing. REM_ROLLED_BACK when a nested section was aborted; REM_NO_SECTION; the
+ * errors of rem_commit().
+ */
 rem_status rem_write_end(rem_heap* heap);
+/**
+ * Ends a write section with a commit of this durability, in heaps of every kind. In snapshot and archive heaps memory
+ * keeps its changes if the commit fails. Otherwise as rem_write_end().
+ */
 rem_status rem_write_end_as(rem_heap* heap, rem_durability durability);
-/* The same without waiting: see rem_commit_async(). REM_SECTION_CONFLICT, and the section goes on, if it is a nested one. */
+/**
+ * Ends a write section with an asynchronous commit, in heaps of every kind: see rem_commit_async().
+ * REM_SECTION_CONFLICT in a nested section, which then goes on.
+ */
 rem_status rem_write_end_async(rem_heap* heap, uint64_t* point);
+/**
+ * Ends a write section and undoes it. Aborting a nested section also undoes the outermost one, whose end is then
+ * REM_ROLLED_BACK. In snapshot and archive heaps it is REM_NOT_SUPPORTED, and the section stays open, since it would
+ * undo changes of other sections, too; rem_rollback() does that.
+ */
 rem_status rem_write_abort(rem_heap* heap);
+/** Begins a read section; waits for write sections. Within a write section it is part of that. */
 rem_status rem_read_begin(rem_heap* heap);
+/**
+ * Begins a read section without waiting. REM_WOULD_WAIT when it would wait, now and then also when another thread just
+ * enters a section.
+ */
 rem_status rem_read_try_begin(rem_heap* heap);
+/** Ends a read section. REM_NO_SECTION. */
 rem_status rem_read_end(rem_heap* heap);
 
 /* ---- Commits ---- */
 
-/*
- * Makes every change since the last commit durable, atomically. Waits for the other threads' sections to end. REM_NO_SPACE:
- * nothing is written, memory keeps its changes, call it again when there is space. REM_IO: the heap is poisoned, all
- * later commits are REM_POISONED, and it must be opened anew. O(changed pages), plus a look at resident memory.
+/**
+ * Makes every change since the last commit durable, atomically. Waits for the sections of other threads to end.
+ * REM_NO_SPACE: nothing is written, memory keeps its changes, and the call may be repeated. REM_IO: the heap is
+ * poisoned, and later commits are REM_POISONED until it is reopened or rebuilt. O(changed pages), plus a look at
+ * resident memory unless REM_TRACK_TRAP is used.
  */
 rem_status rem_commit(rem_heap* heap, rem_durability durability);
-/*
- * The same, but does not wait for the device. *point, which may be left out (NULL), is a number for rem_point_wait(), which
- * waits until the commit is durable, and rem_point_ready(), which does not: REM_WOULD_WAIT when it is not durable yet. Either
- * says REM_IO or REM_POISONED when it never will be; REM_NO_SPACE, REM_CORRUPT or REM_NO_MEMORY when this point alone was
- * not committed, and its changes are left for the next commit. Points need not be waited for.
+/**
+ * Commits memory as it is now, without waiting for the device. *point is a number for rem_point_wait() and
+ * rem_point_ready(); `point` may be NULL. The commit becomes durable whether or not the program waits for it. Otherwise
+ * as rem_commit().
  */
 rem_status rem_commit_async(rem_heap* heap, uint64_t* point);
+/**
+ * Waits until an asynchronous commit is durable. REM_IO or REM_POISONED when it never will be. REM_NO_SPACE,
+ * REM_CORRUPT or REM_NO_MEMORY when this commit alone has failed, and the next one takes its changes.
+ */
 rem_status rem_point_wait(rem_heap* heap, uint64_t point);
+/**
+ * Tells without waiting whether an asynchronous commit is durable. REM_WOULD_WAIT when it is not yet; otherwise as
+ * rem_point_wait().
+ */
 rem_status rem_point_ready(rem_heap* heap, uint64_t point);
-/* Makes all commits so far durable. What rem_point_wait() says of the last point, if that failed alone, is said here, too. */
+/**
+ * Makes all earlier commits durable. Also returns the error of the last asynchronous commit, if that alone has failed.
+ */
 rem_status rem_sync(rem_heap* heap);
-/* Memory becomes what the last commit left, allocations and roots included; pointers to what was made since then dangle. */
+/**
+ * Restores memory to the last commit, allocations and roots included. Pointers to blocks that were made since then
+ * dangle.
+ */
 rem_status rem_rollback(rem_heap* heap);
-/*
- * Drops all memory and reads the last commit anew from file and log, as opening the heap after a crash does: for when a rollback
- * has failed. A poisoned heap takes commits again afterwards. The handle and the addresses of what is committed stay. Nobody may use the
- * heap meanwhile. REM_SECTION_OPEN, REM_UNLINKED, REM_INVALID_ARGUMENT (it is shared): nothing was done. After any other error the heap is closed.
+/**
+ * Drops all memory and reads the last commit again from file and log, as opening after a crash does. For use when a
+ * rollback has failed. A poisoned heap takes commits again afterwards. The handle, and the addresses of committed
+ * blocks, stay. No other thread may use the heap meanwhile. REM_SECTION_OPEN, REM_UNLINKED, REM_INVALID_ARGUMENT (it is
+ * shared): nothing was done. After any other error the heap is closed.
  */
 rem_status rem_rebuild(rem_heap* heap);
-/*
- * A moment of this thread's write section, to which rem_rollback_to() brings all memory of the heap back, allocations and roots
- * included. Both take time, and rem_savepoint() memory, as the section has written. Savepoints end with their section, with a
- * commit or rem_rollback() in it, by rem_savepoint_end(), and when the section goes back to an earlier one, which itself stays
- * open. rem_write_abort() of a nested section goes back to the last savepoint made around it, if there is one. Nothing is spilled
- * while a savepoint is open.
- * REM_NO_SECTION; REM_INVALID_ARGUMENT: the savepoint has ended; REM_EXHAUSTED: part of the changes was spilled already.
+/**
+ * Makes a savepoint in this thread's write section: a moment to which all memory of the heap can go back, allocations
+ * and roots included. It ends with the section, with a commit or rem_rollback() in it, with rem_savepoint_end(), and
+ * when the section goes back to an earlier savepoint. rem_write_abort() of a nested section goes back to the last
+ * savepoint made around it, if there is one. Nothing is spilled while a savepoint is open. REM_NO_SECTION;
+ * REM_EXHAUSTED when part of the changes was spilled already. O(pages that the section has written), in time and
+ * memory.
  */
 rem_status rem_savepoint(rem_heap* heap, uint64_t* savepoint);
+/**
+ * Restores memory to a savepoint, which stays open; later ones end. REM_INVALID_ARGUMENT when it has ended. Costs as
+ * rem_savepoint().
+ */
 rem_status rem_rollback_to(rem_heap* heap, uint64_t savepoint);
-/* It ends, and later ones with it; changes stay. Nothing happens when it has ended. */
+/** Ends a savepoint and later ones; changes stay. Does nothing when it has ended. */
 rem_status rem_savepoint_end(rem_heap* heap, uint64_t savepoint);
-/* Applies the redo log into the heap's file, and gives free space back. Commits begin one by themselves when it is due. */
+/**
+ * Applies the redo log to the heap's file, and gives free space back. Commits begin checkpoints by themselves when they
+ * are due.
+ */
 rem_status rem_checkpoint(rem_heap* heap);
 
-/*
- * The pages of 4 KiB that may have changed since the last commit: all that were written, and perhaps a few of their neighbours.
- * Nothing is compared, so this is cheap enough to be asked often, for a commit when there are so many; but with
- * REM_TRACK_FALLBACK it costs as much as the look for changes of a commit. It waits for write sections of other threads.
+/**
+ * Counts the pages of 4 KiB that may have changed since the last commit: all that were written, and perhaps a few of
+ * their neighbours. Compares nothing, so a program may call it often, to commit when there are enough; but with
+ * REM_TRACK_FALLBACK it costs as much as a commit's search for changes. Waits for write sections of other threads.
  */
 rem_status rem_changed_pages(rem_heap* heap, size_t* pages);
+/** A stretch of memory. */
 typedef struct rem_range {
-    void* start;
-    size_t bytes;
+    void* start;  /**< its first byte */
+    size_t bytes; /**< its length */
 } rem_range;
-/* Where they are: by address, the first `capacity` of `*count` ranges. `ranges` may be NULL if `capacity` is 0. */
+/**
+ * Sets *count to the number of ranges of pages that may have changed, and writes the first `capacity` of them to
+ * `ranges`, by address. `ranges` may be NULL if `capacity` is 0. Otherwise as rem_changed_pages().
+ */
 rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity, size_t* count);
 
 /* ---- History ---- */
 
-/* What becomes of steps when a commit comes that would be one too many. */
+/** What happens when a commit would exceed a limit of the history. */
 typedef enum rem_when_full REM_AS_INT {
-    REM_OLDEST_GO = 0, /* until there is room */
-    REM_REFUSE = 1     /* it is REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
+    REM_OLDEST_GO = 0, /**< the oldest steps are dropped */
+    REM_REFUSE = 1     /**< the commit is REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
 } rem_when_full;
-/* Set `size` to sizeof(rem_history_options). A limit of 0 is none; where both are 0, bytes_max is 64 MiB. */
+/**
+ * How much can be undone. Set `size` to sizeof(rem_history_options). A limit of 0 is none; if both are 0, bytes_max is
+ * 64 MiB.
+ */
 typedef struct rem_history_options {
-    size_t size;
-    size_t bytes_max; /* of all steps: what their commits changed, in words of 8 bytes */
-    size_t steps_max;
-    rem_when_full when_full;
-    bool
-        kept_over_sessions; /* also in NAME-history beside the heap, which records it: all later sessions go on there, after a crash, too */
+    size_t size;             /**< sizeof(rem_history_options) */
+    size_t bytes_max;        /**< limit of all steps: what their commits changed, in words of 8 bytes */
+    size_t steps_max;        /**< limit of the number of steps */
+    rem_when_full when_full; /**< what happens at a limit */
+    /**
+     * Keeps the history also in NAME-history beside the heap, which records that. All later sessions continue it, after
+     * a crash too.
+     */
+    bool kept_over_sessions;
 } rem_history_options;
-/*
- * Opens the heap as rem_open() does, and keeps what undoes each commit from then on, in memory, until it is closed, or over sessions. A
- * program has the code of the calls below if it calls this one. Not read-only (REM_INVALID_ARGUMENT). A history that the heap records goes
- * on, with the recorded limits, whatever is given here, and with rem_open() too; programs without this code are refused for writing
- * (REM_NOT_SUPPORTED).
+/**
+ * Opens the heap as rem_open() does, and keeps what undoes each commit from then on: in memory until the heap is
+ * closed, or over sessions. Only programs that call this, or another call with a history, are linked with the code of
+ * the calls below. A history that the heap records continues with the recorded limits, whatever is given here, and with
+ * rem_open() too; programs without this code cannot open such a heap for writing (REM_NOT_SUPPORTED).
+ * REM_INVALID_ARGUMENT with read_only.
  */
 rem_status rem_open_with_history(const char* path, const rem_options* options, const rem_history_options* history,
                                  rem_heap** heap);
-/*
- * Memory becomes what it was before the last `steps` steps, or before these were undone, or at a version that rem_history() shows.
- * Each is an atomic commit of its own, as durable as rem_options says. Roots and blocks go with all else: pointers to what was made
- * since dangle. REM_NO_STEP: the history does not lead there; a commit after an undo begins a branch, in which what was undone is
- * reached by rem_go_to() alone. REM_SECTION_OPEN in a section of the thread, or while a group is open. REM_UNCOMMITTED: memory has
- * changes that are not committed. REM_INVALID_ARGUMENT: the heap was opened without a history. Memory is as before then.
+/**
+ * Restores memory to what it was before the last `steps` steps, by an atomic commit, as durable as rem_options says.
+ * Roots and blocks go back with all else: pointers to what was made since dangle. Errors, with memory as before:
+ * REM_NO_STEP when there are not so many; REM_SECTION_OPEN in a section of the thread, or while a group is open;
+ * REM_UNCOMMITTED when memory has uncommitted changes; REM_INVALID_ARGUMENT when the heap was opened without a history;
+ * those of rem_commit().
  */
 rem_status rem_undo(rem_heap* heap, uint64_t steps);
+/**
+ * Restores memory to what it was before the last `steps` steps were undone. A commit after an undo begins a branch;
+ * from there only rem_go_to() reaches what was undone (REM_NO_STEP). Otherwise as rem_undo().
+ */
 rem_status rem_redo(rem_heap* heap, uint64_t steps);
+/** Restores memory to a version that rem_history() shows. Otherwise as rem_undo(). */
 rem_status rem_go_to(rem_heap* heap, uint64_t version);
-/* How many steps rem_undo() and rem_redo() can go; 0 without a history. */
+/** Sets *steps to the number of steps that rem_undo() can go; 0 without a history. */
 rem_status rem_undo_depth(const rem_heap* heap, uint64_t* steps);
+/** Sets *steps to the number of steps that rem_redo() can go; 0 without a history. */
 rem_status rem_redo_depth(const rem_heap* heap, uint64_t* steps);
-/*
- * All commits until rem_group_end(), of whatever thread, are one step of this name, which may be NULL. A group within a group is part
- * of it. Without a history nothing begins, and rem_group_end() is REM_NO_SECTION. REM_SECTION_OPEN in a section of the thread.
+/**
+ * Begins a group: until rem_group_end(), all commits, of whatever thread, are one step of this name, which may be NULL.
+ * A group within a group is part of it. Without a history nothing begins. REM_SECTION_OPEN in a section of the thread.
  */
 rem_status rem_group_begin(rem_heap* heap, const char* name);
+/** Ends a group. REM_NO_SECTION when there is none, as without a history. */
 rem_status rem_group_end(rem_heap* heap);
-/* One state that can be reached, with the step that led to it. */
+/** One state that can be reached, with the step that led to it. */
 typedef struct rem_step {
-    uint64_t version; /* that the heap had after it */
-    uint64_t parent;  /* version of the state before it */
-    bool has_parent;  /* false: it is the oldest one that there is */
-    const char* name; /* "": none. Lives for the call */
-    int64_t time;     /* of its last commit, in nanoseconds since 1970 */
-    uint64_t bytes;   /* as rem_history_options counts them */
-    bool is_present;  /* memory is in this state */
+    uint64_t version; /**< version of the heap after the step */
+    uint64_t parent;  /**< version of the state before it */
+    bool has_parent;  /**< false for the oldest state */
+    const char* name; /**< name of the step; "": none. Lives during the call */
+    int64_t time;     /**< of its last commit, in nanoseconds since 1970 */
+    uint64_t bytes;   /**< what it keeps, counted as rem_history_options::bytes_max */
+    bool is_present;  /**< memory is in this state */
 } rem_step;
-/* Calls visit() with each, by version, until it returns false. */
+/** Calls visit() with each state that can be reached, by version, until it returns false. */
 rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_step* step), void* context);
-/* Lets all steps go: what is committed stays, and what is kept. With kept_over_sessions a durable commit, which fails as rem_commit() does. */
+/**
+ * Drops all steps. What is committed stays, and so do kept versions. With kept_over_sessions it is a durable commit,
+ * which may fail as one.
+ */
 rem_status rem_history_forget(rem_heap* heap);
-/*
- * Why a history that is kept over sessions has no steps of earlier ones, in a sentence that lives until the heap is closed: there was no
- * file, it is damaged, or not that of this heap; or that the file was removed while the heap was open, or could not follow its new name,
- * and all steps are in a new one. "": it goes on, or nobody asked.
+/**
+ * Returns one sentence, valid until the heap is closed: why a history that is kept over sessions has no steps of
+ * earlier sessions. Its file was absent, damaged, or another heap's; or, while the heap was open, it was removed or
+ * could not follow the heap's new name, so that all steps are in a new file. "": the history goes on, or none is kept
+ * over sessions.
  */
 const char* rem_why_history_is_new(const rem_heap* heap);
-/*
- * Give the history that the heap at `path` records other limits, from the next open on; or end it: its steps and kept versions are gone,
- * and NAME-history with them. Durable once they return. REM_NO_STEP: it has none; REM_IN_USE: somebody has the heap open.
+/**
+ * Gives the history that the heap at `path` records other limits, from the next open on. Durable once this returns.
+ * REM_NO_STEP when it records none; REM_IN_USE when a process has the heap open.
  */
 rem_status rem_history_set_limits(const char* path, const rem_history_options* limits);
+/**
+ * Ends the history that the heap at `path` records: its steps, kept versions and NAME-history are removed. Otherwise as
+ * above.
+ */
 rem_status rem_history_end(const char* path);
-/*
- * A procedure of the program, which a history may hold in place of the bytes that it changes. It gets the parameters of rem_call() and writes
- * blocks of the heap that are there; what it does depends on nothing but memory and parameters. Another status than REM_OK says that it
- * has failed: memory becomes what it was.
+/**
+ * A procedure of the program, which a history may hold in place of the bytes that it changes. It gets the parameters of
+ * rem_call(). It writes blocks that exist, and depends on nothing but memory and parameters. Another status than REM_OK
+ * says that it has failed: memory is then restored.
  */
 typedef rem_status (*rem_procedure_function)(rem_heap* heap, const void* parameters, size_t bytes, void* context);
+/** A procedure with its name and inverse. */
 typedef struct rem_procedure {
-    const char* name;
-    rem_procedure_function call;
-    rem_procedure_function inverse; /* brings back what `call` changed, or nearly so; NULL: the history holds bytes */
-    void* context;                  /* handed to both */
+    const char* name;            /**< the name for rem_call() */
+    rem_procedure_function call; /**< the procedure */
+    /** Restores what `call` changed, or nearly so; NULL: the history holds bytes. */
+    rem_procedure_function inverse;
+    void* context; /**< passed to both */
 } rem_procedure;
-/* Opens the heap as rem_open_with_history() does, and knows these procedures until it is closed. */
+/** Opens the heap as rem_open_with_history() does, with these procedures, which it knows until it is closed. */
 rem_status rem_open_with_procedures(const char* path, const rem_options* options, const rem_history_options* history,
                                     const rem_procedure* procedures, size_t count, rem_heap** heap);
-/*
- * Runs a procedure in a write section of its own, commits, and makes this a step of the history, with the procedure's name. The step holds
- * the call where that is smaller, and rem_undo() then calls the inverse, rem_redo() the procedure; it holds bytes, as others do, if the
- * procedure allocates or frees, if memory had changes that were not committed, and while versions are kept. Steps before it write the
- * bytes that they hold, and leave all others as the inverse left them. A section that it leaves open is rolled back with all else, and
- * the call is REM_SECTION_OPEN. REM_NO_PROCEDURE: there is none of this name; from rem_undo() and its
- * like also: the inverse is not there, or commits, rolls back, allocates or frees. REM_SECTION_OPEN in a section of the thread. What the
- * procedure returns.
+/**
+ * Runs a procedure in a write section of its own and commits. That is a step of the history with the procedure's name.
+ * If the call is smaller than what it changes, the step holds the call: rem_undo() then calls the inverse, and
+ * rem_redo() the procedure. The step holds bytes, as others do, if the procedure has no inverse, allocates or frees, if
+ * memory had uncommitted changes, and while versions are kept. When earlier steps are undone, they restore the bytes
+ * that they hold, and leave all others as the inverse left them.
+ *
+ * Returns what the procedure returns. REM_NO_PROCEDURE when there is none of this name; REM_SECTION_OPEN in a section
+ * of the thread, and when the procedure leaves a section open, which is rolled back with all else. rem_undo() and its
+ * like are REM_NO_PROCEDURE also when the inverse is missing, or commits, rolls back, allocates or frees.
  */
 rem_status rem_call(rem_heap* heap, const char* name, const void* parameters, size_t bytes);
-/*
- * The last `steps` steps become one, which rem_undo() takes back at once. REM_NO_STEP: there are not so many. REM_INVALID_ARGUMENT: a
- * version among them is kept, or another branch begins there.
+/**
+ * Makes one step of the last `steps` steps, so that rem_undo() takes them back at once. REM_NO_STEP when there are not
+ * so many; REM_INVALID_ARGUMENT when a version among them is kept, or another branch begins there.
  */
 rem_status rem_squash(rem_heap* heap, uint64_t steps);
-/*
- * Keeps the version of the last commit by this name, whatever the limits of the history, and says its number. It holds what has changed
- * since, each byte once. REM_EXISTS: the name is taken, or that version has another one.
+/**
+ * Keeps the version of the last commit under this name, whatever the limits of the history, and sets *version to its
+ * number. It holds what has changed since, each byte once. REM_EXISTS when the name is taken, or that version has
+ * another one.
  */
 rem_status rem_keep(rem_heap* heap, const char* name, uint64_t* version);
-/* A version that is kept. */
+/** A version that is kept. */
 typedef struct rem_kept_version {
-    uint64_t version;
-    uint64_t parent; /* the kept version before it */
-    bool has_parent;
-    const char* name; /* Lives for the call */
-    int64_t time;     /* of its last commit, in nanoseconds since 1970 */
-    uint64_t bytes;   /* that have changed between it and the next state */
-    bool is_present;  /* memory is in this state */
+    uint64_t version; /**< its number */
+    uint64_t parent;  /**< the kept version before it */
+    bool has_parent;  /**< false: there is none before it */
+    const char* name; /**< its name. Lives during the call */
+    int64_t time;     /**< of its last commit, in nanoseconds since 1970 */
+    uint64_t bytes;   /**< bytes that have changed between it and the next state */
+    bool is_present;  /**< memory is in this state */
 } rem_kept_version;
-/* Calls visit() with each, by version, until it returns false. */
+/** Calls visit() with each kept version, by number, until it returns false. */
 rem_status rem_versions(rem_heap* heap, bool (*visit)(void* context, const rem_kept_version* version), void* context);
-/* Says the number of the version that has this name. REM_NO_STEP: none has it. */
+/** Sets *version to the number of the version with this name. REM_NO_STEP when no version has it. */
 rem_status rem_find_version(rem_heap* heap, const char* name, uint64_t* version);
-/* Memory becomes what it was, by a commit, as rem_go_to() does. REM_NO_STEP: the version is not kept. */
+/** Restores memory to a kept version, by a commit, as rem_go_to() does. REM_NO_STEP when the version is not kept. */
 rem_status rem_restore(rem_heap* heap, uint64_t version);
-/* The version is a step like others again, and goes if it would have gone without rem_keep(). REM_NO_STEP: it is not kept. */
+/**
+ * Ends the keeping of a version: it is an ordinary step again, which the limits may drop. REM_NO_STEP when it is not
+ * kept.
+ */
 rem_status rem_drop(rem_heap* heap, uint64_t version);
-/* Makes the heap `path` of a version that is kept or that rem_history() shows: as a whole and durable, or not at all. REM_EXISTS. */
+/**
+ * Makes the heap `path` of a version that is kept or that rem_history() shows: complete and durable, or not at all.
+ * REM_EXISTS when there is a file. O(file).
+ */
 rem_status rem_branch(rem_heap* heap, uint64_t version, const char* path);
-/*
- * Opens a version of the history that lies beside the heap (rem_history_options::kept_over_sessions), read-only, instead of the last
- * commit: by its number, or, unless `name` is NULL, by the name that it is kept by. What has changed since is taken back in memory of
- * the process. While another process has the heap open for writing, or several share it, the last commit is copied to memory first: then
- * the version stays what it is whatever becomes of the heap, and keeps nobody from it. REM_NO_STEP, saying what there is: the heap has no
- * such version, or no history. REM_NO_SPACE: the copy takes more memory than the process may use. O(history, and bytes that changed
- * since); with the copy O(pages in use) besides.
+/**
+ * Opens a version of a history that is kept over sessions (rem_history_options::kept_over_sessions) read-only, in place
+ * of the last commit: by its number, or by the name under which it is kept if `name` is not NULL. Later changes are
+ * undone in memory of the process. While another process has the heap open for writing, or several share it, the last
+ * commit is copied to memory first. The version stays what it is, whatever happens to the heap, and does not prevent
+ * other opens.
+ *
+ * REM_NO_STEP, which says what there is, when the heap has no such version or no history; REM_NO_SPACE when the copy
+ * takes more memory than the process may use. O(history, and bytes that changed since); with the copy also O(pages in
+ * use).
  */
 rem_status rem_open_version(const char* path, const rem_options* options, uint64_t version, const char* name,
                             rem_heap** heap);
+/** What a rem_difference is about. */
 typedef enum rem_difference_kind REM_AS_INT {
-    REM_RANGE_DIFFERS = 0, /* bytes of the heap, in words of 8 */
-    REM_BLOCK_DIFFERS = 1, /* allocated memory */
-    REM_ROOT_DIFFERS = 2,  /* a root, or something that it leads to */
-    REM_MEMBER_DIFFERS = 3 /* a part of a root that has a schema */
+    REM_RANGE_DIFFERS = 0, /**< bytes of the heap, in words of 8 */
+    REM_BLOCK_DIFFERS = 1, /**< allocated memory */
+    REM_ROOT_DIFFERS = 2,  /**< a root, or something that it leads to */
+    REM_MEMBER_DIFFERS = 3 /**< a part of a root that has a schema */
 } rem_difference_kind;
-typedef enum rem_change REM_AS_INT { REM_ADDED = 0, REM_REMOVED = 1, REM_CHANGED = 2 } rem_change;
-/* Texts live for the call; those that mean nothing for its kind are "". */
+/** How something differs in the second version. */
+typedef enum rem_change REM_AS_INT {
+    REM_ADDED = 0,   /**< only the second version has it */
+    REM_REMOVED = 1, /**< only the first version has it */
+    REM_CHANGED = 2  /**< both have it, and it differs */
+} rem_change;
+/** One difference between two versions. Texts live during the call; those that do not apply to the kind are "". */
 typedef struct rem_difference {
-    rem_difference_kind kind;
-    rem_change how;     /* of a range: REM_CHANGED */
-    uint64_t offset;    /* of a range or block, from the heap's base */
-    uint64_t bytes;     /* likewise */
-    const char* name;   /* of a root; of a block, of a root that leads to it; of a member its path */
-    const char* type;   /* of a root */
-    const char* before; /* of a member, as JSON */
-    const char* after;  /* likewise */
+    rem_difference_kind kind; /**< what it is about */
+    rem_change how;           /**< how it differs; REM_CHANGED for a range */
+    uint64_t offset;          /**< of a range or block, from the heap's base */
+    uint64_t bytes;           /**< length of a range or block */
+    const char* name;         /**< of a root; for a block, of a root that leads to it; for a member, its path */
+    const char* type;         /**< of a root */
+    const char* before;       /**< of a member, as JSON */
+    const char* after;        /**< of a member, as JSON */
 } rem_difference;
-/* Calls visit() with what differs between two versions that are kept or that rem_history() shows, until it returns false. */
+/**
+ * Calls visit() with each difference between two versions that are kept or that rem_history() shows, until it returns
+ * false.
+ */
 rem_status rem_diff(rem_heap* heap, uint64_t before, uint64_t after,
                     bool (*visit)(void* context, const rem_difference* difference), void* context);
 
 /* ---- The portable form ---- */
 
-/*
- * Hands the objects of a root of a C++ program, or of all (NULL), to put() in pieces of whole lines, as docs/reference/dump.md has them; it
- * returns false to stop, which is REM_IO. Memory as it is, in a read section. Roots of C programs, whose types nobody knows, are told
- * without their objects. REM_NOT_FOUND: no such root. REM_NOT_SUPPORTED, before anything is put: a pointer may lead to several objects, or to a
- * part of one that no schema knows; or objects lie too deep in each other. REM_CORRUPT: an object is not as its schema says.
+/**
+ * Passes the objects of a root, or of all roots (NULL), to put() in the portable form (docs/reference/dump.md), in
+ * pieces of whole lines. put() returns false to stop, which is REM_IO. Runs in a read section, and writes what memory
+ * holds. Undescribed roots of C programs are listed without their objects.
+ *
+ * REM_NOT_FOUND when there is no such root. REM_NOT_SUPPORTED, before anything is put, when a pointer may lead to
+ * several objects or to a part of one that no schema knows, or objects are nested too deeply. REM_CORRUPT when an
+ * object does not match its schema.
  */
 rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context, const char* text, size_t bytes),
                     void* context);
-/*
- * Makes the roots of a dump, in one atomic commit (within a write section in that). read() puts up to so many bytes there and returns how many;
- * 0 at the end. What fails leaves the heap as it was: REM_EXISTS when it has such a root, REM_INVALID_ARGUMENT with the line for what
- * is no dump or not whole, REM_NOT_SUPPORTED for a type that only a program can make.
+/**
+ * Makes the roots of a dump, in one atomic commit, or as a part of the surrounding write section. read() puts up to
+ * `bytes` bytes into `into` and returns how many; 0 at the end. Errors, with the heap as before: REM_EXISTS when it has
+ * such a root; REM_INVALID_ARGUMENT, with the line, when it is no dump or incomplete; REM_NOT_SUPPORTED for a type that
+ * only a program can make.
  */
 rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, size_t bytes), void* context);
 
 /* ---- Sharing ---- */
 
-/*
- * Opens the heap as rem_open() does, for any number of processes at once, which must all open it so: an exclusive open is REM_IN_USE.
- * One process writes at a time; the others read the version that was newest when their section began, and wait for nobody. Memory
- * is changed in write sections and looked at in sections; elsewhere it is of no version in particular. What was changed outside of
- * write sections is undone by the next one, whose beginning says REM_OUTSIDE_SECTION. Commits say REM_READERS_BEHIND while old
- * versions are read for so long that the redo log cannot be reused. The heap is transactional: another kind is
- * REM_INVALID_ARGUMENT. docs/guide/processes.md has the rules, and what happens when processes die.
+/**
+ * Opens the heap as rem_open() does, for any number of processes at once, all of which must open it so: an exclusive
+ * open is REM_IN_USE. One process writes at a time. The others read the version that was newest when their section
+ * began, and wait for no writer.
+ *
+ * Change memory in write sections, and read it in sections; elsewhere it is of no particular version. The next write
+ * section undoes changes that were made outside of write sections, and its beginning is REM_OUTSIDE_SECTION. Commits
+ * are REM_READERS_BEHIND while old versions are read for so long that the redo log cannot be reused. The heap is
+ * transactional: REM_INVALID_ARGUMENT for another kind. docs/guide/processes.md has the rules, and what happens when
+ * processes die.
  */
 rem_status rem_open_shared(const char* path, const rem_options* options, rem_heap** heap);
-/*
- * The same, with one history for all processes, in which each undoes and redoes what any of them has committed, those of rem_open_shared()
- * too. It must be kept_over_sessions, and cannot begin while others have the heap open without one (REM_INVALID_ARGUMENT).
+/**
+ * Opens a shared heap with one history for all processes: each undoes and redoes what any of them has committed, those
+ * of rem_open_shared() too. It must be kept_over_sessions, and cannot begin while others have the heap open without one
+ * (REM_INVALID_ARGUMENT). Otherwise as rem_open_shared().
  */
 rem_status rem_open_shared_with_history(const char* path, const rem_options* options,
                                         const rem_history_options* history, rem_heap** heap);
-/*
- * As rem_write_begin(), of any heap, but waits no longer than that for threads and processes in sections: REM_WOULD_WAIT. Not at all
- * with 0.
+/**
+ * Begins a write section, in any heap, as rem_write_begin(), but waits at most this long for the sections of other
+ * threads and processes; 0: not at all. REM_WOULD_WAIT when that is not long enough.
  */
 rem_status rem_write_begin_within(rem_heap* heap, unsigned longest_ms);
 
-/* Of a shared heap; of others REM_INVALID_ARGUMENT. */
+/* The following calls are for shared heaps; for others they are REM_INVALID_ARGUMENT. */
 
-/* Waits until a commit of this version, of any process, can be seen: REM_WOULD_WAIT when that has not come within this time. */
+/**
+ * Waits until a commit of this version, of any process, can be seen. REM_WOULD_WAIT when that takes longer;
+ * REM_INVALID_ARGUMENT for a heap that is not shared.
+ */
 rem_status rem_wait_for_version(rem_heap* heap, uint64_t version, unsigned longest_ms);
-/* A process in a section. */
+/** A process in a section. */
 typedef struct rem_participant {
-    int process;         /* its number, in its own PID namespace */
-    int thread;          /* that began the section, likewise */
-    const char* program; /* as the system names it; "": it does not tell. Lives for the call */
-    int64_t since;       /* in nanoseconds since 1970 */
-    uint64_t version;    /* that it sees; 0 of a writer */
+    int process;         /**< process number, in its own PID namespace */
+    int thread;          /**< number of the thread that began the section, likewise */
+    const char* program; /**< as the system names it; "": the system does not tell. Lives during the call */
+    int64_t since;       /**< when the section began, in nanoseconds since 1970 */
+    uint64_t version;    /**< the version that it sees; 0 for a writer */
 } rem_participant;
-/* Calls visit() with each process in a read section, that with the oldest version first, until it returns false. */
+/**
+ * Calls visit() with each process in a read section, the one with the oldest version first, until it returns false.
+ * REM_INVALID_ARGUMENT for a heap that is not shared.
+ */
 rem_status rem_readers(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
-/* Calls visit() with the process in a write section, if there is one: for who waits long for his turn. */
+/**
+ * Calls visit() with the process in a write section, if there is one: what a caller may report that waits long for the
+ * writer lock. REM_INVALID_ARGUMENT for a heap that is not shared.
+ */
 rem_status rem_writer(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
 
 /* ---- Looking ---- */
 
-/* Counters since the heap was opened, and gauges. Set `size` to sizeof(rem_stats); what lies behind it is not written. */
+/**
+ * Counters since the heap was opened, and gauges (present values). Set `size` to sizeof(rem_stats); the library does
+ * not write behind it.
+ */
 typedef struct rem_stats {
-    size_t size;
-    uint64_t commits; /* that wrote a record */
-    uint64_t checkpoints;
-    uint64_t changed_bytes; /* that commits found */
-    uint64_t logged_bytes;  /* written to the redo log */
-    uint64_t image_bytes;   /* pages written to the heap's file */
-    uint64_t spilled_bytes; /* of these, before a commit took them */
-    uint64_t written_bytes; /* to both files, all there is */
-    uint64_t syncs;         /* waits for the device */
-    uint64_t commit_ns_median;
-    uint64_t commit_ns_99; /* that 99 of 100 commits did not exceed */
-    uint64_t commit_ns_max;
-    uint64_t log_used_bytes; /* gauge */
-    uint64_t log_limit_bytes;
-    uint64_t before_image_bytes; /* gauge: memory held for committed content that is not in the file yet */
-    uint64_t heap_bytes;         /* gauge: committed extent */
-    uint64_t allocated_bytes;    /* gauge: in live blocks */
-    uint64_t recovered_commits;  /* by the open */
-    uint64_t recovered_bytes;
-    uint64_t open_ns;
-    char tracker[16]; /* "scan", "trap", "fallback"; "none" when read-only */
-    /* Set it, with `size`, to have the next two worked out, in O(blocks); else they are 0. */
+    size_t size;                 /**< sizeof(rem_stats) */
+    uint64_t commits;            /**< commits that wrote a record */
+    uint64_t checkpoints;        /**< finished checkpoints */
+    uint64_t changed_bytes;      /**< changes that commits found */
+    uint64_t logged_bytes;       /**< records written to the redo log */
+    uint64_t image_bytes;        /**< pages written to the heap's file */
+    uint64_t spilled_bytes;      /**< part of image_bytes, written before the commit */
+    uint64_t written_bytes;      /**< everything written to both files */
+    uint64_t syncs;              /**< waits for the device */
+    uint64_t commit_ns_median;   /**< median duration of a commit, in nanoseconds */
+    uint64_t commit_ns_99;       /**< duration that 99 of 100 commits did not exceed */
+    uint64_t commit_ns_max;      /**< longest duration of a commit */
+    uint64_t log_used_bytes;     /**< gauge: records not yet applied */
+    uint64_t log_limit_bytes;    /**< log length at which a commit begins a checkpoint */
+    uint64_t before_image_bytes; /**< gauge: memory held for committed content that is not in the file yet */
+    uint64_t heap_bytes;         /**< gauge: committed extent */
+    uint64_t allocated_bytes;    /**< gauge: in live blocks */
+    uint64_t recovered_commits;  /**< commits that the open recovered */
+    uint64_t recovered_bytes;    /**< size of their records */
+    uint64_t open_ns;            /**< duration of the open, recovery included */
+    char tracker[16];            /**< "scan", "trap", "fallback"; "none" when read-only */
+    /** Set this, with `size`, to have the next two members computed, in O(blocks); otherwise they are 0. */
     bool surveys;
-    /* How well free memory serves requests, as a share of how well it would in one piece; 1: none is free. */
+    /** How well free memory serves requests, as a share of how well it would in one piece; 1: nothing is free. */
     double availability;
-    double page_efficiency; /* bytes of blocks as a share of the pages that they, and the allocator's tables, are on */
+    /** Bytes of blocks as a share of the pages that they, and the allocator's tables, are on. */
+    double page_efficiency;
 } rem_stats;
+/** Fills *stats. O(1), or O(blocks) with rem_stats::surveys. */
 rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats);
 
-/* What was compared. Set `size` to sizeof(rem_report). */
+/** What rem_verify() has compared. Set `size` to sizeof(rem_report). */
 typedef struct rem_report {
-    size_t size;
-    uint64_t pages_checked;
-    uint64_t log_records_checked;
-    uint64_t blocks_checked;
-    uint64_t problems;
+    size_t size;                  /**< sizeof(rem_report) */
+    uint64_t pages_checked;       /**< pages of the file compared with their checksums */
+    uint64_t log_records_checked; /**< records of the redo log */
+    uint64_t blocks_checked;      /**< blocks of the allocator */
+    uint64_t problems;            /**< number of problems found */
 } rem_report;
-/*
- * Reads everything: checksums of pages, log, allocator, roots. REM_OK when all of it is sound; REM_CORRUPT when it is not:
- * rem_last_error() has the first problem and its offset in the file, and problem(), which may be NULL, is called with each
- * (offset UINT64_MAX: it has none). `report` may be NULL. O(heap).
+/**
+ * Reads everything and reports what is wrong: checksums of pages, log, allocator, roots. REM_CORRUPT when something is:
+ * rem_last_error() has the first problem with its offset in the file, and problem(), which may be NULL, is called with
+ * each (offset UINT64_MAX: none). `report` may be NULL. O(heap).
  */
 rem_status rem_verify(const rem_heap* heap, rem_report* report,
                       void (*problem)(void* context, const char* what, uint64_t offset), void* context);

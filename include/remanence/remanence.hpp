@@ -1,9 +1,9 @@
-// Remanence: memory that stays. Everything a program needs; see README.md for a first example.
+// Includes everything that most programs need. heap.hpp explains what a heap is; README.md has a first example.
 #pragma once
 
 #include <remanence/detail/compiler.hpp>
 
-// Before what includes it, so that compilers print few lines before they say why something cannot be stored.
+// First, so that compilers print few lines before they say why a type cannot be stored.
 #include <remanence/types/persistable.hpp>
 
 #include <remanence/address_space.hpp>

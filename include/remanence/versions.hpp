@@ -1,5 +1,5 @@
-// Versions of a heap that its history keeps, and what differs between two of its states: heap::versions(), heap::diff(). Depends on the
-// standard library only.
+// The types that heap::versions() and heap::diff() return: kept versions, and what differs between two states. Depends
+// on the standard library only.
 #pragma once
 
 #include <chrono>
@@ -10,52 +10,60 @@
 
 namespace remanence {
 
-/// A version that heap::keep() retains.
+/// A version that heap::keep() keeps.
 struct kept_version {
-    std::uint64_t version;
-    std::optional<std::uint64_t> parent; ///< the kept version that comes before it, if there is one
-    std::string name;
+    std::uint64_t version;                      ///< its number
+    std::optional<std::uint64_t> parent;        ///< the kept version before it, if there is one
+    std::string name;                           ///< the name that keep() gave it
     std::chrono::system_clock::time_point time; ///< of its last commit
-    /// What has changed between it and the next state towards the present one, as history_step::bytes counts it, twice as much at
-    /// most. If limits have passed the version, drop() gives that back; else its step goes as others do. 0: it is the present one.
+    /// What has changed between it and the next state towards the present one, counted as history_step::bytes, or up to
+    /// twice as much; 0 for the present state. If limits have passed the version, drop() frees these bytes; otherwise
+    /// its step goes as others do.
     std::uint64_t bytes;
     bool is_present; ///< memory is in this state
 };
 
-/// What differs between two states of a heap: heap::diff().
+/// What differs between two states of a heap: see heap::diff().
 struct version_difference {
-    enum class change { added, removed, changed };
-    /// Of the heap's memory, from its base: in words of 8 bytes, sorted, and none touches the next one.
+    /// How something differs in the second state.
+    enum class change {
+        added,   ///< only the second state has it
+        removed, ///< only the first state has it
+        changed  ///< both have it, and it differs
+    };
+    /// A stretch of the heap's memory, in words of 8 bytes. The ranges are sorted and do not touch each other.
     struct range {
-        std::uint64_t offset;
-        std::uint64_t bytes;
+        std::uint64_t offset; ///< from the heap's base
+        std::uint64_t bytes;  ///< its length
+        /// Returns true if both are the same stretch.
         friend bool operator==(const range&, const range&) = default;
     };
-    /// Allocated memory. It is `changed` if bytes in it differ, or its size.
+    /// A block of allocated memory. It is `changed` if its size, or bytes in it, differ.
     struct block {
-        change how;
-        std::uint64_t offset;
-        std::uint64_t bytes; ///< in the second state; of a removed one in the first
-        std::string root;    ///< the first by name that leads to it, as far as pointers and distances tell; empty: none
+        change how;           ///< how it differs
+        std::uint64_t offset; ///< from the heap's base
+        std::uint64_t bytes;  ///< in the second state; of a removed block in the first
+        /// The first root by name that leads to it, as far as pointers and distances tell; empty: none.
+        std::string root;
     };
-    /// A root is `changed` if it is another object, or of another type, or leads to a block that differs.
+    /// A root. It is `changed` if it is another object, has another type, or leads to a block that differs.
     struct root {
-        change how;
-        std::string name;
-        std::string type; ///< in the second state; of a removed one in the first
+        change how;       ///< how it differs
+        std::string name; ///< its name
+        std::string type; ///< in the second state; of a removed root in the first
     };
-    /// A part of a root that has a schema (rem schema), as a path that `rem get` takes, but of a set the element stands in brackets.
-    /// Pointers are not followed.
+    /// A part of a root that has a schema (`rem schema`). Pointers are not followed.
     struct member {
-        change how;
-        std::string path;
-        std::string before; ///< as JSON; empty, if it was added
-        std::string after;  ///< likewise; empty, if it was removed
+        change how;         ///< how it differs
+        std::string path;   ///< as `rem get` takes it; for an element of a set, the element stands in brackets
+        std::string before; ///< as JSON; empty for an added member
+        std::string after;  ///< as JSON; empty for a removed member
     };
-    std::vector<range> ranges;   ///< all, those of the allocator's own structures, too
+    std::vector<range> ranges;   ///< all that differs, the allocator's own structures included
     std::vector<block> blocks;   ///< by offset
     std::vector<root> roots;     ///< by name
     std::vector<member> members; ///< by root, then by path
+    /// Returns true if nothing differs.
     [[nodiscard]] bool is_empty() const noexcept { return ranges.empty(); }
 };
 
