@@ -1,9 +1,9 @@
 """Each public name has a comment for the reference: what Doxygen finds in include/remanence, of which scripts/reference makes its pages.
 
 A name has one if a comment stands at its declaration, or at an earlier overload. A comment is also about the declarations of C, and the
-types of C++, that follow without a blank line. The comment of a class is about these members, too: copies, moves, comparisons, swap() and
-the destructor; what the standard asks of containers and allocators, in a class that has a value_type; all of a class whose comment
-names one of the standard in its first sentence, which it is like; and each member that the comment names as code.
+types of C++, that follow without a blank line. The comment of a class is about these members, too: copies, moves, comparisons, swap(),
+the destructor, and what overrides; what the standard asks of containers and allocators, in a class that has a value_type; all members, if
+its first sentence names a class of the standard, which this one is like; and each member that it names as code.
 
 Left out: namespaces detail, specializations of templates (their comment is the template's), names that end with "_".
 """
@@ -48,10 +48,10 @@ def reference():
     return module
 
 
-def is_copy_or_move(member):
-    """Whether it is the default, copy or move constructor, or a deleted function."""
+def needs_no_comment(member):
+    """Whether it is the default, copy or move constructor, a deleted function, or one that a base has and describes."""
     arguments = "".join(member.element.findtext("argsstring", "").split())
-    if "=delete" in arguments:
+    if "=delete" in arguments or arguments.endswith("override"):
         return True
     name = re.escape(member.scope.name)
     return member.name == member.scope.name and re.match(rf"\((const{name}(<\w+>)?&\w*|{name}(<\w+>)?&&\w*)?\)", arguments) is not None
@@ -63,7 +63,7 @@ def is_about(scope, member):
         return member.kind == "function" and OF_CONVENTION.fullmatch(member.name) is not None
     if not scope.described_by:
         return False
-    if member.kind in ("function", "friend") and (is_copy_or_move(member) or OF_CONVENTION.fullmatch(member.name)):
+    if member.kind in ("function", "friend") and (needs_no_comment(member) or OF_CONVENTION.fullmatch(member.name)):
         return True
     if member.name in OF_CONTAINERS and any(each.name == "value_type" for each in scope.members):
         return True
