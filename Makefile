@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo check test coverage soak bench amalgamation lint format clean
+.PHONY: help demo check test coverage soak bench amalgamation docs lint format clean
 
 CLANG_FORMAT := clang-format-19
 # Tracked and new files alike, but nothing that git ignores.
@@ -33,7 +33,7 @@ check: ## the inner loop: optimized build, unit tests and some crash states, in 
 	@REMANENCE_CRASH_STATES=50 ctest --preset release -R '^(layering|($(subst $() ,|,$(CHECK_PROGRAMS)))[.])' \
 		-E 'notices_every_step|[.]with_'
 
-test: ## install what is missing, build, and run the tests, with and without sanitizers; NAME=all runs all of them, NAME=malloc or softpm others
+test: ## install what is missing, build, and run the tests, with and without sanitizers; NAME=all runs all of them, NAME=malloc, softpm or docs others
 	@scripts/setup build tests $(filter-out all,$(NAME))
 ifeq ($(filter-out all,$(NAME)),)
 	@scripts/test $(NAME)
@@ -70,6 +70,10 @@ bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
 
 amalgamation: ## write the library as two files, remanence.hpp and remanence.cpp, to build/amalgamation
 	@scripts/amalgamate build/amalgamation
+
+docs: ## build the site of the documentation, with the reference of the headers and a search that works offline, in build/docs/site
+	@scripts/setup docs
+	@scripts/site build/docs
 
 lint: ## check the formatting and run clang-tidy; warnings are errors
 	@scripts/setup build tests bench lint

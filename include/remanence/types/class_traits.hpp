@@ -10,6 +10,7 @@ namespace remanence {
 /// A list of types, in their order.
 template <class... Ts>
 struct type_list {
+    /// How many types there are.
     static constexpr std::size_t k_size = sizeof...(Ts);
 };
 

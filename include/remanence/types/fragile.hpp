@@ -170,7 +170,9 @@ public:
 
     /// Returns the shared object.
     [[nodiscard]] T& operator*() const noexcept { return live_->value; }
+    /// Returns the address of the shared object.
     [[nodiscard]] T* operator->() const noexcept { return &live_->value; }
+    /// Returns the shared object.
     operator T&() const noexcept { return live_->value; } // NOLINT(google-explicit-constructor)
     /// Assigns to the shared object.
     template <detail::value_for<T> U>
@@ -233,7 +235,9 @@ class fragile {
     static constexpr bool k_is_in_place = requires(std::span<char> bytes) { Trait::in_place(bytes); };
 
 public:
+    /// Takes the memory of the bytes.
     using allocator_type = allocator<char>;
+    /// Turns a T into bytes and back.
     using trait_type = Trait;
 
     /// Serialises a value, by default T(). All constructors take memory by `alloc`, or from the heap to which new
@@ -270,8 +274,11 @@ public:
 
     /// Returns a deserialised T. Throws errc::corrupt, and what the trait throws.
     [[nodiscard]] T value() const { return detail::value_of<Trait>(stored()); }
+    /// Returns value().
     operator T() const { return value(); } // NOLINT(google-explicit-constructor)
+    /// Returns value().
     [[nodiscard]] T operator*() const { return value(); }
+    /// Returns value() as an object that lives until the expression ends.
     [[nodiscard]] auto operator->() const { return detail::value_behind_arrow<T>(value()); }
 
     /// Returns a fragile_reference, or what Trait::in_place() returns.
@@ -285,12 +292,14 @@ public:
             return fragile_reference<T, Trait>(*this);
         }
     }
+    /// Returns a fragile_reference.
     [[nodiscard]] auto operator->()
         requires(!k_is_in_place)
     {
         return fragile_reference<T, Trait>(*this);
     }
 
+    /// Returns the allocator of the bytes.
     [[nodiscard]] allocator_type get_allocator() const noexcept { return bytes_.get_allocator(); }
 
     /// Swaps two elements, which may be in different heaps.

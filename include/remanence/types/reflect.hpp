@@ -102,8 +102,8 @@ public:
     };
     /// A value with a name.
     struct enumerator {
-        std::int64_t value;
-        std::string_view name;
+        std::int64_t value;    ///< as stored, sign-extended
+        std::string_view name; ///< as the program declares it
     };
 
     type_kind_of kind = type_kind_of::hidden; ///< the kind of the type
