@@ -168,7 +168,7 @@ public:
     static migration_step of(F function) {
         static_assert(!std::is_same_v<Old, New>, "Old and New are the same type.");
         static_assert(std::is_default_constructible_v<New>,
-                      "New needs a default constructor: the function fills an object that is there.");
+                      "New needs a default constructor: the function fills an existing object.");
         static_assert(std::is_invocable_v<F&, const Old&, New&>,
                       "The function takes a const Old&, and the New& that it fills.");
         detail::require_persistable<Old>();

@@ -83,18 +83,18 @@ bool share_memory(heap_header* owner, heap_header* other) noexcept {
 }
 
 void refuse_to_swap_allocators() {
-    raise(failure{
-        errc::invalid_argument,
-        "swap() of two containers of the standard library that belong to different heaps, or one of which belongs "
-        "to none: each would own memory of the other's. Write swap(a, b) without std::, which exchanges their "
-        "elements, or assign."});
+    raise(
+        failure{errc::invalid_argument,
+                "swap() of two containers of the standard library that belong to different heaps, or one to none: each "
+                "would own memory of the other's heap. Write swap(a, b) without std::, which exchanges their "
+                "elements, or assign."});
 }
 
 void refuse_to_move_nodes() {
-    raise(failure{errc::invalid_argument,
-                  "splice() or merge() of two lists that belong to different heaps, or one of which belongs to none: each "
-                  "would own memory of the other's. Insert the elements, which copies them, and erase them where they "
-                  "were."});
+    raise(failure{
+        errc::invalid_argument,
+        "splice() or merge() of two lists that belong to different heaps, or one to none: each would own memory of "
+        "the other's heap. Insert the elements, which copies them, and erase the originals."});
 }
 
 void refuse_foreign_block(const void* block, std::size_t bytes) noexcept {

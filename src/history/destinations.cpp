@@ -93,11 +93,11 @@ result<std::uint64_t> destinations::kept_state(std::uint64_t version) const {
         return *state;
     if (!state)
         return no_version(steps_, where_, version, path_);
-    return fail(
-        errc::no_step,
-        "version " + std::to_string(version) + " of " + path_ +
-            " is a step that is not kept: it can be gone to as long as it is there, and there is nothing to drop.",
-        path_);
+    return fail(errc::no_step,
+                "version " + std::to_string(version) + " of " + path_ +
+                    " is a step, not a kept version: go_to() leads there while the history has it, and there is "
+                    "nothing to drop.",
+                path_);
 }
 
 result<std::uint64_t> destinations::kept_state(std::string_view name) const {

@@ -54,10 +54,10 @@ std::string no_history_at(const std::string& path) {
     return path + " is not there, so no history is kept, or the file was removed.";
 }
 
-std::string no_file_at(const std::string& path) { return path + " is no file, so it is no history."; }
+std::string no_file_at(const std::string& path) { return path + " is not a regular file, so it holds no history."; }
 
 std::string unsound_at(const std::string& path, std::uint64_t version) {
-    return path + " is damaged, or a newer release wrote it: what it says of version " + std::to_string(version) +
+    return path + " is damaged, or a newer release wrote it: its record of version " + std::to_string(version) +
            " is not sound.";
 }
 

@@ -26,7 +26,7 @@ class call_site {
 public:
     consteval call_site(const char* name) : name_(name) { // NOLINT(google-explicit-constructor)
         if (name == nullptr || *name == '\0')
-            throw "a call call_site needs a name";
+            throw "a call site needs a name";
     }
     [[nodiscard]] constexpr const char* name() const { return name_; }
     constexpr operator std::string_view() const { return name_; } // NOLINT(google-explicit-constructor)

@@ -14,7 +14,7 @@ namespace remanence::os {
 namespace {
 
 unexpected not_in_memory(const std::string& path) {
-    return fail(errc::not_supported, "cannot change " + path + ": it is looked at in memory only.", path);
+    return fail(errc::not_supported, "cannot change " + path + ": it is open for looking only.", path);
 }
 
 /// Returns an error about the copy, not about the file whose name it has.

@@ -76,7 +76,7 @@ public:
     result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count) override {
         struct flock found = lock_of(F_WRLCK, first, count);
         if (::fcntl(descriptor_, F_OFD_GETLK, &found) != 0)
-            return refused("cannot ask for the locks of");
+            return refused("cannot query the locks of");
         if (found.l_type == F_UNLCK)
             return std::optional<std::uint64_t>();
         // The kernel reports neighbouring locks as one.

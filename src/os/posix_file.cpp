@@ -183,7 +183,7 @@ public:
     result<bool> is_locked_exclusively() override {
         struct flock lock = lock_of(F_RDLCK, k_lock_offset, 1);
         if (::fcntl(descriptor_, F_OFD_GETLK, &lock) != 0)
-            return system_failure(errno, "cannot ask for the lock of", path_);
+            return system_failure(errno, "cannot query the lock of", path_);
         return lock.l_type != F_UNLCK;
     }
 

@@ -44,7 +44,8 @@ result<std::optional<history::limits>> settle_history(os::file_system& files, st
     if (!unsaid)
         return unsaid.error();
     if (*unsaid)
-        return lacks(store, beside + " is a history of it that an earlier release has kept, and the heap does not say so.");
+        return lacks(store, beside + " is a history of it that an earlier release kept; the heap does not "
+                                     "record it.");
     return std::optional<history::limits>();
 }
 

@@ -24,7 +24,7 @@ result<std::uint32_t> make_page(store::image& image, const replayed_page& page, 
         return checksum;
     return fail(errc::corrupt,
                 "page " + std::to_string(page.index) + " of " + image.path() + " at byte " + std::to_string(copy) +
-                    " does not become what the redo log says. Restore heap and log from a copy.",
+                    " does not match its checksum once the redo log is applied. Restore heap and log from a copy.",
                 image.path(), 0, copy);
 }
 

@@ -77,12 +77,11 @@ result<void> refuse_other_session(const std::string& path, const format::log_hea
     if (header.epoch < epoch) {
         return fail(errc::log_foreign, // I3
                     "the redo log " + path + " is older than the heap " + supers.path() +
-                        ": it is of an earlier session of it, or of a copy, " +
-                        (supers.is_clean()
-                             ? "than the one that was closed. Bring it back to its own heap, or remove it; "
-                               "this heap needs no log."
-                             : "than the one that was not closed cleanly. Put that session's log back "
-                               "beside the heap; without it the last commits are lost."),
+                        ": it belongs to an earlier session or to a copy. " +
+                        (supers.is_clean() ? "The heap was closed. Bring it back to its own heap, or remove it; "
+                                             "this heap needs no log."
+                                           : "The heap was not closed cleanly. Put its last session's log back "
+                                             "beside the heap; without it the last commits are lost."),
                     path);
     }
     if (header.session == session_of(supers) || (supers.is_clean() && header.epoch > epoch))

@@ -22,8 +22,7 @@ bool is_over(deadline until) { return until && std::chrono::steady_clock::now() 
 
 unexpected open_elsewhere(const std::string& path) {
     return fail(errc::in_use,
-                path + " is open elsewhere, not to be shared: " + os::who_holds(path) + ". Close it there first.",
-                path);
+                path + " is open elsewhere without sharing: " + os::who_holds(path) + ". Close it there first.", path);
 }
 
 /// The process at the door may be stopped, or may have much to recover.
@@ -32,8 +31,8 @@ unexpected kept_out(const std::string& path) {
         errc::in_use,
         path + " is just being opened or closed by " +
             os::describe_holders(path, static_cast<std::int64_t>(lock_byte::k_door)) +
-            "; it was waited for until the time was over (heap_options::sharing.open_timeout). Let that process go on, "
-            "or end it, and open the heap again.",
+            ". open_timeout (heap_options::sharing) has passed. Let that process go on, or end it, and open the heap "
+            "again.",
         path);
 }
 

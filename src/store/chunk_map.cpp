@@ -114,7 +114,7 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
         if (e.birth_version > super.checkpoint_version)
             return damaged_map(file, at, "an entry is of a commit that the image does not hold");
         if (e.encoding == chunk_encoding::raw && !is_in_copies_b(e, super))
-            return damaged_map(file, at, "an entry names another place than the copy B");
+            return damaged_map(file, at, "an entry names a place other than copy B");
         if (e.encoding == chunk_encoding::zero && (e.location != 0 || e.stored_bytes != 0))
             return damaged_map(file, at, "an entry names a place for chunks that hold nothing");
         next = end_of(e);

@@ -39,7 +39,7 @@ namespace {
 result<void> check_is_debris(os::file_system& files, os::file& file) {
     const auto refuse = [&](const std::string& what) {
         return fail(errc::exists,
-                    file.path() + " is in the way, where the new heap is to be built, and is " + what +
+                    file.path() + " has the name under which the new heap is built, and is " + what +
                         ". Give it another name, or remove it if it is not wanted.",
                     file.path());
     };

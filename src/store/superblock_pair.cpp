@@ -27,7 +27,7 @@ result<superblock> superblock_pair::sealed(superblock next) const {
     if (!has_sound_numbers(next)) {
         return fail(errc::corrupt,
                     "the superblock of " + file_.path() +
-                        " has numbers that no use leads to, so that none can follow it. Restore the heap from a copy.",
+                        " has impossible numbers, so that none can follow it. Restore the heap from a copy.",
                     file_.path(), 0, (1 - place) * format::k_superblock_bytes);
     }
     next.checksum = superblock_checksum(next, place);

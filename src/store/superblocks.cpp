@@ -219,7 +219,7 @@ result<void> check(const superblock& s, const std::string& path) {
     if (wrong == nullptr)
         wrong = wrong_in_regions(s, areas);
     if (wrong == nullptr && lie_over_each_other(areas))
-        wrong = "chunk map, copies and other places lie over each other";
+        wrong = "chunk map, copies and other areas overlap";
     if (wrong != nullptr)
         return damaged_superblock(path, at, wrong);
     return {};

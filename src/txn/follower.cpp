@@ -261,8 +261,8 @@ result<void> follower::end() {
             return fail(
                 errc::corrupt,
                 "page " + std::to_string(page) + " of " + store_.path() + " at byte " + std::to_string(at) +
-                    " does not become what the redo log says. Close the heap in all processes, and restore heap "
-                    "and log from a copy.",
+                    " does not match its checksum once the redo log is applied. Close the heap in all processes, and "
+                    "restore heap and log from a copy.",
                 store_.path(), 0, at);
         }
         view_.follow_page(page, checksum);

@@ -9,12 +9,11 @@ namespace remanence::txn {
 namespace {
 
 unexpected no_heap(const std::string& name, bool is_replaced) {
-    return fail(
-        errc::unlinked,
-        name + (is_replaced ? " was replaced by another file" : " was removed") +
-            " while it was open, so that nobody could open what is committed to it. Copy what is wanted of it to "
-            "another heap, and close it.",
-        name);
+    return fail(errc::unlinked,
+                name + (is_replaced ? " was replaced by another file" : " was removed") +
+                    " while it was open, so that nobody could open what is committed to it. Copy what you need to "
+                    "another heap, and close it.",
+                name);
 }
 
 unexpected no_known_name(const std::string& name) {
@@ -35,8 +34,8 @@ unexpected no_log(const std::string& heap, const std::string& name) {
 
 unexpected log_in_the_way(const std::string& heap, const std::string& log, const std::string& wanted) {
     return fail(errc::log_foreign,
-                "the redo log of " + heap + " is at " + log + ", and the file that is at " + wanted +
-                    ", where it belongs, is another one. Move that file away.",
+                "the redo log of " + heap + " is at " + log + ", and its place " + wanted +
+                    " has another file. Move that file away.",
                 wanted);
 }
 

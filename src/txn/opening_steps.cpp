@@ -72,8 +72,8 @@ result<void> place_log(opened_heap& heap, const open_request& request) {
     if (!is_there || *is_there)
         return is_there ? result<void>() : is_there.error();
     return fail(errc::not_found,
-                "the redo log of " + store.path() + " belongs into " + directory +
-                    ", which is not there. Mount its device; or, since the heap was closed and has all its commits, "
+                "the redo log of " + store.path() + " belongs in " + directory +
+                    ", which does not exist. Mount its device; or, since the heap was closed and has all its commits, "
                     "open it with another log_directory (empty: the log lies beside the heap).",
                 directory);
 }

@@ -12,12 +12,13 @@ namespace remanence::txn {
 namespace {
 
 unexpected overrun(const heap_memory& memory, const alloc::block& of) {
-    return fail(errc::corrupt,
-                "commit of " + memory.path() + ": the bytes behind the block at offset " +
-                    std::to_string(memory.offset_of(of.start)) + " of the heap, of " + std::to_string(of.bytes) +
-                    " bytes with its red zone, were written over. The program wrote behind what it had allocated; roll "
-                    "back, and look for where.",
-                memory.path());
+    return fail(
+        errc::corrupt,
+        "commit of " + memory.path() + ": the bytes behind the block at offset " +
+            std::to_string(memory.offset_of(of.start)) + " of the heap, of " + std::to_string(of.bytes) +
+            " bytes with its red zone, were overwritten. The program wrote behind the end of the block; roll back, "
+            "and look for the place.",
+        memory.path());
 }
 
 } // namespace

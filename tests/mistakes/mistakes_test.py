@@ -148,7 +148,7 @@ class RunTime(unittest.TestCase):
             _, said = first.communicate("\n")
             self.assertNotEqual(first.returncode, 0)
             self.assertRegex(first_lines(said, LINES), "was removed while it was open")
-            self.assertRegex(first_lines(said, LINES), "Copy what is wanted of it to another heap")
+            self.assertRegex(first_lines(said, LINES), "Copy what you need to another heap")
 
     def test_moved_file(self):
         self.succeed("be-killed")

@@ -94,7 +94,7 @@ public:
     /// Takes the next bytes; returns a view of them.
     [[nodiscard]] std::string_view take(std::size_t bytes) {
         if (bytes > bytes_.size())
-            detail::refuse_stored_bytes("they end too early");
+            detail::refuse_stored_bytes("the bytes end too early");
         const std::string_view taken = bytes_.substr(0, bytes);
         bytes_.remove_prefix(bytes);
         return taken;

@@ -365,7 +365,7 @@ private:
     template <std::size_t Index>
     static variant alternative(std::uint64_t index, byte_reader& in) {
         if constexpr (Index == sizeof...(Ts)) {
-            detail::refuse_stored_bytes("a variant has fewer alternatives than they say");
+            detail::refuse_stored_bytes("the index of a variant is too large");
         } else {
             if (index != Index)
                 return alternative<Index + 1>(index, in);

@@ -187,7 +187,7 @@ TEST(names, no_way_to_commit_to_a_heap_without_a_name_succeeds_and_memory_stays_
     h.write(durability::lazy, [&] { h.root<table>("table")[1] = "lazily"; });
     fs::remove(dir / "h");
     const auto change = [&] { h.root<table>("table")[2] = "after"; };
-    const char* const advice = "Copy what is wanted of it to another heap";
+    const char* const advice = "Copy what you need to another heap";
     for (const durability how : {durability::durable, durability::lazy, durability::none})
         EXPECT_TRUE(is_error(error_of([&] { h.write(how, change); }), errc::unlinked, dir / "h", advice));
     EXPECT_TRUE(is_error(error_of([&] { h.write_async(change).wait(); }), errc::unlinked, dir / "h", advice));

@@ -188,9 +188,9 @@ TEST_F(coordination_of_processes, exclusive_heaps_and_shared_ones_exclude_each_o
     auto refused = try_open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.why().code, errc::in_use);
-    EXPECT_EQ(refused.why().message,
-              path_ + " is open elsewhere, not to be shared: another handle of this process holds its "
-                      "lock. Close it there first.");
+    EXPECT_EQ(refused.why().message, path_ +
+                                         " is open elsewhere without sharing: another handle of this process holds its "
+                                         "lock. Close it there first.");
     EXPECT_FALSE(shm_exists());
 }
 

@@ -25,7 +25,7 @@ struct btree_structure {
         walk<tree_type> all{tree, survey};
         all.visit_root(tree.root_.get());
         if (!all.found && (all.elements != tree.size_))
-            return structure_fault{&container, "a B-tree that has another number of elements than it says"};
+            return structure_fault{&container, "a B-tree whose count of elements is wrong"};
         if (!all.found && (all.first_leaf != tree.first_.get() || all.last_leaf != tree.last_.get()))
             return structure_fault{&container, "a B-tree whose first or last leaf is another one than it says"};
         return std::move(all.found);

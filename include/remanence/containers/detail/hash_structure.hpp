@@ -58,7 +58,7 @@ private:
         if (elements != table.size_ || elements > Table::elements_max(table.buckets()) ||
             table.room_ > Table::elements_max(table.buckets()) - elements ||
             (overflows == 0 && elements + table.room_ != Table::elements_max(table.buckets())))
-            return fault(&table, "a hash table that has another number of elements, or of free slots, than it says");
+            return fault(&table, "a hash table whose count of elements or of free slots is wrong");
         return {};
     }
 

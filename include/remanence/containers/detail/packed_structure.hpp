@@ -37,7 +37,7 @@ struct packed_structure {
             is_first = false;
         }
         if (records != container.size_)
-            return fault(&container, "a packed map that has another number of elements than it says");
+            return fault(&container, "a packed map whose count of elements is wrong");
         return {};
     }
 

@@ -54,7 +54,7 @@ public:
         if (depth_ == k_depth_max) {
             const bool is_around = std::find(around_.begin(), around_.end(), next) != around_.end();
             if (is_around || !have_waited_.emplace(next.object, next.check).second)
-                return structure_fault{next.object, "containers within containers that are in a circle"};
+                return structure_fault{next.object, "containers that contain each other in a circle"};
             waiting_.push_back(next);
             return {};
         }
