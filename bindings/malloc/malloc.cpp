@@ -218,7 +218,7 @@ void* allocate_object(std::size_t bytes, std::align_val_t alignment, const void*
     return rem::is_power_of_two(value) ? allocate_aligned(value, std::max<std::size_t>(bytes, 1), caller) : nullptr;
 }
 
-/// Whether operator new with these arguments is the one here. A program may have replaced it; those for arrays and without exceptions call
+/// True if operator new with these arguments is the one here. A program may have replaced it; those for arrays and without exceptions call
 /// it then.
 template <class... Arguments>
 bool is_own_new() {

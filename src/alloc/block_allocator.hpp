@@ -92,7 +92,7 @@ public:
     /// it is none, would become a small one, or those pages are not free. O(log free runs).
     [[nodiscard]] bool resize(void* address, std::size_t bytes, std::size_t new_bytes);
 
-    /// Whether a large block of so many bytes would get free pages at a lower address, at which blocks lay before. O(log free runs).
+    /// True if a large block of so many bytes would get free pages at a lower address, at which blocks lay before. O(log free runs).
     [[nodiscard]] bool has_hole_before(const void* address, std::size_t bytes);
     /// What is known of a large block, until it is resized or freed. For memory of no file: in a heap's file a mark is damage.
     void set_mark(const void* address, block_mark mark);
@@ -112,7 +112,7 @@ public:
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// The allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
-    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. What was given back and is kept,
+    /// True if no byte of a data page belongs to a block, so that its contents do not matter. What was given back and is kept,
     /// or not freed yet, counts as a block. O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
     /// What lies before `end` and in no block, in whole pages, `bytes_min` long or longer; sorted. Slabs in use are left

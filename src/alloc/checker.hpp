@@ -25,7 +25,7 @@ public:
     /// What a link of the tree, and of a bin's list, must lead to.
     [[nodiscard]] static bool is_free_run(const heap_pages& pages, std::uint32_t page);
     [[nodiscard]] static bool is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t bin);
-    /// Whether the state names a slab and a hole in it, or none.
+    /// True if the state names a slab and a hole in it, or none.
     [[nodiscard]] static bool is_current_slab(const heap_pages& pages);
 
 private:

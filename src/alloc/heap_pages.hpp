@@ -46,13 +46,13 @@ public:
     [[nodiscard]] std::uint64_t limit_pages() const { return limit_pages_; }
     [[nodiscard]] std::uint64_t accessible_pages() const { return accessible_pages_; }
 
-    /// Whether `page` is an accessible data page, so that it has a descriptor and bitmaps; false for all once damage
+    /// True if `page` is an accessible data page, so that it has a descriptor and bitmaps; false for all once damage
     /// was found (A2).
     [[nodiscard]] bool is_data_page(std::uint64_t page) const {
         const auto index = static_cast<std::uint32_t>(page);
         return page < trusted_pages_ && index >= section_of(index).first_data_page;
     }
-    /// Whether `count` pages from one of this section on are, of whatever section the last is.
+    /// True if `count` pages from one of this section on are, of whatever section the last is.
     [[nodiscard]] bool are_data_pages(const section& of, std::uint32_t page, std::uint32_t count) const {
         return page + std::uint64_t{count} <= trusted_pages_ && page >= of.first_data_page;
     }
@@ -76,7 +76,7 @@ public:
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
     }
 
-    /// Whether all bytes of an accessible page are.
+    /// True if all bytes of an accessible page are.
     [[nodiscard]] bool is_zero(std::uint64_t offset) const;
 
     /// The same place, to be written (A3). `count` objects from there on.

@@ -31,7 +31,7 @@ constexpr std::uint32_t granules_of(std::size_t bytes) {
 /// Blocks of just so many granules are pages.
 constexpr bool fills_pages(std::uint32_t granules) { return granules % (k_page_bytes / k_granule_bytes) == 0; }
 
-/// Whether such a request comes from a slab; else from whole pages, as does one that fills them: then it lies on no others.
+/// True if such a request comes from a slab; else from whole pages, as does one that fills them: then it lies on no others.
 constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
     return bytes <= k_small_bytes_max && alignment <= k_page_bytes && !fills_pages(granules_of(bytes));
 }

@@ -192,12 +192,12 @@ bool slabs::retire_current() {
 
 // --- deallocation
 
-/// Whether windows of bits before a granule, and from it on, lie in its slab.
+/// True if windows of bits before a granule, and from it on, lie in its slab.
 static constexpr bool has_windows(std::uint32_t granule) {
     return granule >= k_word_bits && granule <= k_slab_granules - k_word_bits;
 }
 
-/// Whether the first granules of windows are a block, of less than `k_window_bits`: without branches that nobody can foresee.
+/// True if the first granules of windows are a block, of less than `k_window_bits`: without branches that nobody can foresee.
 [[gnu::always_inline]] static inline bool is_block(std::uint64_t in_use, std::uint64_t begun, std::uint32_t count) {
     const std::uint64_t inside = in_use & ~begun; // a block, behind its first granule
     const std::uint64_t first = 1;
@@ -237,7 +237,7 @@ inline slabs::place slabs::place_of(const void* address, std::uint32_t count) co
     return {slab, begin, end, &pages_.descriptor(home, slab), used, starts};
 }
 
-/// Whether a slab in a list surely stays there when granules between such windows become free.
+/// True if a slab in a list surely stays there when granules between such windows become free.
 [[gnu::always_inline]] static inline bool stays_in_bin(const page_descriptor& d, std::uint64_t before,
                                                        std::uint64_t behind, std::uint32_t count) {
     if (d.count == 0 || d.count + count == k_slab_granules)

@@ -44,7 +44,7 @@ struct hole {
 /// Of a slab with so many free granules the longest, or the first that any small block fits in. O(granules / 64 + holes).
 [[nodiscard]] hole longest_hole(const std::uint64_t* used, std::uint32_t free_count);
 
-/// Whether the granules of a slab are a block.
+/// True if the granules of a slab are a block.
 [[nodiscard]] bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place);
 
 class slabs {
@@ -78,9 +78,9 @@ public:
     /// It becomes the current one (B2).
     void take_back(lent_slab& from);
 
-    /// Whether the page, any that is a data page, belongs to a slab.
+    /// True if the page, any that is a data page, belongs to a slab.
     [[nodiscard]] bool is_in_slab(std::uint32_t page) const;
-    /// Whether no granule of a slab's page is in use.
+    /// True if no granule of a slab's page is in use.
     [[nodiscard]] bool is_free_page(std::uint32_t page) const;
     /// The block that an offset in a slab lies in, as offsets.
     struct extent {

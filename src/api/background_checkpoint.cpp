@@ -53,7 +53,7 @@ void background_checkpoint::run() {
     }
 }
 
-/// Whether something is left. A failure poisons, so the next commit reports it.
+/// True if something is left. A failure poisons, so the next commit reports it.
 bool background_checkpoint::step() {
     try {
         auto is_left = engine_.step_checkpoint(k_step_bytes);

@@ -69,7 +69,7 @@ public:
     void await_durable(std::uint64_t version) const { progress_->await(version); }
     [[nodiscard]] bool is_durable(std::uint64_t version) const { return progress_->is_durable(version); }
 
-    /// Whether some are made and not yet waited for.
+    /// True if some are made and not yet waited for.
     [[nodiscard]] bool are_in_flight() const noexcept { return in_flight_ != 0; }
     /// Those that had a record, from the lock held to the return. From any thread.
     [[nodiscard]] latency_histogram times() const;

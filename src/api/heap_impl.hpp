@@ -114,7 +114,7 @@ public:
     static void destroy(heap_impl* impl) noexcept;
     /// Throws errc::closed once the heap's destructor has begun.
     void check_not_ending() const;
-    /// Whether the thread that destroyed the heap did so within sections, whose ends find this and nothing else.
+    /// True if the thread that destroyed the heap did so within sections, whose ends find this and nothing else.
     [[nodiscard]] bool is_left_to_sections() const noexcept { return is_left_to_sections_; }
 
 private:
@@ -140,7 +140,7 @@ private:
     /// References to fragile elements write nothing back any more.
     void forget_live_values() const noexcept;
 
-    /// Whether a failed inner section could go back to a savepoint around it.
+    /// True if a failed inner section could go back to a savepoint around it.
     [[nodiscard]] bool could_go_back() noexcept;
 
     heap* handle_;

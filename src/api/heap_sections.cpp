@@ -53,7 +53,7 @@ void heap_sections::enter_write(section_kind kind) {
     }
 }
 
-/// Whether the thread is in a write section now.
+/// True if the thread is in a write section now.
 bool heap_sections::has_begun(txn::section_lock::outcome got) {
     if (got == txn::section_lock::outcome::ended)
         origin_.raise_ended();

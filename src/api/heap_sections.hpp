@@ -47,7 +47,7 @@ public:
     [[nodiscard]] bool is_in_any() const { return write_depth() + read_depth() != 0; }
     [[nodiscard]] std::size_t write_depth() const { return lock_.write_depth(); }
     [[nodiscard]] std::size_t read_depth() const { return lock_.read_depth(); }
-    /// Whether an exception takes it out of the section of lock().
+    /// True if an exception takes it out of the section of lock().
     [[nodiscard]] bool is_left_by_exception() const noexcept;
 
     // With the write lock held: whether a nested section failed, so that the outermost one must not be committed.

@@ -21,7 +21,7 @@ public:
     heap_threads(txn::engine& engine, std::chrono::milliseconds lazy_interval)
         : engine_(engine), lazy_interval_(lazy_interval) {}
 
-    /// Whether there is one that makes durable what is wanted of `progress`, the same at each call. With the write lock held.
+    /// True if there is one that makes durable what is wanted of `progress`, the same at each call. With the write lock held.
     bool start_syncer(commit_progress& progress);
     // Something is wanted. From any thread, once start_syncer() has said that there is one.
     void sync_soon() { syncer_->sync_soon(); }

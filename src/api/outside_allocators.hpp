@@ -18,7 +18,7 @@ public:
     }
 
     [[nodiscard]] std::uintptr_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
-    /// Whether an allocator with this owner may still have blocks: it lies in the heap, or was made since the last rollback.
+    /// True if an allocator with this owner may still have blocks: it lies in the heap, or was made since the last rollback.
     [[nodiscard]] bool is_of_this_state(const heap_header* owner) const noexcept {
         const std::uintptr_t note = note_of(owner);
         return note <= k_lies_in_other_heap || note == state();

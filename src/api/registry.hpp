@@ -36,7 +36,7 @@ struct closed_range {
 [[nodiscard]] inline heap_impl* find(const void* address) noexcept { return heaps.find(address); }
 /// The path of the open heap whose addresses these are; empty when there is none. Safe while heaps open and close.
 [[nodiscard]] std::string path_at(const void* address);
-/// Whether this process has the file open as a heap. Walks the whole table: for error paths.
+/// True if this process has the file open as a heap. Walks the whole table: for error paths.
 [[nodiscard]] bool holds(const std::filesystem::path& path);
 
 } // namespace registry

@@ -26,7 +26,7 @@ struct version_part {
     /// use).
     result<std::unique_ptr<txn::engine>> (*open_detached)(os::file_system& files, const std::string& path,
                                                           txn::engine_options options, std::string_view abi);
-    /// Whether it would find the version that the options name: fails as it does, and opens nothing. errc::no_step: it is not there any more.
+    /// True if it would find the version that the options name: fails as it does, and opens nothing. errc::no_step: it is not there any more.
     result<void> (*find)(os::file_system& files, const std::string& path, const heap_options& options);
 };
 

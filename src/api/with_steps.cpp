@@ -14,7 +14,7 @@ namespace {
 /// What a heap that is written to may fail with.
 bool is_writers_doing(errc code) { return is_damage(code) || code == errc::in_use || code == errc::not_found; }
 
-/// Whether there is a later commit, or another checkpoint: then what was read of the history may belong to that one.
+/// True if there is a later commit, or another checkpoint: then what was read of the history may belong to that one.
 result<bool> has_moved_on(os::file_system& files, inspection& from) {
     auto same = from.is_unchanged(files);
     if (!same || !*same || !from.is_live()) // without another superblock nobody begins to write

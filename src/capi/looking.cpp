@@ -22,7 +22,7 @@ void check_size(const Struct* into, const char* what) {
         refuse_argument(what);
 }
 
-/// Whether a program that knows this part of the struct asks for it.
+/// True if a program that knows this part of the struct asks for it.
 bool surveys(const rem_stats& asked) {
     return asked.size >= offsetof(rem_stats, surveys) + sizeof asked.surveys && asked.surveys;
 }

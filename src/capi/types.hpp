@@ -42,7 +42,7 @@ public:
                       const detail::type_fingerprint& type) const = 0;
     /// With the write lock held.
     virtual void store(detail::heap_impl& impl, const detail::type_fingerprint& type) const = 0;
-    /// Whether the root is there, and of another type than this one. One that was set before the type was described gets it with the next
+    /// True if the root is there, and of another type than this one. One that was set before the type was described gets it with the next
     /// commit. Throws errc::type_mismatch for the root of a C++ program, and for one that shares its block with something else. In a section.
     [[nodiscard]] virtual bool is_to_migrate(detail::heap_impl& impl, std::string_view root,
                                              const detail::type_fingerprint& type) const = 0;

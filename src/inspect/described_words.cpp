@@ -123,7 +123,7 @@ private:
     limit limit_ = k_no_limit;
 };
 
-/// Whether pointers are followed (DW3), and how many objects may be looked at: pointers that dangle might lead anywhere.
+/// True if pointers are followed (DW3), and how many objects may be looked at: pointers that dangle might lead anywhere.
 struct way {
     bool follows_pointers;
     std::uint64_t steps_left;
@@ -325,7 +325,7 @@ private:
                                : form_of(reader_.row(part.type)) != form::number; // references
         });
     }
-    /// Whether an object of this row has more, elsewhere.
+    /// True if an object of this row has more, elsewhere.
     [[nodiscard]] bool leads_on(std::uint32_t index) const { return leads_on_[index] != 0; }
 
     object_reader reader_;

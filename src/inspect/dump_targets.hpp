@@ -103,9 +103,9 @@ private:
     /// To what is left out, and lies at this way or behind it.
     void forget_paths(const std::string& begin);
     [[nodiscard]] bool is_located(const target& which);
-    /// Whether it is known as one object by itself. A part of another object that is gone through may be none.
+    /// True if it is known as one object by itself. A part of another object that is gone through may be none.
     result<bool> is_whole_object(const target& which);
-    /// Whether it is a part of a root that is not written, or of an object that this leads to.
+    /// True if it is a part of a root that is not written, or of an object that this leads to.
     result<bool> lies_in_other_root(const target& which);
     result<std::string> why_refused(const target& which);
     /// By its path from a root, or from the type of the object that has it.

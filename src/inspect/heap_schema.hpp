@@ -56,7 +56,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
 struct dump_manner {
     /// Empty: it is refused, before the first byte is written. Else it is left out, and this function is told each time, in a sentence.
     std::function<void(std::string_view what, bool is_damage)> leave_out = {};
-    /// Whether all objects are gone through before the first byte is written, so that what cannot be read is found. Else a dump may end in the
+    /// True if all objects are gone through before the first byte is written, so that what cannot be read is found. Else a dump may end in the
     /// middle, which is for those who throw it away then.
     bool looks_first = true;
 };

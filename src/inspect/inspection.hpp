@@ -68,7 +68,7 @@ public:
     result<std::unique_ptr<inspection>> look_again();
 
     [[nodiscard]] bool is_live() const { return live_; }
-    /// Whether the superblocks are what they were when it was opened. Then all that was read of a heap that is not live was the
+    /// True if the superblocks are what they were when it was opened. Then all that was read of a heap that is not live was the
     /// last commit's: whoever opens it for writing makes another superblock durable before anything else that can be seen here.
     [[nodiscard]] result<bool> is_unchanged(os::file_system& files);
     /// The current superblock as the file has it.
@@ -98,7 +98,7 @@ public:
     void note_misfit(const failure& damage, std::uint64_t bytes = 0);
     /// Forgets what was found wrong but for these problems, which others than the heap's writer caused.
     void keep_only(const std::vector<problem>& proven);
-    /// Whether all of it was checked that was to be: not so after keep_only().
+    /// True if all of it was checked that was to be: not so after keep_only().
     [[nodiscard]] bool is_all_checked() const { return all_checked_; }
 
     /// errc::corrupt when it cannot be read. Null: nothing was ever committed.
@@ -127,7 +127,7 @@ public:
     /// How the allocator's memory is used. Nothing, and the damage added to problems(), when its structures cannot be read
     /// or do not fit. Reads them, and no other pages. O(heap / 4096).
     result<std::optional<alloc::occupancy>> survey_allocator();
-    /// Whether block_of() can tell.
+    /// True if block_of() can tell.
     [[nodiscard]] bool knows_blocks() const { return allocator_ != nullptr; }
     /// End of the heap's memory: of the image, or of what the allocator has in use.
     [[nodiscard]] std::uint64_t heap_bytes_end() const { return accessible_; }

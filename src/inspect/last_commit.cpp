@@ -136,7 +136,7 @@ suspects looked_at_again(inspection& now, const suspects& before) {
     return found;
 }
 
-/// Whether something is damaged for certain. Then the heap's problems are what is: all of them, if the writer caused none.
+/// True if something is damaged for certain. Then the heap's problems are what is: all of them, if the writer caused none.
 bool is_damaged(os::file_system& files, inspection& heap) {
     suspects open = suspects_of(heap);
     if (open.empty()) // all bytes fit

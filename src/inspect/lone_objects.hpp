@@ -20,7 +20,7 @@ public:
     /// `objects` must outlive it.
     explicit lone_objects(object_reader& objects) : objects_(objects) {}
 
-    /// Whether a block begins there that has the bytes of a block for one object. errc::corrupt. O(log of the block's size).
+    /// True if a block begins there that has the bytes of a block for one object. errc::corrupt. O(log of the block's size).
     result<bool> is_alone(object_place of);
     /// Bytes of its block behind the object, if it has room for a second one; else none. Precondition: is_alone(). errc::corrupt.
     result<std::span<const std::byte>> room_behind(object_place of);

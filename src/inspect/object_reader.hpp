@@ -54,7 +54,7 @@ public:
     [[nodiscard]] std::uint64_t size_of(std::uint32_t row) const { return inspect::size_of(schema_, row); }
     /// inspect::rest_of(), worked out once.
     [[nodiscard]] const std::vector<byte_range>& rest_of(std::uint32_t row) const;
-    /// Whether it has such bytes, and they are told: of bit-fields, and of what a class leaves out.
+    /// True if it has such bytes, and they are told: of bit-fields, and of what a class leaves out.
     [[nodiscard]] bool has_rest(std::uint32_t row) const;
     /// These bytes of an object, one range behind the other; those from `room` on are told as 0. Valid until the next call.
     result<std::string_view> rest(object_place of, std::uint64_t room = k_all_room);
@@ -75,7 +75,7 @@ public:
     struct run {
         std::uint64_t first, count;
     };
-    /// Whether the elements of containers of this row are one run, and which. errc::corrupt.
+    /// True if the elements of containers of this row are one run, and which. errc::corrupt.
     [[nodiscard]] bool has_run(std::uint32_t row) const;
     result<run> run_of(object_place container);
     /// From now on for_each_element() tells of memory that deques, B-trees and hash tables have for elements only: what is no element

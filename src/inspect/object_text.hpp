@@ -39,11 +39,11 @@ class object_walk {
 public:
     struct listener {
         virtual ~listener() = default;
-        /// Whether meet() is to be called: else nobody needs to know the way.
+        /// True if meet() is to be called: else nobody needs to know the way.
         [[nodiscard]] virtual bool follows() const { return false; }
         /// Each object before its parts. `path` leads to it.
         virtual void meet(object_place, const std::vector<path_step>& /*path*/) {}
-        /// Whether the text is to have all that memory has: else what a class leaves out may be missing in it.
+        /// True if the text is to have all that memory has: else what a class leaves out may be missing in it.
         [[nodiscard]] virtual bool carries_all() const { return false; }
         /// What stands for a pointer in the text. `to`: 0 for null.
         virtual void point(std::string& /*out*/, object_place /*pointer*/, std::uint64_t /*to*/) {}

@@ -22,7 +22,7 @@ result<std::vector<surveyed_root>> list_roots(inspection& heap);
 /// problems(). O(roots).
 void check_roots(inspection& heap, const std::vector<surveyed_root>& roots);
 
-/// Whether the type table can be read, and the schema that each root has there be followed. What is not so goes to problems(): it keeps
+/// True if the type table can be read, and the schema that each root has there be followed. What is not so goes to problems(): it keeps
 /// others from looking inside the roots. O(roots and their types).
 result<void> check_schemas(inspection& heap, const std::vector<surveyed_root>& roots);
 

@@ -41,7 +41,7 @@ public:
 
     /// The first damage that the root's object reaches; an error is one of the system. O(heap).
     result<std::optional<std::uint64_t>> run(std::uint64_t object);
-    /// Whether the block that begins there was reached, before any damage.
+    /// True if the block that begins there was reached, before any damage.
     [[nodiscard]] bool has_reached(std::uint64_t block) const { return seen_.contains(block); }
 
 private:

@@ -35,7 +35,7 @@ enum class form : std::uint8_t {
 [[nodiscard]] form form_of(const types::type_row& row);
 
 [[nodiscard]] constexpr bool is_held(form what) { return what == form::optional || what == form::variant; }
-/// Whether an object of this row has elements, and whether these have keys beside their values.
+/// True if an object of this row has elements, and whether these have keys beside their values.
 [[nodiscard]] bool is_container(const types::type_row& row);
 [[nodiscard]] bool is_map(const types::type_row& row);
 /// The rows of its elements. In what is no map they are the same.
@@ -43,19 +43,19 @@ struct element_rows {
     std::uint32_t key, value;
 };
 [[nodiscard]] element_rows rows_of_elements(const types::type_row& container);
-/// Whether object_reader::text() tells it, and it is not serialised.
+/// True if object_reader::text() tells it, and it is not serialised.
 [[nodiscard]] bool is_text(const types::type_row& row);
-/// Whether only another library can make it.
+/// True if only another library can make it.
 [[nodiscard]] bool is_foreign(const types::type_row& row);
-/// Whether it is a multimap or a multiset.
+/// True if it is a multimap or a multiset.
 [[nodiscard]] bool has_several_of_a_key(const types::type_row& container);
-/// Whether an object of a class that hides its members is told by its bytes: it has no address, since an address is aligned to 8 bytes.
+/// True if an object of a class that hides its members is told by its bytes: it has no address, since an address is aligned to 8 bytes.
 [[nodiscard]] bool is_told_by_bytes(const types::type_row& row);
 /// The members of a class, of either kind; null: it has none that are known.
 [[nodiscard]] const std::vector<types::type_part>* members_of(const types::type_row& row);
 /// How many elements an array has, of either kind.
 [[nodiscard]] std::uint64_t extent_of(const types::type_row& row);
-/// Whether it is a number of a unit, as those of std::chrono: of another unit it is another number.
+/// True if it is a number of a unit, as those of std::chrono: of another unit it is another number.
 [[nodiscard]] bool has_unit(const types::type_row& row);
 /// An array of characters is told as a text.
 [[nodiscard]] bool is_character_array(const types::type_description& schema, std::uint32_t row);

@@ -34,7 +34,7 @@ struct object_place {
 [[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
 /// Of an aggregate with bit-fields.
 [[nodiscard]] bool has_bit_fields(const types::type_row& row);
-/// Whether it has some whose place is not known, so that only their bytes can be told.
+/// True if it has some whose place is not known, so that only their bytes can be told.
 [[nodiscard]] bool has_unknown_bits(const types::type_row& row);
 /// Of an object of this row, in bytes; 0 where it is not known.
 [[nodiscard]] std::uint64_t size_of(const types::type_description& schema, std::uint32_t row);
@@ -49,7 +49,7 @@ struct byte_range {
 /// member's number and the bit's.
 void put_bits(std::string& rest, const std::vector<byte_range>& ranges, const types::type_row& row,
               const std::function<bool(std::size_t member, std::uint64_t bit)>& is_one);
-/// Whether there may be an address in these bytes, one range behind the other: an aligned word that is not 0, of what a class leaves out.
+/// True if there may be an address in these bytes, one range behind the other: an aligned word that is not 0, of what a class leaves out.
 [[nodiscard]] bool has_address(const types::type_row& row, const std::vector<byte_range>& ranges,
                                std::string_view rest);
 inline constexpr std::uint64_t k_all_room = ~std::uint64_t{0};

@@ -131,7 +131,7 @@ private:
         return "alignas(" + std::to_string(is.alignment) + ") unsigned char " + name + '[' + std::to_string(is.bytes) +
                "];";
     }
-    /// Whether a compiler puts these members, one behind the other, where the row has them.
+    /// True if a compiler puts these members, one behind the other, where the row has them.
     [[nodiscard]] bool is_laid_out_in_order(const type_row& row) const {
         std::uint64_t end = 0;
         std::uint64_t alignment = 1;

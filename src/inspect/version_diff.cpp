@@ -87,7 +87,7 @@ void add_blocks(const std::vector<heap_range>& before, const std::vector<heap_ra
         });
 }
 
-/// Whether the root leads to blocks that differ: those that `counts` says, of the state that is walked through. They get its name.
+/// True if the root leads to blocks that differ: those that `counts` says, of the state that is walked through. They get its name.
 template <class F>
 result<bool> leads_to_difference(inspection& heap, const root_with_schema& root, version_difference& found,
                                  const F& counts) {

@@ -44,7 +44,7 @@ class btree_layout {
 public:
     btree_layout(object_builder& builder, const types::type_row& container);
 
-    /// Whether what the numbers say of a node fits its parts (OB1).
+    /// True if what the numbers say of a node fits its parts (OB1).
     [[nodiscard]] bool is_sound() const;
     [[nodiscard]] block_layout element() const { return element_; }
     [[nodiscard]] bool is_inline() const { return is_.numbers[1] != 0; }

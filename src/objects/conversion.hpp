@@ -46,7 +46,7 @@ public:
     /// Both must outlive it.
     row_matching(const types::type_description& from, const types::type_description& to) : from_(from), to_(to) {}
 
-    /// Whether objects of `from` become objects of `to`; changes() has what differs, of all pairs that were asked for.
+    /// True if objects of `from` become objects of `to`; changes() has what differs, of all pairs that were asked for.
     bool match(std::uint32_t from, std::uint32_t to);
     [[nodiscard]] const std::vector<type_change>& changes() const { return changes_; }
 
@@ -59,9 +59,9 @@ public:
         const auto found = chains_.empty() ? chains_.end() : chains_.find({from, to});
         return found == chains_.end() ? nullptr : &found->second;
     }
-    /// Whether functions make anything of it.
+    /// True if functions make anything of it.
     [[nodiscard]] bool has_chains() const { return !chains_.empty(); }
-    /// Whether all that was matched has the same bytes as before: only names differ.
+    /// True if all that was matched has the same bytes as before: only names differ.
     [[nodiscard]] bool has_same_bytes() const { return has_same_bytes_; }
     /// What cannot be converted if objects get other addresses.
     [[nodiscard]] const std::vector<std::string>& only_in_place() const { return only_in_place_; }
@@ -110,7 +110,7 @@ public:
     [[nodiscard]] bool is_dropped_enumerator(std::uint32_t from, const std::string& label, std::uint32_t to) const;
     /// Members of the older row that the newer one does not have, and whose values may not go. Worked out once for each pair of rows.
     [[nodiscard]] const std::vector<const types::type_part*>& lost(std::uint32_t from, std::uint32_t to) const;
-    /// Whether anything that was matched has such.
+    /// True if anything that was matched has such.
     [[nodiscard]] bool may_lose() const { return may_lose_; }
 
     /// What objects become that pointers lead to; nothing: no pointer that was matched leads to such.
@@ -184,7 +184,7 @@ private:
     std::string place_; // of the member that is being matched
 };
 
-/// Whether a number of one row has the same bytes as one of the other; false for those of more than 8 bytes, which have padding.
+/// True if a number of one row has the same bytes as one of the other; false for those of more than 8 bytes, which have padding.
 [[nodiscard]] bool is_same_number(const types::type_row& was, const types::type_row& is);
 
 /// Makes objects from those of a source.

@@ -48,15 +48,15 @@ std::optional<std::string> layout_difference(const types::type_description& was,
                                              const types::type_description& is, std::uint32_t is_row,
                                              enumerators which = enumerators::same);
 
-/// Whether an enumeration has all enumerators of the older one, with the same values.
+/// True if an enumeration has all enumerators of the older one, with the same values.
 bool has_all_enumerators(const types::type_row& was, const types::type_row& is);
 
-/// Whether keys of one row are those of the other: classes of the same name that have the same layout; enumerations may have more
+/// True if keys of one row are those of the other: classes of the same name that have the same layout; enumerations may have more
 /// enumerators. Then a function of the program's says the same of both. O(rows).
 bool is_same_key(const types::type_description& was, std::uint32_t was_row, const types::type_description& is,
                  std::uint32_t is_row);
 
-/// Whether a pointer lies in an object of this row, or in what that holds.
+/// True if a pointer lies in an object of this row, or in what that holds.
 bool has_pointer(const types::type_description& schema, std::uint32_t row);
 
 class step_table {

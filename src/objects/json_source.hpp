@@ -47,7 +47,7 @@ private:
     result<scalar> real_of(object_place of);
     result<std::uint64_t> bit_field(object_place of, const types::type_part& member, unsigned bits);
     result<std::string_view> hex_of(object_place of, std::string_view name);
-    /// Whether an object of this row may have "$rest".
+    /// True if an object of this row may have "$rest".
     [[nodiscard]] bool may_have_rest(std::uint32_t row_index) const;
     [[nodiscard]] unexpected is_not(object_place of, std::string_view wanted) const;
 

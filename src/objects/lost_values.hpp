@@ -11,7 +11,7 @@
 
 namespace remanence::objects {
 
-/// Whether an object is something else than zero, null and empty. Of hidden bytes and what is serialised each bit counts. O(object), but of
+/// True if an object is something else than zero, null and empty. Of hidden bytes and what is serialised each bit counts. O(object), but of
 /// containers only the first element is asked for.
 result<bool> has_value(object_source& source, object_place of);
 

@@ -21,7 +21,7 @@ using types::type_row;
 
 namespace {
 
-/// Whether an enumeration has other enumerators than one of this name in the other schema. The fingerprint does not tell.
+/// True if an enumeration has other enumerators than one of this name in the other schema. The fingerprint does not tell.
 bool has_other_enumerators(const type_description& stored, const type_description& program) {
     return std::any_of(stored.rows.begin(), stored.rows.end(), [&](const type_row& was) {
         const auto is_namesake = [&](const type_row& is) { return is.shape == was.shape && is.name == was.name; };
@@ -34,7 +34,7 @@ bool has_other_enumerators(const type_description& stored, const type_descriptio
     });
 }
 
-/// Whether the heap's schema of a root with this type's fingerprint says that its objects are of another release. Of a damaged schema nothing
+/// True if the heap's schema of a root with this type's fingerprint says that its objects are of another release. Of a damaged schema nothing
 /// is known.
 bool has_other_schema(txn::heap_memory& memory, const detail::type_fingerprint& type, const types::root_view& root) {
     if (root.fingerprint_algorithm == type.algorithm && types::look_up_schema(memory, type).has_changed)

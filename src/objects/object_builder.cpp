@@ -29,13 +29,13 @@ constexpr std::uint64_t k_elements_max = std::uint64_t{1} << 32;
 constexpr std::uint64_t k_element_bytes_max = std::uint64_t{1} << 27;
 constexpr std::uint64_t k_offset_max = std::uint64_t{1} << 20; // within nodes, and sizes of slots
 
-/// Whether its elements are found by keys, and packed ones are not among them.
+/// True if its elements are found by keys, and packed ones are not among them.
 bool has_keys(const type_row& row) { return form_of(row) == form::set || form_of(row) == form::map; }
 
 /// Where among the parts of a container with keys its comparator or hash is.
 std::size_t part_of_function(const type_row& container) { return inspect::is_map(container) ? 2 : 1; }
 
-/// Whether a text or a container has its words where begin() and put_text() write them (OB3). Nothing: it is neither.
+/// True if a text or a container has its words where begin() and put_text() write them (OB3). Nothing: it is neither.
 std::optional<bool> has_words_as_here(const types::type_description& schema, const type_row& is) {
     const auto& n = is.numbers;
     switch (is.shape) {

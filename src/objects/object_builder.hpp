@@ -36,7 +36,7 @@ public:
     container_filler(const container_filler&) = delete;
     container_filler& operator=(const container_filler&) = delete;
     virtual ~container_filler() = default;
-    /// Whether add() needs the hash of the next key; then its seed is to be asked for.
+    /// True if add() needs the hash of the next key; then its seed is to be asked for.
     [[nodiscard]] virtual bool wants_hash() const { return false; }
     [[nodiscard]] virtual std::uint64_t seed() const { return 0; }
     /// Where the next element is to be made. Called as often as begin() was told.
@@ -101,7 +101,7 @@ public:
     [[nodiscard]] key_function function_of(std::uint32_t row) const; // worked out once
     /// Those of the program, of a container that needs them; null: they are not known.
     [[nodiscard]] const detail::key_functions* functions_of(std::uint32_t row) const;
-    /// Whether an order can be checked only when all pointers lead somewhere: keys have some.
+    /// True if an order can be checked only when all pointers lead somewhere: keys have some.
     [[nodiscard]] bool has_pointers_in_keys(std::uint32_t row) const;
 
     // For fillers.

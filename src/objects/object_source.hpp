@@ -126,7 +126,7 @@ private:
 [[nodiscard]] inline std::string_view without_arguments(std::string_view name) {
     return name.substr(0, name.find('<'));
 }
-/// Whether keys of this row have an order that is known here, that of std::less.
+/// True if keys of this row have an order that is known here, that of std::less.
 [[nodiscard]] bool has_known_order(const types::type_description& schema, std::uint32_t row);
 /// Less than 0, 0, or more. Precondition: has_known_order(). Nothing: they cannot be compared (a number that is none).
 result<std::optional<int>> compare(object_source& source, object_place a, object_place b);

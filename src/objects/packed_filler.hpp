@@ -8,7 +8,7 @@
 
 namespace remanence::objects {
 
-/// Whether a packed map of this row is laid out as it is here. Precondition: the schema is sound.
+/// True if a packed map of this row is laid out as it is here. Precondition: the schema is sound.
 [[nodiscard]] bool is_packed_as_here(const types::type_description& schema, const types::type_row& container);
 /// About which blocks one takes: their layout, and how many there are.
 void for_each_block_of_packed(std::uint64_t records, std::uint64_t bytes,

@@ -21,17 +21,17 @@ public:
 
     /// False: objects are made anew.
     [[nodiscard]] bool is_possible() const { return is_possible_; }
-    /// Whether a byte changes of an object that was of the first row and is of the second one, or of what it holds.
+    /// True if a byte changes of an object that was of the first row and is of the second one, or of what it holds.
     [[nodiscard]] bool changes(std::uint32_t from, std::uint32_t to) const {
         const auto found = pairs_.find({from, to});
         return found != pairs_.end() && found->second.changes;
     }
-    /// Whether a member is gone from an object, or from what it holds without a block in between, and has blocks to be freed.
+    /// True if a member is gone from an object, or from what it holds without a block in between, and has blocks to be freed.
     [[nodiscard]] bool loses(std::uint32_t from, std::uint32_t to) const {
         const auto found = pairs_.find({from, to});
         return found != pairs_.end() && found->second.loses;
     }
-    /// Whether what is converted has pointers.
+    /// True if what is converted has pointers.
     [[nodiscard]] bool has_pointers() const { return has_pointers_; }
     /// Bytes of the largest object with members.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }

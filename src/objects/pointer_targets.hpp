@@ -19,7 +19,7 @@ public:
     void watch(const std::vector<named_pointee>& all);
     void change(std::uint64_t at, std::uint64_t bytes) { mark(at, bytes, true); }
     void keep(std::uint64_t at, std::uint64_t bytes) { mark(at, bytes, false); }
-    /// Whether it lies in an object that was changed, and in no part of that which was kept.
+    /// True if it lies in an object that was changed, and in no part of that which was kept.
     [[nodiscard]] bool have(std::uint64_t at) const { return changed_.contains(at); }
 
 private:

@@ -100,7 +100,7 @@ private:
     // What pointers lead to.
     void sort_pointees();
     [[nodiscard]] bool is_made(const pointee& of) const { return moved_.at(of) > k_is_another; }
-    /// Whether what lies here is an object that functions make, or a part of one.
+    /// True if what lies here is an object that functions make, or a part of one.
     [[nodiscard]] bool is_by_function(std::uint64_t at) const;
     /// What a pointer leads to lies in no object that was found. `may_be_part`: it may lie in one that has become another.
     result<void> check_alone(inspect::lone_objects& lone, const named_pointee& of, bool may_be_part);

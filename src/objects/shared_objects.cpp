@@ -55,7 +55,7 @@ std::set<std::string> names_of_types(const type_description& schema, bool only_p
     return names;
 }
 
-/// Whether objects of this row, or what they hold or point at, hide what may be an address.
+/// True if objects of this row, or what they hold or point at, hide what may be an address.
 // NOLINTNEXTLINE(misc-no-recursion): each row once
 bool hides_addresses(const type_description& schema, std::uint32_t index, std::set<std::uint32_t>& seen) {
     if (!seen.insert(index).second)
@@ -69,7 +69,7 @@ bool hides_addresses(const type_description& schema, std::uint32_t index, std::s
            });
 }
 
-/// Whether words of these blocks, or of blocks that they lead to, may be addresses in one of `own`, which is sorted.
+/// True if words of these blocks, or of blocks that they lead to, may be addresses in one of `own`, which is sorted.
 bool may_lead_to(txn::heap_memory& memory, std::vector<std::uint64_t> blocks, const std::vector<std::uint64_t>& own) {
     std::unordered_set<std::uint64_t> seen;
     while (!blocks.empty()) {

@@ -37,7 +37,7 @@ struct pointees_of_root {
     std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // of each, 0
 };
 
-/// Whether a pointer is among the rows.
+/// True if a pointer is among the rows.
 [[nodiscard]] bool has_pointer(const types::type_description& schema);
 /// What the object points at, and what that points at. errc::corrupt. O(objects).
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found);

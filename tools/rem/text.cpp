@@ -90,7 +90,7 @@ void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(),
 
 namespace {
 
-/// Whether a message says where, as the library's do.
+/// True if a message says where, as the library's do.
 bool names_byte(std::string_view message, std::uint64_t offset) {
     const std::string place = "at byte " + std::to_string(offset);
     const std::size_t at = message.find(place);

@@ -6,7 +6,7 @@
 
 namespace remanence::tool {
 
-/// Whether a word is a number.
+/// True if a word is a number.
 bool is_number(const std::string& word);
 /// What a word names in the history of this heap: a number is one, unless a version is kept by that name; anything else is a name. Throws
 /// errc::invalid_argument where both are there, and are two versions.

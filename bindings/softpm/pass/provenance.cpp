@@ -28,7 +28,7 @@ std::pair<Value*, unsigned> without_shift(Value* value, unsigned opcode) {
     return {shift->getOperand(0), static_cast<unsigned>(by->getZExtValue() / k_word_bits)};
 }
 
-/// Whether a block copy reads it, or a call may.
+/// True if a block copy reads it, or a call may.
 bool is_read_elsewhere(const llvm::AllocaInst* local) {
     llvm::SmallVector<const Value*, 16> todo{local};
     llvm::SmallPtrSet<const Value*, 16> seen;

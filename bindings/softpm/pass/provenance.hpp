@@ -18,9 +18,9 @@ public:
     /// The value that was stored, where this is one loaded from a local variable that is stored to in one place: code that is not
     /// optimized keeps all its values so.
     llvm::Value* behind_local(llvm::Value* value) const;
-    /// Whether an address leads to a local variable that needs no marks: it never leaves the function, and is no source of a copy.
+    /// True if an address leads to a local variable that needs no marks: it never leaves the function, and is no source of a copy.
     bool is_local(llvm::Value* address);
-    /// Whether what it reads may be an argument that was passed on the stack, which nobody marked.
+    /// True if what it reads may be an argument that was passed on the stack, which nobody marked.
     [[nodiscard]] bool is_variadic() const { return is_variadic_; }
     static bool is_data(llvm::Value* marks);
 

@@ -76,7 +76,7 @@ constexpr std::size_t k_alignment = 16;
     std::abort();
 }
 
-/// Whether it lay in an arena, and so is settled.
+/// True if it lay in an arena, and so is settled.
 bool free_in_arena(void* pointer) {
     if (!is_in_window(address_of(pointer)))
         return false;

@@ -66,9 +66,9 @@ public:
     void finish_restore();
     /// Instead: all blocks of slabs and large blocks that the page table has are in use. O(pages).
     void revive_all();
-    /// Whether a block may lie there.
+    /// True if a block may lie there.
     [[nodiscard]] bool is_in_use(std::uint64_t page) const noexcept { return parts_.page_table[page] != 0; }
-    /// Whether a page table from a file can be used: slabs and blocks follow on each other. O(pages).
+    /// True if a page table from a file can be used: slabs and blocks follow on each other. O(pages).
     [[nodiscard]] bool is_sound() const noexcept;
 
     /// Calls visit(block) for each block in use, in order.

@@ -13,7 +13,7 @@
 
 namespace remanence::softpm {
 
-/// Whether there are several containers.
+/// True if there are several containers.
 [[nodiscard]] bool has_call_sites() noexcept;
 void set_has_call_sites(bool has) noexcept;
 

@@ -22,7 +22,7 @@ public:
         loaded_ = &loaded;
         last_module_ = nullptr;
     }
-    /// Whether points store names of modules that pointers lead to (symbols).
+    /// True if points store names of modules that pointers lead to (symbols).
     bool stores_names = false;
     /// After a restore: modules to which pointers lead on pages that nobody has written since.
     void adopt_modules(const std::vector<module_entry>& lead_to);
@@ -59,7 +59,7 @@ private:
     enum class destination { nowhere, inside, module, guest, lost };
 
     [[nodiscard]] destination destination_of(std::uint64_t value, mark kind) const;
-    /// Whether the word holds a pointer; notes on its page where it leads.
+    /// True if the word holds a pointer; notes on its page where it leads.
     bool is_pointer(std::uintptr_t word, std::uint8_t& flags);
     [[nodiscard]] bool is_in_copy(std::uint64_t offset) const;
     void follow(std::uintptr_t word);

@@ -13,7 +13,7 @@ arena& volatile_arena();
 
 /// The arena with this address, volatile or of a container; null: none. O(containers).
 arena* arena_of(std::uintptr_t address) noexcept;
-/// Whether an arena had this address that is gone: what is left of it is not to be given to the C library.
+/// True if an arena had this address that is gone: what is left of it is not to be given to the C library.
 bool was_in_arena(std::uintptr_t address) noexcept;
 
 /// Where the program allocates from now on: in the arena added last that is still there.

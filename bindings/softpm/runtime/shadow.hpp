@@ -28,7 +28,7 @@ inline bool is_in_window(std::uintptr_t address) { return address >> k_window_sh
 /// where they cannot be had. Once; later calls do nothing.
 void map_shadow();
 
-/// Whether anything but marks is mapped there.
+/// True if anything but marks is mapped there.
 bool is_mapped(std::uintptr_t address);
 
 /// M2 of the pass: the marks of what is about to be copied. Where words of the one do not lie as those of the other, nothing stays marked.
