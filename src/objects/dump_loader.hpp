@@ -17,7 +17,7 @@
 namespace remanence::objects {
 
 /// Adds the roots of a dump, in the portable form or the binary one, and their schemas; returns the number of roots.
-/// The caller holds the writer lock, and rolls back after a failure. `types`: types of the program; a root of such a
+/// The caller holds the write lock, and rolls back after a failure. `types`: types of the program; a root of such a
 /// name is made as that type. All others are made by the dump's schema, with this platform's layout. `dropped`:
 /// row_matching::drop().
 /// errc::exists if the heap has such a root; errc::invalid_argument, with the line, if it is no dump or incomplete;

@@ -65,7 +65,7 @@ struct migration_outcome {
 /// Converts the root and everything that it holds and points at, and frees the old objects. If enumerators, or classes
 /// that state their members, have changed, it also converts all other roots with this fingerprint, because they share
 /// one schema. If only names differ, no object is visited; if all sizes stay, objects are changed in place
-/// (place_plan.hpp). The caller holds the writer lock. When the function fails, or a maker or a function of the program
+/// (place_plan.hpp). The caller holds the write lock. When the function fails, or a maker or a function of the program
 /// throws, the caller rolls back.
 /// errc::type_mismatch, with all changes, if a change is not automatic, or would lose values that are not named;
 /// errc::not_supported if the heap does not have the schema, or a shape cannot be made; errc::exhausted; errc::corrupt.

@@ -43,7 +43,7 @@ public:
     /// Makes an object by default in raw memory, by the name of its class.
     using maker_table = std::map<std::string, std::function<void(void*)>>;
 
-    /// The references must outlive this object. `rows` must match; the caller holds the writer lock of `memory`.
+    /// The references must outlive this object. `rows` must match; the caller holds the write lock of `memory`.
     root_conversion(txn::heap_memory& memory, heap_source& old_objects, object_builder& builder,
                     const row_matching& rows, migrated_root root, maker_table makers)
         : memory_(memory),
