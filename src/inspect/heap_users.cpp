@@ -24,7 +24,7 @@ result<heap_users::open_as> how_alone(os::file& file) {
     if (!is_locked(**locks, share::lock_byte::k_door))
         return heap_users::open_as::exclusive;
     return is_locked(**locks, share::lock_byte::k_first_slot, share::k_slots) ? heap_users::open_as::closing
-                                                                              : heap_users::open_as::opening;
+                                                                             : heap_users::open_as::opening;
 }
 
 /// Fails only if the file is no heap. Accepts a heap without a valid superblock: the process that has it open may be
