@@ -20,7 +20,8 @@ public:
     /// `objects` must outlive it.
     explicit lone_objects(object_reader& objects) : objects_(objects) {}
 
-    /// True if a block begins there that has the bytes of a block for one object. errc::corrupt. O(log of the block's size).
+    /// True if a block begins there whose size is that of a block for one object. errc::corrupt. O(log of the block's
+    /// size).
     result<bool> is_alone(object_place of);
     /// Returns the bytes of the block behind the object, if there is room for a second object; else none. Precondition:
     /// is_alone(). errc::corrupt.

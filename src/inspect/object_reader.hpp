@@ -61,7 +61,8 @@ public:
     /// next call.
     result<std::string_view> rest(object_place of, std::uint64_t room = k_all_room);
 
-    /// Visits the elements in the container's order until `visit` returns false or fails. Precondition: is_container(). errc::corrupt.
+    /// Visits the elements in the container's order until `visit` returns false or fails. Precondition: is_container().
+    /// errc::corrupt.
     using visit_element = std::function<result<bool>(const element_place&)>;
     result<void> for_each_element(object_place container, const visit_element& visit);
     [[nodiscard]] bool is_container(std::uint32_t row) const { return inspect::is_container(schema_.rows[row]); }

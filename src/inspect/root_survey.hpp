@@ -1,8 +1,9 @@
 // Finds out which roots of an inspected heap are whole, if the heap is damaged in parts.
 //
-// The search for everything that a root reaches guesses generously (root_walk.hpp). So a root that is called whole is whole with all that it
-// reaches by plain pointers and by the distances of our containers. Words that only look like links can make a whole
-// root look damaged, never the reverse. Pointers that are packed, tagged or not aligned are not followed.
+// The search for everything that a root reaches guesses generously (root_walk.hpp). So a root that is called whole is
+// whole with all that it reaches by plain pointers and by the distances of our containers. Words that only look like
+// links can make a whole root look damaged, never the reverse. Pointers that are packed, tagged or not aligned are not
+// followed.
 #pragma once
 
 #include "base/result.hpp"
