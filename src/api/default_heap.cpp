@@ -1,6 +1,6 @@
-// Finds the heap of default-made allocators: that of the innermost construction, write section or scope of the thread.
-// Write sections and scopes are not nested like blocks, since locks may be released in any order. So each records the
-// moment at which it was entered.
+// Finds the heap of default-made allocators: that of the construction, write section or scope that the thread entered
+// last. Write sections and scopes are not nested like blocks, since locks may be released in any order. So each records
+// the moment at which it was entered.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"

@@ -25,7 +25,7 @@ log::durability heap_commits::internal(durability how) {
     return log::durability::durable;
 }
 
-// An asynchronous commit may be copied only; then the syncing thread soon makes its log record.
+// A commit with durability::none may be copied only; then the syncing thread soon makes its log record.
 heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how) {
     const in_flight commit = make(scope, how, txn::fresh_contents::in_copy, internal(how));
     if (how == durability::none && of_.engine.is_point_in_flight(commit.version) &&

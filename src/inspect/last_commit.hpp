@@ -52,10 +52,10 @@ struct attempt_count {
 };
 
 /// Calls `use` with the heap as of its last commit. It is at least as new as all commits that were acknowledged before
-/// the call, except asynchronous commits (durability none) that only their process knows. It may contain a commit that
-/// is in the log although its sync is still under way, is still to come, or has failed. If `use` fails with damage, or
-/// notes some (inspection::problems()), the writer may have caused it. Then `use` is called again with a later commit;
-/// when no attempts are left, the result is errc::in_use. Any other failure of `use` is returned at once.
+/// the call, except commits that wait for nothing (durability none) and are only in their process. It may contain a
+/// commit that is in the log although its sync is still under way, is still to come, or has failed. If `use` fails with
+/// damage, or notes some (inspection::problems()), the writer may have caused it. Then `use` is called again with a
+/// later commit; when no attempts are left, the result is errc::in_use. Any other failure of `use` is returned at once.
 ///
 /// Returns the heap as `use` saw it last. It is damaged if it has problems(). These are all failures and notes of
 /// `use`; if the heap was written to meanwhile, only those that are certainly damage.

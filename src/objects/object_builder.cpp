@@ -315,7 +315,7 @@ const detail::key_functions* object_builder::functions_of(std::uint32_t index) c
 
 bool object_builder::has_pointers_in_keys(std::uint32_t index) const {
     std::vector<std::uint32_t> rows{row(index).parts[0].type};
-    for (std::size_t i = 0; i != rows.size(); ++i) { // grows
+    for (std::size_t i = 0; i != rows.size(); ++i) { // rows grows meanwhile
         const type_row& each = row(rows[i]);
         if (each.kind == types::type_kind::pointer)
             return true;

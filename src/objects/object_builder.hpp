@@ -103,7 +103,7 @@ public:
     /// Makes the container empty, and ready for `count` elements. Precondition: why_not() returns nothing.
     result<std::unique_ptr<container_filler>> begin(object_place container, std::uint64_t count);
 
-    [[nodiscard]] key_function function_of(std::uint32_t row) const; // worked out once
+    [[nodiscard]] key_function function_of(std::uint32_t row) const; // computed once
     /// Returns the program's functions for a container that needs them; null if they are not known.
     [[nodiscard]] const detail::key_functions* functions_of(std::uint32_t row) const;
     /// True if keys contain pointers, so that their order can only be checked when all pointers are valid.

@@ -35,7 +35,7 @@ extern "C" {
 /* What a commit waits for; the same as in remanence.h. */
 #define P_DURABLE 0 /* the device */
 #define P_LAZY 1    /* the operating system: it survives the process; on the device within 200 ms */
-#define P_NONE 2    /* nothing: lost if the process dies, unless a stronger commit follows */
+#define P_NONE 2    /* nothing: lost if the process dies, unless another commit, or 1 MiB of them, has followed */
 
 /* Zero is the default of each member. */
 struct cattr {
