@@ -1,21 +1,21 @@
-# A thin face on the CMake presets: `make help` lists the targets.
+# A thin layer over the CMake presets: `make help` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help demo check test coverage soak bench amalgamation docs lint format clean
 
 CLANG_FORMAT := clang-format-19
-# Tracked and new files alike, but nothing that git ignores.
+# Tracked and new files, but no files that git ignores.
 SOURCES = git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' | sort -zu
-# The compile database is g++'s; and clang takes libstdc++ 12's own use of what C++20 deprecates for ours.
+# The compile database is for g++. With it, clang warns about libstdc++ 12's own use of things that C++20 deprecates.
 TIDY_FLAGS := -Wno-unknown-warning-option -Wno-deprecated-declarations
-# Configuring says much that is of use only when it fails.
+# Hides the output of the configuration unless it fails.
 quiet_configure = log=$$(cmake --preset $(1) 2>&1) || { echo "$$log"; exit 1; }
 
 help: ## print the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-# Of the demo; bench has none by default.
+# For the demo; bench has no default.
 demo: NAME ?= address_book
 demo: ## install what is missing, build, and run the address book, or the demo NAME=bank, cache, drawing, memcached or sqlite
 	@scripts/setup build $(if $(filter memcached sqlite,$(NAME)),softpm)
@@ -23,7 +23,8 @@ demo: ## install what is missing, build, and run the address book, or the demo N
 	@cmake --build --preset release --target $(NAME)_demo
 	@build/release/bin/$(NAME)_demo
 
-# Tests of single layers, of files of older formats, of includes, and power losses: what most changes break first.
+# Tests of single layers, of files of older formats, of includes, and of power losses: the ones that most changes break
+# first.
 CHECK_PROGRAMS := compat crash $(patsubst %,unit_%,alloc api base format capi history inspect log os recover share store testing track txn types view) \
 	$(patsubst %,unit_%_threads,api capi log os track txn)
 check: ## the inner loop: optimized build, unit tests and some crash states, in minutes

@@ -1,4 +1,4 @@
-# Install rules: headers, both libraries, documents, and what find_package and pkg-config need.
+# Install rules: headers, both libraries, documents, and the files for find_package and pkg-config.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/remanence")
@@ -9,7 +9,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/remanence" DESTINATION "${CMAKE
 )
 install(EXPORT remanence-targets NAMESPACE remanence:: DESTINATION "${package_dir}")
 
-# Laid out as in the repository, so that their links lead somewhere.
+# Same layout as in the repository, so that links between documents work.
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
@@ -17,7 +17,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCD
 
 install(FILES "${PROJECT_SOURCE_DIR}/docs/remanence.3" DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
 
-# For programs without the printers that the library brings (docs/guide/debugging.md).
+# For programs that do not contain the printers of the library (docs/guide/debugging.md).
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/remanence.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/remanence/gdb")
 
 configure_package_config_file(

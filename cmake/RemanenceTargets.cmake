@@ -1,14 +1,14 @@
-# The few kinds of targets this project consists of.
+# Functions for the few kinds of targets of this project.
 include_guard()
 
-# One layer of the library, from the *.cpp of its folder. It may include what lies in its own folder and in those named, and nothing
-# else of src/: tests/layering reads this call.
+# Adds a layer of the library, from the *.cpp of its folder. It may include files of its own folder and of the named
+# layers, and nothing else of src/: tests/layering reads this call.
 #   remanence_add_layer(log USES base format os store)
-# SMALL names sources (patterns) that no commit, allocation or trap runs: they are compiled for size. Most of what the library
-# would take in a program were their error texts.
-# PER_LIBRARY names sources in which remanence and remanence_checked differ: each compiles them for itself.
-# PARTS names sources that are in a program only if it names what they have (txn/parts.hpp): none is compiled together with others, as all
-# else is with REMANENCE_UNITY.
+# SMALL names sources (patterns) that no commit, allocation or trap runs: they are compiled for size. Most of their code
+# is error texts, which would be a large part of the library in a program.
+# PER_LIBRARY names sources that differ between remanence and remanence_checked: each library compiles them itself.
+# PARTS names sources that a program contains only if it names something of them (txn/parts.hpp). They are never
+# compiled together with others, as all other sources are with REMANENCE_UNITY.
 function(remanence_add_layer name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;SMALL;PER_LIBRARY;PARTS")
     if(REMANENCE_UNITY)
@@ -30,7 +30,8 @@ function(remanence_add_layer name)
         list(APPEND small_sources ${small})
     endforeach()
     list(REMOVE_ITEM small_sources "")
-    foreach(source IN LISTS arg_PER_LIBRARY) # else both libraries have it twice, and the order of a link decides
+    # Otherwise both libraries would contain it, and the link order would decide.
+    foreach(source IN LISTS arg_PER_LIBRARY)
         list(REMOVE_ITEM small_sources "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
     endforeach()
     if(CMAKE_BUILD_TYPE STREQUAL "Release" AND small_sources)
@@ -45,7 +46,7 @@ function(remanence_add_layer name)
     foreach(below IN LISTS arg_USES)
         target_link_libraries(${target} INTERFACE remanence_${below})
     endforeach()
-    # docs/decisions/footprint.md. Bytes are hashed, compared and counted in these three, where -O3 makes the difference.
+    # docs/decisions/footprint.md. These three layers hash, compare and count bytes; there -O3 makes a difference.
     if(name MATCHES "^(base|alloc|view)$")
         remanence_add_objects(${target} "" ${sources})
     else()
@@ -54,7 +55,7 @@ function(remanence_add_layer name)
     remanence_add_objects(${target} -Os ${small_sources})
 endfunction()
 
-# Sources of a layer that are compiled alike, with an option of their own: objects of both libraries.
+# Adds the sources of a layer that are compiled alike, with one more option; both libraries contain the objects.
 function(remanence_add_objects layer option)
     if(NOT ARGN)
         return()
@@ -70,13 +71,14 @@ function(remanence_add_objects layer option)
     if(REMANENCE_UNITY)
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 9)
     endif()
-    if(REMANENCE_FUZZ) # counters that lead the fuzzer; hooks in comparisons would double the time, and the targets'
-                       # mutators know the numbers that matter
+    # Counters guide the fuzzer. Hooks in comparisons would double the time, and the targets' mutators know the
+    # important numbers.
+    if(REMANENCE_FUZZ)
         target_compile_options(${target} PRIVATE -fsanitize-coverage=inline-8bit-counters,pc-table,indirect-calls)
     endif()
     target_sources(remanence PRIVATE $<TARGET_OBJECTS:${target}>)
     target_sources(remanence_checked PRIVATE $<TARGET_OBJECTS:${target}>)
-    if(PROJECT_IS_TOP_LEVEL) # that of the first of each kind serves all
+    if(PROJECT_IS_TOP_LEVEL) # the first precompiled header of each kind serves all layers
         set(headers base)
         if(target MATCHES "_c?api_small_objects$")
             set(headers api)
@@ -91,12 +93,13 @@ function(remanence_add_objects layer option)
     endif()
 endfunction()
 
-# A GoogleTest program and its ctest entries, one per test, or four shares of them under a sanitizer, where each process
-# takes a tenth of a second to begin; a library test sees the internals.
+# Adds a GoogleTest program and its ctest entries: one per test; under a sanitizer four shares of them, because each
+# process takes a tenth of a second to start. A library test sees the internals.
 #   remanence_add_tests(NAME unit_log SOURCES a_test.cpp… [LABELS crash…] [LIBRARIES …])
-# Suites whose names end with _threads get the label threads (run under the thread sanitizer), those that end with
-# _no_sanitizer the label no-sanitizer; so do all tests of files named *_threads_test.cpp and *_no_sanitizer_test.cpp,
-# which become programs of their own. Sources not named *_test.cpp are helpers, and belong to each of the programs.
+# Suites whose names end with _threads get the label threads (run under the thread sanitizer); those that end with
+# _no_sanitizer get the label no-sanitizer. The same holds for all tests of files named *_threads_test.cpp and
+# *_no_sanitizer_test.cpp, which become programs of their own. Sources not named *_test.cpp are helpers, and belong to
+# each of the programs.
 function(remanence_add_tests)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" NAME "SOURCES;LABELS;LIBRARIES")
     set(helpers ${arg_SOURCES})
@@ -112,13 +115,14 @@ function(remanence_add_tests)
     endforeach()
     set(tests ${arg_SOURCES})
     list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
-    if(tests) # not the helpers alone
+    if(tests) # there are not only helpers
         remanence_add_test_program(${arg_NAME} "${arg_SOURCES}" "${arg_LIBRARIES}" ${arg_LABELS})
     endif()
 endfunction()
 
-# How test programs and what they run are compiled. Without optimization, since they are compiled far more often than they run long; but
-# for those that compute much. One precompiled header, with remanence.hpp, serves all that are compiled alike.
+# Sets how test programs, and the programs that they run, are compiled: without optimization, since they are compiled
+# much more often than they run; except those that compute much. One precompiled header, with remanence.hpp, serves all
+# that are compiled alike.
 function(remanence_compile_as_test)
     foreach(target IN LISTS ARGN)
         set(level -O0)
@@ -145,9 +149,9 @@ function(remanence_set_test_options target level)
         target_compile_options(${target} PRIVATE -g0) # line numbers take a seventh of the time
     endif()
     target_link_libraries(${target} PRIVATE remanence_build_options)
-    target_compile_definitions(${target} PRIVATE GTEST_HAS_PTHREAD=1) # as all who see GoogleTest
+    target_compile_definitions(${target} PRIVATE GTEST_HAS_PTHREAD=1) # as in all code that includes GoogleTest
     get_target_property(type ${target} TYPE)
-    if(NOT type STREQUAL "EXECUTABLE") # compiled as programs are, else the header would not serve it
+    if(NOT type STREQUAL "EXECUTABLE") # compiled like programs, otherwise the header does not fit
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
         target_compile_options(${target} PRIVATE -fPIE)
     endif()
@@ -158,7 +162,7 @@ function(remanence_add_test_program target sources libraries)
     remanence_compile_as_test(${target})
     target_link_libraries(${target} PRIVATE ${libraries} test_support GTest::gtest_main rapidcheck rapidcheck_gtest)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
-    if(target MATCHES "^(conformance|unit_objects)$") # else minutes on one core
+    if(target MATCHES "^(conformance|unit_objects)$") # otherwise this takes minutes on one core
         set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 4)
     elseif(target STREQUAL "unit_types")
         set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
@@ -166,8 +170,9 @@ function(remanence_add_test_program target sources libraries)
     if(REMANENCE_ALL_TESTS)
         target_compile_definitions(${target} PRIVATE REMANENCE_ALL_TESTS)
     endif()
-    # The thread sanitizer runs tests with threads only: those in programs of their own, see remanence_add_tests. So are those that
-    # no sanitizer runs. `make test` has the address sanitizer for what manages memory by hand, and what reads bytes of files.
+    # The thread sanitizer runs only tests with threads: those in programs of their own, see remanence_add_tests. Tests
+    # that no sanitizer runs are in such programs, too. `make test` uses the address sanitizer for code that manages
+    # memory by hand, and for code that reads bytes of files.
     if((REMANENCE_TSAN_BASES AND NOT target MATCHES "_threads$")
        OR (CMAKE_CXX_FLAGS MATCHES "-fsanitize=" AND target MATCHES "_no_sanitizer$")
        OR (CMAKE_CXX_FLAGS MATCHES "-fsanitize=address" AND NOT REMANENCE_ALL_TESTS
@@ -179,7 +184,8 @@ function(remanence_add_test_program target sources libraries)
     if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
         set(shares 4)
         set(quarters 1)
-        if(target MATCHES "^(crash|faults|unit_(alloc|history|types|view))$") # which take minutes: `make test` chooses a quarter, by name
+        # These take minutes: `make test` selects a quarter, by name.
+        if(target MATCHES "^(crash|faults|unit_(alloc|history|types|view))$")
             set(shares 16)
             set(quarters 4)
         endif()
@@ -196,7 +202,8 @@ function(remanence_add_test_program target sources libraries)
         endforeach()
         return()
     endif()
-    # Listed when ctest runs, not when building: a program that cannot start must not stop the build of the others.
+    # Tests are listed when ctest runs, not when building: a program that cannot start must not stop the build of the
+    # others.
     gtest_discover_tests(
         ${target}
         TEST_PREFIX "${target}."
@@ -204,7 +211,7 @@ function(remanence_add_test_program target sources libraries)
         DISCOVERY_MODE PRE_TEST
         DISCOVERY_TIMEOUT 3600
     )
-    # gtest_discover_tests cannot pass a list of labels on, so ctest reads them from here, after the names.
+    # gtest_discover_tests cannot pass a list of labels, so ctest reads them from here, after the names.
     set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
     file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT
          [[
@@ -215,11 +222,12 @@ foreach(test IN LISTS @target@_tests)
     elseif(test MATCHES "_no_sanitizer(/[^.]*)?[.][^.]*$")
         list(APPEND labels no-sanitizer)
     endif()
-    if(test MATCHES "notices_every_step|are_reported_and_lose_nothing|killed_hundreds_of_times") # long: not the last ones
+    # These take long, so they should not start last.
+    if(test MATCHES "notices_every_step|are_reported_and_lose_nothing|killed_hundreds_of_times")
         set_tests_properties("${test}" PROPERTIES COST 90)
     endif()
-    # Of the errors of system calls `make test` has EIO each time, and one of these; of the steps that are left out a share; random walks
-    # with the tracker that this machine has, and with one that others have.
+    # Of the errors of system calls, `make test` tries EIO each time, and one other. Of the steps that are left out, it
+    # tries a share. It runs random walks with this machine's tracker, and with one that other machines have.
     if(test MATCHES "notices_every_step_that_is_left_out/([0-3])( |$)")
         list(APPEND labels quarter_${CMAKE_MATCH_1})
     endif()
@@ -243,13 +251,13 @@ endforeach()
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
 endfunction()
 
-# A program of examples/, landing in bin: it sees what a user sees.
+# Adds a program of examples/, built into bin: it sees only what a user sees.
 function(remanence_add_example name)
     add_executable(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE remanence::remanence remanence_build_options)
 endfunction()
 
-# A benchmark: target bench_<name>, program bench/<name>, built when asked for.
+# Adds a benchmark: target bench_<name>, program bench/<name>, built on request.
 function(remanence_add_bench name)
     add_executable(bench_${name} EXCLUDE_FROM_ALL ${ARGN})
     target_link_libraries(bench_${name} PRIVATE remanence_internal remanence_build_options)
@@ -258,7 +266,7 @@ function(remanence_add_bench name)
     )
 endfunction()
 
-# A system that benchmark <bench> compares with, when its library is there: BENCH_<NAME> and <name>.cpp.
+# Adds a system that benchmark <bench> compares with, if its library is installed: BENCH_<NAME> and <name>.cpp.
 function(remanence_add_peer bench name header library)
     string(TOUPPER ${name} upper)
     find_path(BENCH_${upper}_INCLUDE ${header})
@@ -274,17 +282,18 @@ function(remanence_add_peer bench name header library)
     target_link_libraries(bench_${bench} PRIVATE "${BENCH_${upper}_LIBRARY}")
 endfunction()
 
-# Conformance of containers that are not ours takes a sanitizer long, and it sees little of them: to it a heap is one mapping.
+# Conformance tests of containers that are not ours take a sanitizer long. It sees little of them, because to it a heap
+# is one mapping.
 set(REMANENCE_OTHERS_CONTAINERS "/conformance/(boost_[a-z]+|adaptors|associative|sequences)_test\\.cpp$")
 
-# Those that REMANENCE_ALL_TESTS has alone.
+# Tests that run only with REMANENCE_ALL_TESTS.
 set(REMANENCE_LONG_TESTS "/conformance/boost_[a-z]+_test\\.cpp$")
 
-# Every .cpp under tests/ must belong to a target; else it would look like a test and never run.
+# Every .cpp under tests/ must belong to a target; otherwise it would look like a test and never run.
 function(remanence_require_all_tests_registered)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
     list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(debug_modes|footprint|gdb|package|fuzz|persistable|softpm)/")
-    # What tests/CMakeLists.txt leaves out.
+    # The sources that tests/CMakeLists.txt leaves out.
     if(NOT REMANENCE_BOOST_INCLUDE)
         list(FILTER found EXCLUDE REGEX "/boost_[a-z]+_test\\.cpp$")
     endif()

@@ -33,7 +33,7 @@ int main(int, char** argv) {
     if (operation == "commit") {
         rem::heap heap = rem::heap::create(path);
         auto& number = heap.root<long>("count");
-        count(heap); // which begins the session
+        count(heap); // it begins the session
         ++number;
         measured([&] { heap.commit(); });
     } else if (operation == "open") {

@@ -1,9 +1,10 @@
-// malloc and its family over one volatile heap: for programs that are not compiled for Remanence. Depends on src/volatile.
+// malloc and its family on top of one volatile heap, for programs that are not compiled for Remanence. Depends on
+// src/volatile.
 //
-// In a scope of rem::new_in a thread's calls lead into another heap (scopes.hpp).
+// In a scope of rem::new_in, a thread's calls go to another heap (scopes.hpp).
 //
-// The first call of any of these makes the heap, be it of the loader or of the C library before main(). Nothing here needs
-// constructors, or memory from elsewhere.
+// The first call of any of these functions makes the heap. The loader or the C library may make that call before
+// main(). So nothing here needs constructors, or memory from another allocator.
 #include "base/undying.hpp"
 #include "os/quick_mutex.hpp"
 #include "scopes.hpp"
@@ -56,7 +57,7 @@ void* or_enomem(void* got) {
     return got;
 }
 
-/// Of a power of two. Whoever called the exported function is `caller`.
+/// Allocates at a multiple of a power of two. `caller`: the code that called the exported function.
 void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) {
     if (scopes::t_target != nullptr && scopes::leads_from(caller, bytes)) [[unlikely]]
         return or_enomem(scopes::allocate(bytes, alignment));
@@ -77,7 +78,7 @@ void free_block(void* block) {
     the_heap.value.free(block);
 }
 
-// As glibc does: no bytes free the block.
+// Like glibc: a size of 0 frees the block.
 void* reallocate(void* block, std::size_t bytes, const void* caller) {
     if (block == nullptr)
         return allocate(bytes, caller);
@@ -136,7 +137,7 @@ REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes)
     return reallocate(block, all, REM_CALLER);
 }
 
-// As glibc does: the next power of two, and as malloc() where that is as well aligned.
+// Like glibc: rounds up to a power of two; behaves like malloc() if that is aligned enough.
 REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
     constexpr std::size_t k_most = std::size_t{1} << 63;
     if (alignment > k_most) {
@@ -166,7 +167,7 @@ REM_EXPORT int posix_memalign(void** into, std::size_t alignment, std::size_t by
     return 0;
 }
 
-// The C library's own would ask malloc() as any of its functions, and stay outside of scopes.
+// The C library's own function would call malloc() like any other code of the C library, outside of scopes.
 REM_EXPORT char* strdup(const char* text) {
     return static_cast<char*>(copy_of_text(text, std::strlen(text), REM_CALLER));
 }
@@ -185,20 +186,21 @@ REM_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
 }
 
-// --- operator new and delete. The C++ library's own would ask malloc() for all who call it, and a library that replaces some of them must
-// not meet the others here.
+// operator new and delete. The C++ library's own would call malloc() without the caller's address. And if another
+// library replaces some of them, these must not be mixed with the others.
 
 namespace {
 
-/// Of the C++ library, which a plugin may have brought along, so that no other module sees it.
+/// Finds a function of the C++ library. A plugin may have loaded the library in such a way that no other module sees
+/// it.
 void* function_of_cpp_library(const char* name) {
     void* const library = ::dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
     void* const found = library != nullptr ? ::dlsym(library, name) : nullptr;
     return found != nullptr ? found : ::dlsym(RTLD_NEXT, name);
 }
 
-/// What the C++ library does when there is no memory: it asks the program's handler, and tries again, or throws. Nothing may have to be
-/// destroyed here then: this library has an unwinder of its own.
+/// Does what the C++ library does when there is no memory: calls the program's handler and tries again, or throws. No
+/// local object here may need a destructor, because this library has an unwinder of its own.
 template <class... Arguments>
 void* new_without_memory(const char* name, std::size_t bytes, Arguments... arguments) {
     using function = void*(std::size_t, Arguments...);
@@ -209,7 +211,7 @@ void* new_without_memory(const char* name, std::size_t bytes, Arguments... argum
     return next(bytes, arguments...);
 }
 
-/// Null: for new_without_memory().
+/// Returns null if new_without_memory() must be called.
 void* allocate_object(std::size_t bytes, const void* caller) {
     return allocate(std::max<std::size_t>(bytes, 1), caller);
 }
@@ -218,8 +220,8 @@ void* allocate_object(std::size_t bytes, std::align_val_t alignment, const void*
     return rem::is_power_of_two(value) ? allocate_aligned(value, std::max<std::size_t>(bytes, 1), caller) : nullptr;
 }
 
-/// Whether operator new with these arguments is the one here. A program may have replaced it; those for arrays and without exceptions call
-/// it then.
+/// True if operator new with these arguments is the one in this file. A program may have replaced it; then the array
+/// and nothrow variants call the program's.
 template <class... Arguments>
 bool is_own_new() {
     static const bool is_own = [] {
@@ -259,7 +261,7 @@ REM_EXPORT_NEW void* operator new[](std::size_t bytes, std::align_val_t alignmen
 
 REM_EXPORT_NEW void* operator new(std::size_t bytes, const std::nothrow_t& none) noexcept {
     void* got = is_own_new<>() ? allocate_object(bytes, REM_CALLER) : nullptr;
-    if (got == nullptr) // the C++ library's own calls the other operator new, and catches what that throws
+    if (got == nullptr) // the C++ library's own calls the other operator new, and catches its exception
         got = new_without_memory<const std::nothrow_t&>("_ZnwmRKSt9nothrow_t", bytes, none);
     scopes::t_wanted_again = 0;
     return got;
@@ -297,7 +299,7 @@ REM_EXPORT_NEW void operator delete(void* block, std::align_val_t /*alignment*/)
     if (block != nullptr)
         free_block(block);
 }
-// These call the two above, which a program may have replaced.
+// These call the two functions above, because a program may have replaced those.
 REM_EXPORT_NEW void operator delete[](void* block) noexcept { ::operator delete(block); }
 REM_EXPORT_NEW void operator delete(void* block, std::size_t /*bytes*/) noexcept { ::operator delete(block); }
 REM_EXPORT_NEW void operator delete[](void* block, std::size_t /*bytes*/) noexcept { ::operator delete[](block); }
@@ -329,7 +331,8 @@ REM_EXPORT std::size_t malloc_usable_size(void* block) {
     return theirs != nullptr ? theirs->usable_bytes(block) : the_heap.value.usable_bytes(block);
 }
 
-// What glibc says of its arenas, as far as it means something here: blocks of more than 64 KiB are its "mapped" ones.
+// The numbers that glibc gives about its arenas, as far as they mean something here. Blocks of more than 64 KiB count
+// as its "mapped" ones.
 REM_EXPORT struct mallinfo2 mallinfo2() {
     struct mallinfo2 all{};
     if (!is_ready())
@@ -338,7 +341,8 @@ REM_EXPORT struct mallinfo2 mallinfo2() {
     all.hblks = used.large_blocks;
     all.hblkhd = used.large_bytes;
     all.uordblks = used.usable_bytes - std::min(used.large_bytes, used.usable_bytes);
-    all.fordblks = used.resident_bytes - std::min(used.usable_bytes, used.resident_bytes); // addresses are no memory
+    // address space does not count as memory
+    all.fordblks = used.resident_bytes - std::min(used.usable_bytes, used.resident_bytes);
     all.arena = all.uordblks + all.fordblks;
     return all;
 }

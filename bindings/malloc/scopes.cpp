@@ -27,11 +27,11 @@ struct code_range {
     [[nodiscard]] bool has(std::uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Written once, before the first scope begins. Their own memory stays outside.
+// Written once, before the first scope begins. Allocations of these libraries themselves do not go to the heap.
 constinit std::array<code_range, 4> libraries{};
 constexpr std::array<std::string_view, 4> k_libraries = {"libstdc++.so", "libc.so", "libgcc_s.so", "ld-linux"};
 
-/// Members of std::string, whose code lies in libstdc++. The strings of exceptions are of another class.
+/// True for members of std::string, whose code lies in libstdc++. The strings of exceptions are of another class.
 bool is_of_string(const void* code) {
     Dl_info found{};
     if (::dladdr(code, &found) == 0 || found.dli_sname == nullptr)
@@ -61,7 +61,7 @@ int note_library(dl_phdr_info* of, std::size_t /*bytes*/, void* /*context*/) {
 } // namespace
 
 bool leads_from(const void* caller, std::size_t bytes) noexcept {
-    // Behind the call, which may be a function's last instruction.
+    // The return address lies behind the call, which may be a function's last instruction.
     const void* const call = static_cast<const char*>(caller) - 1;
     const auto has_call = [at = reinterpret_cast<std::uintptr_t>(call)](const code_range& each) {
         return each.has(at);
@@ -88,7 +88,7 @@ void know(const detail::blocks_of_heaps& blocks) noexcept {
 
 namespace rem = remanence;
 
-// detail::lead_malloc, for dlsym()
+// This is detail::lead_malloc; dlsym() finds it.
 REM_EXPORT const rem::detail::malloc_target*
 remanence_lead_malloc_1(const rem::detail::malloc_target* into, const rem::detail::blocks_of_heaps* blocks) noexcept {
     static const int looked = ::dl_iterate_phdr(rem::scopes::note_library, nullptr);

@@ -1,4 +1,5 @@
-// Which thread's malloc() leads into a heap (rem::new_in of libremanence), and blocks that come from there. Depends on the public headers.
+// The scopes in which a thread's malloc() goes to a heap (rem::new_in of libremanence), and the blocks from there.
+// Depends on the public headers.
 #pragma once
 
 #include "volatile/threads.hpp" // REM_QUICK_TLS
@@ -12,23 +13,24 @@
 
 namespace remanence::scopes {
 
-/// Of this thread; null outside of scopes.
+/// The target of this thread; null outside of scopes.
 REM_QUICK_TLS extern constinit thread_local const detail::malloc_target* t_target;
-/// Since a scope's heap had no memory for operator new, the C++ library's own may ask for so many bytes again, there. 0: for none.
+/// If a scope's heap has no memory for operator new, the C++ library's own may request this size again, in the same
+/// heap. 0: no such request.
 REM_QUICK_TLS extern constinit thread_local std::size_t t_wanted_again;
-/// Of each libremanence in the process: most have one, or none.
+/// The most copies of libremanence in the process: most processes have one, or none.
 constexpr std::size_t k_libraries_max = 4;
 extern constinit std::array<std::atomic<const detail::blocks_of_heaps*>, k_libraries_max>
     blocks_of_heaps; // NOLINT: process-wide
 
-/// Within a scope: whether what the function at `caller` asks for comes from the heap. What the C and the C++ library take for themselves
-/// does not.
+/// True if the memory that the code at `caller` requests within a scope comes from the heap. Requests of the C and C++
+/// libraries for themselves do not.
 [[nodiscard]] bool leads_from(const void* caller, std::size_t bytes) noexcept;
 
-/// Blocks of a libremanence's heaps may come to free() from now on.
+/// From now on, blocks of the heaps of a libremanence may come to free().
 void know(const detail::blocks_of_heaps& blocks) noexcept;
 
-/// Meanwhile malloc() is as outside of scopes.
+/// While it lives, malloc() behaves as outside of scopes.
 class pause {
 public:
     pause() : was_(std::exchange(t_target, nullptr)) {}
@@ -46,7 +48,7 @@ private:
     return target.allocate(target.heap, bytes, alignment);
 }
 
-/// Null when the block is malloc's own.
+/// Returns null if the block belongs to malloc() itself.
 [[nodiscard]] inline const detail::blocks_of_heaps* heap_around(const void* block) noexcept {
     for (const auto& each : blocks_of_heaps) {
         const detail::blocks_of_heaps* const known = each.load(std::memory_order_acquire);

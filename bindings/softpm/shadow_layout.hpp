@@ -1,7 +1,9 @@
-// Where marks lie, and what they say. Shared by the compiler pass and the runtime; depends on the standard library only.
+// The places of marks, and their meanings. Shared by the compiler pass and the runtime; depends on the standard library
+// only.
 //
-// Each word of 8 bytes of the whole address space has one byte, its mark, at a fixed distance (as AddressSanitizer has it). So a mark is
-// set by a shift and a store: no branch, and no two threads that write different words touch the same mark.
+// Each word of 8 bytes in the whole address space has one byte, its mark, at a fixed distance (as in AddressSanitizer).
+// So a shift and a store set a mark: no branch is needed, and two threads that write different words never write the
+// same mark.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +19,8 @@ inline constexpr std::uint64_t k_shadow_bytes = std::uint64_t{1} << 44U; // of 4
 inline constexpr unsigned k_word_shift = 3;
 inline constexpr std::uint64_t k_word_bytes = 8;
 
-/// What a word holds. An integer of unknown origin is marked if it lies in the window of addresses in which heaps lie; a persistence
-/// point finds out whether it leads anywhere.
+/// What a word holds. An integer of unknown origin is marked if it lies in the window of addresses where heaps lie. A
+/// persistence point finds out if it leads anywhere.
 enum class mark : std::uint8_t {
     data = 0,
     pointer = 1,      ///< stored as a pointer
@@ -29,7 +31,7 @@ enum class mark : std::uint8_t {
     read_write_lock = 6,
 };
 
-/// An address is in the window if it is this after a shift: heaps lie from 0x1000'8000'0000 to 0x2000'0000'0000.
+/// An address is in the window if a shift by this number yields 1: heaps lie from 0x1000'8000'0000 to 0x2000'0000'0000.
 inline constexpr unsigned k_window_shift = 44;
 inline constexpr std::uint64_t k_window = 1;
 

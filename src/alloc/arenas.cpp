@@ -1,8 +1,9 @@
-// Arenas: each is a large block at a multiple of 1 GiB whose first page is an arena_header, and which an allocator of its own serves. So
-// what this allocator knows of blocks, it knows of those in arenas by asking that one.
+// Arenas. Each is a large block at a multiple of 1 GiB, which an allocator of its own serves; its first page is an
+// arena_header. For blocks inside an arena, the heap's allocator asks the arena's allocator.
 //
-// An allocator wants memory that is zero, and a block may lie where others lay. Its planes are made zero when their sections
-// are first reached; arena_header::sections_ready says how many were, so that a rollback takes it back with the planes.
+// An allocator needs zeroed memory, but the block may have had other contents. So the planes are zeroed when their
+// sections are first reached. arena_header::sections_ready counts the sections that are ready, so that a rollback
+// restores it together with the planes.
 
 #include "alloc/arena.hpp"
 
@@ -170,7 +171,7 @@ std::uint64_t block_allocator::make_planes_zero(const arena_header& of, std::uin
     return section_at(ready - 1).end_page() * k_page_bytes;
 }
 
-// Pages that are zero, as most are, stay untouched.
+// Pages that are zero already, as most are, stay untouched.
 void block_allocator::make_zero(std::uint64_t offset, std::uint64_t bytes) const {
     for (std::uint64_t at = offset; at < offset + bytes; at += k_page_bytes) {
         if (!pages_.is_zero(at))
@@ -178,7 +179,7 @@ void block_allocator::make_zero(std::uint64_t offset, std::uint64_t bytes) const
     }
 }
 
-// --- what concerns all
+// --- operations on all arenas
 
 void block_allocator::flush_arenas() {
     for (const auto& each : arenas_)

@@ -6,9 +6,9 @@
 
 namespace remanence::alloc {
 
-/// How well free memory serves requests, as a share of how well it would, were all of it one piece: for each power of two r, from 16
-/// bytes to the sum of all pieces, the bytes that requests of r could get, over those they could get of one piece; and the mean of these
-/// shares. 1 when nothing is free.
+/// Measures how well free memory serves requests, compared with the same amount of memory in one piece. For each power
+/// of two r, from 16 bytes to the sum of all pieces: the bytes that requests of size r could get, divided by the bytes
+/// that they could get from one piece. The result is the mean of these shares; 1 if nothing is free.
 class availability_sum {
 public:
     void add(std::uint64_t piece_bytes, std::uint64_t count = 1);

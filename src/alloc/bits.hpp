@@ -18,7 +18,7 @@ inline constexpr std::uint32_t k_word_bits = 64;
 
 namespace detail {
 
-/// Calls change(word, bits) with each word that bits of [begin, end) lie in, and these.
+/// Calls change(word, bits) for each word that contains bits of [begin, end), with these bits.
 template <class Change>
 void change_words(std::uint64_t* words, std::uint32_t begin, std::uint32_t end, const Change& change) {
     if (begin == end)
@@ -51,7 +51,7 @@ inline void clear_bit(std::uint64_t* words, std::uint32_t at) {
 
 namespace detail {
 
-/// The first bit of [begin, end) that is set in the words, each xor-ed with `flip`; else `end`.
+/// Returns the first bit of [begin, end) that is set in the words after each is xor-ed with `flip`; else `end`.
 [[nodiscard]] inline std::uint32_t find(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end,
                                         std::uint64_t flip) {
     if (begin >= end)
@@ -62,22 +62,23 @@ namespace detail {
     while (found == 0 && word < last)
         found = words[++word] ^ flip;
     const std::uint32_t at = word * k_word_bits + static_cast<std::uint32_t>(std::countr_zero(found));
-    return std::min(at, end); // countr_zero(0) leads behind the word
+    return std::min(at, end); // countr_zero(0) yields a position behind the word
 }
 
 } // namespace detail
 
-/// The first set bit of [begin, end), else `end`.
+/// Returns the first set bit of [begin, end), else `end`.
 [[nodiscard]] inline std::uint32_t find_set(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
     return detail::find(words, begin, end, 0);
 }
 
-/// The first clear bit of [begin, end), else `end`.
+/// Returns the first clear bit of [begin, end), else `end`.
 [[nodiscard]] inline std::uint32_t find_clear(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
     return detail::find(words, begin, end, ~std::uint64_t{0});
 }
 
-/// Behind the last set bit of [begin, end), else `begin`: where the run of clear bits begins that ends at `end`.
+/// Returns the position behind the last set bit of [begin, end), else `begin`: the run of clear bits that ends at `end`
+/// begins there.
 [[nodiscard]] inline std::uint32_t behind_last_set(const std::uint64_t* words, std::uint32_t begin, std::uint32_t end) {
     if (begin >= end)
         return begin;
@@ -90,9 +91,9 @@ namespace detail {
     return std::max(behind, begin);
 }
 
-// --- windows: short runs, without a question whether they lie in one word or in two
+// --- windows: short runs of bits, read and written alike if they lie in one word or in two
 
-inline constexpr std::uint32_t k_window_bits = 57; // that are certainly seen
+inline constexpr std::uint32_t k_window_bits = 57; // that every window contains
 static_assert(std::endian::native == std::endian::little, "bits are numbered through bytes as through words");
 
 namespace detail {
@@ -108,11 +109,12 @@ inline void store_bytes(std::uint64_t* words, std::uint32_t first, std::uint64_t
 
 } // namespace detail
 
-/// The bits from `at` on, the first the lowest; zeros behind those that are seen. Reads eight bytes.
+/// Returns the bits from `at` on, the first as the lowest bit; zeros follow behind the window. Reads eight bytes.
 [[nodiscard]] inline std::uint64_t window_from(const std::uint64_t* words, std::uint32_t at) {
     return detail::load_bytes(words, at / 8) >> (at % 8);
 }
-/// The bits before `at`, the last the highest; at least one less of them, zeros before. `at` is 56 or more.
+/// Returns the bits before `at`, the last as the highest bit: at least k_window_bits - 1 of them, zeros before these.
+/// Precondition: `at` is 56 or more.
 [[nodiscard]] inline std::uint64_t window_before(const std::uint64_t* words, std::uint32_t at) {
     return detail::load_bytes(words, at / 8 - 7) << 1 << (7 - at % 8);
 }
@@ -120,7 +122,7 @@ inline void store_bytes(std::uint64_t* words, std::uint32_t first, std::uint64_t
 inline void set_in_window(std::uint64_t* words, std::uint32_t at, std::uint64_t bits) {
     detail::store_bytes(words, at / 8, detail::load_bytes(words, at / 8) | bits << (at % 8));
 }
-/// Clears them.
+/// Clears those bits of the window from `at` on that are set in `bits`.
 inline void clear_in_window(std::uint64_t* words, std::uint32_t at, std::uint64_t bits) {
     detail::store_bytes(words, at / 8, detail::load_bytes(words, at / 8) & ~(bits << (at % 8)));
 }

@@ -44,7 +44,7 @@ void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
     return allocate_other(bytes, alignment);
 }
 
-// Apart, so that the usual request saves no registers for this.
+// A function of its own, so that the usual request saves no registers for it.
 void* block_allocator::allocate_other(std::size_t bytes, std::size_t alignment) {
     if (!is_valid_alignment(alignment)) {
         pages_.note_failure(errc::invalid_argument, "allocate: the alignment is no power of two, or more than 1 GiB");
@@ -87,7 +87,7 @@ void block_allocator::free_returned() {
     returned_.forget();
 }
 
-// Heaps from before blocks that fill pages were pages have such.
+// In older heaps, blocks that fill pages lie in slabs.
 bool block_allocator::is_in_slab(const void* address) const {
     const auto page = pages_.offset_of(address) / k_page_bytes;
     return pages_.is_data_page(page) && slabs_.is_in_slab(static_cast<std::uint32_t>(page));
@@ -105,7 +105,8 @@ std::uint64_t block_allocator::own_allocated_bytes() const {
     return bytes;
 }
 
-// Not the heap's fault and not ours: the program frees what it does not have. Going on would hand out memory twice.
+// The program frees a block that it does not have. That is an error of the program. To go on would hand out the same
+// memory twice.
 void block_allocator::refuse(const void* address, std::size_t bytes, const char* when) const {
     if (damaged())
         return; // B6
@@ -210,7 +211,7 @@ block_mark block_allocator::mark_of(const void* address) const {
     return d.kind == page_kind::large ? block_mark(d.bin) : block_mark::none;
 }
 
-// B5: the marks are at the first multiple of 2, 4, 8… behind the first page. At most 32.
+// B5: the marks are at the first multiples of 2, 4, 8… behind the first page. There are at most 32.
 void block_allocator::mark_large(std::uint32_t page, std::uint32_t page_count) {
     page_descriptor d{};
     d.kind = page_kind::large_mark;
@@ -236,7 +237,7 @@ void block_allocator::unmark_large(std::uint32_t page, std::uint32_t page_count)
     pages_.set_descriptor(page, {});
 }
 
-// Of the large block that `page` may belong to; 0 when there is none.
+// Returns the first page of the large block that `page` may belong to; 0 if there is none.
 std::uint32_t block_allocator::first_page_of_large(std::uint32_t page) const {
     const std::uint32_t first_data_page = section_of(page).first_data_page;
     for (std::uint32_t at = page; at >= first_data_page; at &= at - 1) {
@@ -375,7 +376,7 @@ unexpected block_allocator::corrupt(std::uint64_t offset, const char* what) cons
 
 std::size_t block_allocator::check_invariants(const problem_callback& report) const {
     const heap_pages whole(pages_.base(), pages_.state(), {}, pages_.limit_pages() * k_page_bytes,
-                           pages_.accessible_pages() * k_page_bytes); // one that has not found damage yet
+                           pages_.accessible_pages() * k_page_bytes); // a new checker, which has not found damage yet
     return checker(whole, report).run() + check_arenas(report);
 }
 

@@ -1,16 +1,17 @@
-// The allocator: blocks of any size within [base, base + limit). All of its state lies in that memory, by page index,
-// so whatever commits, rolls back or recovers the memory does so with the allocator, which logs nothing and does not
-// care where the memory is mapped (I6). Depends on slabs, page_runs and heap_pages. README.md in this folder has
+// The allocator: blocks of any size within [base, base + limit). All of its state lies in that memory and refers to it
+// by page indexes. So a commit, rollback or recovery of the memory includes the allocator, which logs nothing, and the
+// memory may be mapped at any address (I6). Depends on slabs, page_runs and heap_pages. README.md in this folder has
 // the overview.
 //
-// Small blocks come from slabs, large ones are runs of whole pages. Small ones that are given back are freed a few at a time, and
-// the smallest of them kept in magazines; of neither the memory says anything.
+// Small blocks come from slabs; large ones are runs of whole pages. Small blocks that the program gives back are freed
+// a few at a time, and the smallest of them are kept in magazines. The heap's memory shows neither: there, these blocks
+// are in use.
 //
-//  B5  From each page of a large block, clearing the lowest set bits of its index one after the other leads to a
-//      descriptor that names the block, before any other that is not zero. For this, each first multiple of a power of
-//      two inside the block has a mark.
-//  B6  What an operation reads through a link and does not fit is damage: damaged() tells where, and from then on
-//      allocate() fails and deallocate() leaks, until check_state() is called after the memory was rolled back.
+//  B5  From each page of a large block, clear the lowest set bits of the page index one after the other: the first page
+//      met with a descriptor that is not zero names the block. For this, each first multiple of a power of two inside
+//      the block has a mark.
+//  B6  If an operation reads something through a link that does not fit, that is damage: damaged() tells where. From
+//      then on allocate() fails and deallocate() leaks, until check_state() is called after the memory was rolled back.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -37,21 +38,21 @@ inline constexpr std::size_t k_alignment_max = GiB;
 
 struct block {
     void* start;
-    std::size_t bytes; // usable: at least what was asked for
+    std::size_t bytes; // usable: at least as many as were requested
     friend bool operator==(const block&, const block&) = default;
 };
 
 enum class block_mark : std::uint8_t {
     none,
-    keeps_room, // whatever its contents' size becomes
-    was_moved,  // its pages came from elsewhere, so they are a mapping of their own
+    keeps_room, // keeps its size, even if its contents shrink
+    was_moved,  // its pages were moved here, so they are a mapping of their own
 };
 
-/// Where in the heap something is wrong, and what.
+/// Reports a place in the heap where something is wrong, and what.
 using problem_callback = std::function<void(std::uint64_t offset, std::string_view what)>;
 
-/// Not thread-safe: the caller holds a lock. Alignments are those of offsets in the heap: of addresses as far as the
-/// base has them.
+/// Not thread-safe: the caller holds a lock. Alignments are those of offsets in the heap; addresses have them as far as
+/// the base has them.
 class block_allocator {
 public:
     /// `base` is at a page boundary, `state` in its first page; [base, base + accessible_bytes) can be read and
@@ -62,22 +63,24 @@ public:
     block_allocator(const block_allocator&) = delete;
     block_allocator& operator=(const block_allocator&) = delete;
 
-    /// The state of an empty heap. The memory behind the first page must be zero.
+    /// Writes the state of an empty heap. The memory behind the first page must be zero.
     static void format(format::alloc_state& state);
-    /// Validates what can be without a walk, and makes accessible what is in use; to be called after the constructor,
-    /// and whenever the memory changed under the allocator. Fails with errc::corrupt and the heap's offset, or as the
-    /// callback does. O(bins).
+    /// Checks everything that needs no walk, and makes accessible what is in use. To be called after the constructor,
+    /// and whenever the memory was changed from outside the allocator. Fails with errc::corrupt and the heap's offset,
+    /// or with the error of the callback. O(bins).
     [[nodiscard]] result<void> check_state();
 
-    /// Null, and no block has changed, when it cannot be met or the alignment is no power of two up to k_alignment_max:
-    /// failure() tells why. 0 bytes are 1 byte. O(1) for small blocks but once per slab, O(log free runs) else.
+    /// Allocates a block. Returns null, and has changed no block, if there is no memory, or the alignment is no power
+    /// of two up to k_alignment_max: failure() tells why. A request for 0 bytes counts as 1 byte. O(1) for small blocks
+    /// except once per slab; otherwise O(log free runs).
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_granule_bytes);
-    /// A block at just this address. False, and no block has changed, when it is not all free. O(free runs) when no slab is there.
-    /// Precondition: no slab is lent.
+    /// Allocates a block at exactly this address. Returns false, and has changed no block, if not all of it is free.
+    /// O(free runs) if there is no slab. Precondition: no slab is lent.
     [[nodiscard]] bool allocate_at(void* address, std::size_t bytes, std::size_t alignment);
-    /// With the size and alignment it was allocated with. A small one may be kept for allocate(): see flush(). Aborts,
-    /// naming address and size, when there is no such block: the program is wrong. Of a small one that may be found only by
-    /// free_returned(), or by the next allocate() or flush(). O(1) for small blocks but once per slab, O(log free runs) else.
+    /// Frees a block; give the size and alignment of its allocation. A small block may be kept for allocate(): see
+    /// flush(). Aborts, and names address and size, if there is no such block: that is an error of the program. For a
+    /// small block, the error may only be found by free_returned(), or by the next allocate() or flush(). O(1) for
+    /// small blocks except once per slab; otherwise O(log free runs).
     void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes) {
         if (!arenas_.empty() && deallocate_in_arena(address, bytes, alignment)) [[unlikely]]
             return;
@@ -88,98 +91,103 @@ public:
         }
     }
 
-    /// Makes a large block of so many bytes longer or shorter where it is, with the pages behind it. False, and nothing changed, when
-    /// it is none, would become a small one, or those pages are not free. O(log free runs).
+    /// Makes a large block of so many bytes longer or shorter in place, at its end. Returns false, and has changed
+    /// nothing, if it is no large block, would become a small one, or the pages behind it are not free. O(log free
+    /// runs).
     [[nodiscard]] bool resize(void* address, std::size_t bytes, std::size_t new_bytes);
 
-    /// Whether a large block of so many bytes would get free pages at a lower address, at which blocks lay before. O(log free runs).
+    /// True if a large block of so many bytes would get free pages at a lower address where blocks lay before. O(log
+    /// free runs).
     [[nodiscard]] bool has_hole_before(const void* address, std::size_t bytes);
-    /// What is known of a large block, until it is resized or freed. For memory of no file: in a heap's file a mark is damage.
+    /// Marks a large block; it keeps the mark until it is resized or freed. Only for memory without a file: in a heap's
+    /// file, a mark is damage.
     void set_mark(const void* address, block_mark mark);
     [[nodiscard]] block_mark mark_of(const void* address) const;
 
-    /// Frees what was given back, up to now.
+    /// Frees the blocks that the program has given back.
     [[gnu::noinline]] void free_returned();
 
-    /// A slab for a thread that does without the lock, and back (slabs.hpp). Meanwhile check_invariants() finds it missing.
+    /// Lends a slab to a thread, which then allocates without the lock; take_back() ends that (slabs.hpp). Meanwhile
+    /// check_invariants() reports it as missing.
     [[nodiscard]] bool lend(lent_slab& to, std::uint32_t granules, std::uint32_t alignment) {
         free_returned();
         return slabs_.lend(to, granules, alignment);
     }
     void take_back(lent_slab& from) { slabs_.take_back(from); }
 
-    /// What a request for so many bytes really gets; deallocate() takes either size.
+    /// Returns the size of the block that serves such a request; deallocate() accepts either size.
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
-    /// The allocated block that an address points into. O(log of the block's size).
+    /// Returns the allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
-    /// Whether no byte of a data page belongs to a block, so that its contents do not matter. What was given back and is kept,
-    /// or not freed yet, counts as a block. O(1) in a slab, else O(log of the block's size).
+    /// True if no byte of a data page belongs to a block, so that its contents do not matter. Blocks that were given
+    /// back but are kept, or not freed yet, count as blocks. O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
-    /// What lies before `end` and in no block, in whole pages, `bytes_min` long or longer; sorted. Slabs in use are left
-    /// out, also by blocks that were given back and are kept, or not freed yet. O(log) of free runs for each, and
-    /// O(sections).
+    /// Returns the free pages before `end`, in stretches of at least `bytes_min`, sorted. Slabs in use are left out;
+    /// they are in use even if all of their blocks were given back but are kept, or not freed yet. O(log of free runs)
+    /// for each stretch, and O(sections).
     [[nodiscard]] std::vector<heap_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
-    /// Shows each of them, in no order, also when it meets damage. Takes no memory. `visit` changes nothing here.
+    /// Shows each of these stretches, in no order; continues after damage. Allocates no memory. `visit` must not change
+    /// the allocator.
     void for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end,
                                const std::function<void(heap_range)>& visit);
-    /// All allocated blocks by address. Must not allocate or deallocate meanwhile.
+    /// Visits all allocated blocks in the order of their addresses. `visit` must not allocate or deallocate.
     void for_each_block(const std::function<void(block)>& visit) const;
     [[nodiscard]] std::uint64_t allocated_bytes() const;
-    /// How the memory taken is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
+    /// Returns how the memory is used. Precondition: check_invariants() finds nothing. O(pages + blocks).
     [[nodiscard]] occupancy survey() const;
 
-    // Arenas: large blocks with allocators of their own (arenas.cpp). All functions here that take an address, or tell of blocks, know
-    // what is in them. They are found by check_state().
+    // Arenas: large blocks with allocators of their own (arenas.cpp). All functions of this class that take an address,
+    // or report blocks, include the blocks in arenas. check_state() finds the arenas.
 
-    /// Why make_arena() would refuse these; null: it would not.
+    /// Returns why make_arena() would refuse these arguments; null if it would not.
     [[nodiscard]] static const char* why_no_arena(std::string_view name, std::uint64_t room_bytes);
-    /// Null when there is no memory, or the name is none or taken: failure() tells. Room for at most so many bytes, its metadata
-    /// included: a power of two of 1 MiB or more.
+    /// Makes an arena. Returns null if there is no memory, or the name is invalid or taken: failure() tells.
+    /// `room_bytes`: the most memory it may use, its metadata included; a power of two of 1 MiB or more.
     [[nodiscard]] std::byte* make_arena(std::string_view name, std::uint64_t room_bytes,
                                         std::uint64_t resident_limit_bytes);
-    /// Null when there is none.
+    /// Returns null if there is no such arena.
     [[nodiscard]] std::byte* find_arena(std::string_view name) const;
-    /// Its allocator; null when no arena begins there.
+    /// Returns the allocator of the arena that begins there; null if none does.
     [[nodiscard]] block_allocator* arena_at(const void* base);
-    /// That an address lies in; null: in none.
+    /// Returns the allocator of the arena that contains an address; null if none does.
     [[nodiscard]] block_allocator* arena_around(const void* address) const;
-    /// With all that is in it. O(log free runs).
+    /// Frees an arena with everything in it. O(log free runs).
     void destroy_arena(std::byte* base);
     void for_each_arena(const std::function<void(const format::arena_header&, const block_allocator&)>& visit) const;
-    /// Up to where memory was used, from the base: no page behind it was ever written.
+    /// Returns the end of the memory ever used, counted from the base: no page behind it was ever written.
     [[nodiscard]] std::uint64_t used_bytes() const;
     [[nodiscard]] std::byte* base() const { return pages_.base(); }
 
-    /// Brings the memory up to date: blocks that were given back, among them those kept for requests of their size, are really
-    /// freed (G1, M2). Aborts as deallocate() does. O(1) for each of the few there are.
+    /// Brings the memory up to date: really frees the blocks that were given back, including those kept for requests of
+    /// their size (G1, M2). Aborts as deallocate() does. O(1) for each of these few blocks.
     void flush() {
         free_returned();
         (void)slabs_.flush();
         if (!arenas_.empty())
             flush_arenas();
     }
-    /// Gives back the slab that serves small requests, if it is empty.
+    /// Gives back the slab that serves small requests if it is empty.
     void release_empty_slab() {
         flush();
         slabs_.release_empty();
         release_empty_slabs_of_arenas();
     }
 
-    /// Walks all of the allocator's structures and compares them with each other; returns the number of problems, of
-    /// which it reports the first hundred. Changes nothing, whatever it finds. O(pages).
+    /// Walks through all of the allocator's structures and compares them with each other. Returns the number of
+    /// problems, and reports the first hundred. Changes nothing. O(pages).
     std::size_t check_invariants(const problem_callback& report) const;
 
     [[nodiscard]] const std::optional<damage>& damaged() const { return pages_.found_damage(); }
-    /// Why the last allocate() returned null.
+    /// Returns why the last allocate() returned null.
     [[nodiscard]] unexpected failure() const { return pages_.failure(); }
     void set_accessible(std::uint64_t bytes) { pages_.set_accessible(bytes); }
-    /// From now on, and until it is called again, `listener` is told of each place before it is written: those of the
-    /// allocator's own structures, and all of every block before it is handed out. Empty: nobody is. It must not throw.
+    /// Sets the listener. It is called before each write: for places in the allocator's own structures, and for all of
+    /// every block before it is handed out. Empty: no listener. It must not throw.
     void set_listener(write_listener listener) {
         pages_.set_listener(std::move(listener));
         listen_in_arenas();
     }
-    /// Links followed in the tree of free runs since the constructor, for tests of complexity.
+    /// Returns how many links in the tree of free runs were followed since the constructor, for tests of complexity.
     [[nodiscard]] std::uint64_t tree_step_count() const { return runs_.tree().step_count(); }
 
 private:

@@ -81,7 +81,7 @@ void checker::check_section(const section& which) {
     expect_state(!is_used || used <= pages_.accessible_pages(), member,
                  "a section's used pages are not all accessible");
     if (which.first_data_page >= pages_.accessible_pages())
-        return; // its plane may not be accessible either
+        return; // its plane may be inaccessible, too
     const std::uint64_t end = pages_.used_end(which);
     for (std::uint64_t at = which.first_data_page; at < end && !is_full();)
         at = check_run(static_cast<std::uint32_t>(at), end);
@@ -97,7 +97,7 @@ void checker::check_wilderness(const section& which, std::uint64_t begin) {
     expect_clear_bitmaps(static_cast<std::uint32_t>(begin), which.end_page());
 }
 
-// What begins at `page`; returns where it ends.
+// Checks the run that begins at `page`; returns its end.
 std::uint64_t checker::check_run(std::uint32_t page, std::uint64_t end) {
     switch (pages_.descriptor(page).kind) {
     case page_kind::slab:
@@ -128,7 +128,7 @@ void checker::check_granules(std::uint32_t page) {
     const std::uint64_t* const used = pages_.used_bits(section_of(page), page);
     const std::uint64_t* const starts = pages_.start_bits(section_of(page), page);
     std::uint32_t used_count = 0;
-    std::uint64_t before = 0; // the last bit of the word before
+    std::uint64_t before = 0; // the last bit of the previous word
     for (std::uint32_t i = 0; i < k_slab_granules / k_word_bits; ++i) {
         used_count += static_cast<std::uint32_t>(std::popcount(used[i]));
         const std::uint64_t behind_free = used[i] & ~(used[i] << 1 | before);
@@ -247,7 +247,7 @@ void checker::check_list(std::uint32_t bin) {
     std::uint64_t found = 0;
     std::uint32_t before = 0;
     for (std::uint32_t page = pages_.state().slab_head[bin]; page != 0;) {
-        // Since each node names the one before it, the walk cannot come back to one it has seen.
+        // Each node names the one before it. So the walk cannot return to a node it has seen.
         if (!is_listed_slab(pages_, page, bin) || pages_.descriptor(page).before != before) {
             report_page(page, "a link in a list of slabs is wrong");
             return;
@@ -263,7 +263,7 @@ void checker::check_list(std::uint32_t bin) {
 void checker::check_tree() {
     struct subtree {
         std::uint32_t page;
-        std::uint64_t bound; // of priorities (RT1), which makes the walk finite: no node can be below itself
+        std::uint64_t bound; // of priorities (RT1): no node can be below itself, so the walk ends
         std::uint64_t from;  // of keys
         std::uint64_t to;
     };

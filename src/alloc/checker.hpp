@@ -1,6 +1,6 @@
-// The full walk behind block_allocator::check_invariants(): descriptors, bitmaps, lists, tree and counters, each
-// against the others. It trusts nothing, follows no link outside what is accessible, ends over any garbage, and changes
-// nothing. Depends on heap_pages.
+// The full walk behind block_allocator::check_invariants(): compares descriptors, bitmaps, lists, tree and counters
+// with each other. It trusts nothing, follows no link outside of the accessible memory, ends even over garbage, and
+// changes nothing. Depends on heap_pages.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -19,13 +19,13 @@ public:
     using problem_callback = std::function<void(std::uint64_t offset, std::string_view what)>;
 
     checker(const heap_pages& pages, const problem_callback& report) : pages_(pages), report_(report) {}
-    /// The number of problems; the walk stops at k_problems_max.
+    /// Returns the number of problems; the walk stops at k_problems_max.
     std::size_t run();
 
-    /// What a link of the tree, and of a bin's list, must lead to.
+    /// True for the only valid target of a link in the tree. is_listed_slab(): the same for a bin's list.
     [[nodiscard]] static bool is_free_run(const heap_pages& pages, std::uint32_t page);
     [[nodiscard]] static bool is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t bin);
-    /// Whether the state names a slab and a hole in it, or none.
+    /// True if the state names a slab and a hole in it, or none.
     [[nodiscard]] static bool is_current_slab(const heap_pages& pages);
 
 private:
@@ -53,7 +53,7 @@ private:
     const heap_pages& pages_;
     const problem_callback& report_;
     std::size_t problem_count_ = 0;
-    std::array<std::uint64_t, k_bin_count> listable_slabs_{}; // by their longest holes
+    std::array<std::uint64_t, k_bin_count> listable_slabs_{}; // by the length of their longest holes
     std::uint64_t free_runs_ = 0;
     std::uint64_t free_pages_ = 0;
     std::uint64_t allocated_bytes_ = 0;

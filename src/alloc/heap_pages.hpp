@@ -1,13 +1,12 @@
 // The heap as the allocator sees it: pages with descriptors and bitmaps, made accessible on demand. Every access goes
-// through here, so this is where bytes of the file are kept from leading outside the heap (I7). Depends on base and
-// format.
+// through this class, which keeps bytes of the file from leading outside the heap (I7). Depends on base and format.
 //
-//  A1  No address outside [base, base + accessible) is ever formed from what the heap contains: a page index is checked
-//      by is_data_page() before its descriptor or bits are used. The plane of a section lies before its data pages, so
-//      it is accessible when they are.
-//  A2  Once damage was found, no link is followed any more, and no later operation changes anything.
-//  A3  What is read is const; changing() is the only way to write, and tells the listener of the place before. So nobody
-//      who listens misses a change.
+//  A1  The contents of the heap never yield an address outside of [base, base + accessible): is_data_page() checks a
+//      page index before its descriptor or bits are used. The plane of a section lies before its data pages, so it is
+//      accessible when they are.
+//  A2  After damage was found, no link is followed, and no operation changes anything.
+//  A3  Everything read is const. changing() is the only way to write, and tells the listener first. So the listener
+//      hears of each change.
 #pragma once
 
 #include "alloc/sections.hpp"
@@ -22,14 +21,15 @@
 
 namespace remanence::alloc {
 
-/// Makes [0, end) of the heap, or more, readable and writable, zero where it was never written; returns where that
-/// range ends now. Before `end`: there is no memory, and to say more would take some (src/volatile).
+/// Makes at least [0, end) of the heap readable and writable, and zero where it was never written. Returns the end of
+/// the accessible range. If that is less than `end`, there is no memory; an error object would itself need some
+/// (src/volatile).
 using extend_callback = std::function<result<std::uint64_t>(std::uint64_t end)>;
 
-/// Told of [offset, offset + bytes) before it is written: by the allocator, or by whom it hands a block to.
+/// Called before [offset, offset + bytes) is written, by the allocator or by the owner of a block that it hands out.
 using write_listener = std::function<void(std::uint64_t offset, std::uint64_t bytes)>;
 
-/// A place in the heap whose bytes cannot be what the allocator wrote.
+/// A place in the heap whose bytes the allocator cannot have written.
 struct damage {
     std::uint64_t offset; // from the heap's base
     const char* what;
@@ -46,25 +46,25 @@ public:
     [[nodiscard]] std::uint64_t limit_pages() const { return limit_pages_; }
     [[nodiscard]] std::uint64_t accessible_pages() const { return accessible_pages_; }
 
-    /// Whether `page` is an accessible data page, so that it has a descriptor and bitmaps; false for all once damage
-    /// was found (A2).
+    /// True if `page` is an accessible data page, so that it has a descriptor and bitmaps. False for all pages after
+    /// damage was found (A2).
     [[nodiscard]] bool is_data_page(std::uint64_t page) const {
         const auto index = static_cast<std::uint32_t>(page);
         return page < trusted_pages_ && index >= section_of(index).first_data_page;
     }
-    /// Whether `count` pages from one of this section on are, of whatever section the last is.
+    /// True if `count` pages from one of this section on are such pages. The last ones may lie in other sections.
     [[nodiscard]] bool are_data_pages(const section& of, std::uint32_t page, std::uint32_t count) const {
         return page + std::uint64_t{count} <= trusted_pages_ && page >= of.first_data_page;
     }
-    // A1: of data pages only. Where several of one section are used, it is worked out once.
+    // A1: only for data pages. Code that uses several pages of a section computes the section once.
     [[nodiscard]] const format::page_descriptor& descriptor(const section& of, std::uint32_t page) const {
         return *reinterpret_cast<const format::page_descriptor*>(base_ + of.descriptor_offset(page));
     }
-    /// One bit per granule: it belongs to a block.
+    /// Returns one bit per granule: set if it belongs to a block.
     [[nodiscard]] const std::uint64_t* used_bits(const section& of, std::uint32_t page) const {
         return reinterpret_cast<const std::uint64_t*>(base_ + of.used_bits_offset(page));
     }
-    /// Likewise: a block begins here.
+    /// Returns one bit per granule: set if a block begins there.
     [[nodiscard]] const std::uint64_t* start_bits(const section& of, std::uint32_t page) const {
         return reinterpret_cast<const std::uint64_t*>(base_ + of.start_bits_offset(page));
     }
@@ -76,10 +76,10 @@ public:
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
     }
 
-    /// Whether all bytes of an accessible page are.
+    /// True if all bytes of an accessible page are zero.
     [[nodiscard]] bool is_zero(std::uint64_t offset) const;
 
-    /// The same place, to be written (A3). `count` objects from there on.
+    /// Returns the same place for writing (A3): `count` objects from there on.
     template <class T>
     [[nodiscard]] T* changing(const T* where, std::uint64_t count = 1) const {
         const std::uint64_t offset = offset_of(where);
@@ -90,38 +90,38 @@ public:
         *changing(&descriptor(page)) = becomes;
     }
     [[nodiscard]] format::alloc_state& changing_state() const { return *changing(state_); }
-    /// A block is handed out: it will be written.
+    /// Declares a block that is handed out: the program will write to it.
     void declare(std::uint64_t offset, std::uint64_t bytes) const {
         if (listener_) [[unlikely]]
             listener_(offset, bytes);
     }
     [[nodiscard]] bool has_listener() const { return listener_ != nullptr; }
-    /// Empty: nobody listens.
+    /// Empty: no listener.
     void set_listener(write_listener listener) { listener_ = std::move(listener); }
 
-    /// Where the wilderness of a section begins: a page index, never beyond what is accessible.
+    /// Returns the page index where the wilderness of a section begins; never beyond the accessible memory.
     [[nodiscard]] std::uint64_t used_end(const section& of) const;
-    /// The data page's descriptor if it lies before the wilderness, else null.
+    /// Returns the data page's descriptor if it lies before the wilderness, else null.
     [[nodiscard]] const format::page_descriptor* used_descriptor(std::uint32_t page) const;
 
-    /// Makes the pages before `end_page` accessible. False when that is not possible, and failure() tells why.
+    /// Makes the pages before `end_page` accessible. Returns false if that is not possible; failure() tells why.
     [[nodiscard]] bool reach(std::uint64_t end_page);
-    /// The owner made more accessible (or the range may grow further) by itself.
+    /// To be called when the owner has itself made more memory accessible, or the range may grow further.
     void set_accessible(std::uint64_t bytes);
 
     [[gnu::cold]] void note_damage(std::uint64_t offset, const char* what);
     [[gnu::cold]] void note_damage_of_page(std::uint32_t page, const char* what);
     [[nodiscard]] const std::optional<damage>& found_damage() const { return damage_; }
-    /// The memory was restored: what was found does not hold any more.
+    /// To be called when the memory was restored: the damage found before is gone.
     void forget_damage();
 
-    /// `what` is a literal: an allocator that serves malloc() has no memory for more.
+    /// `what` must be a literal: an allocator that serves malloc() has no memory for a longer message.
     void note_failure(errc code, const char* what) {
         why_.reset();
         why_code_ = code;
         why_literal_ = what;
     }
-    /// Why the last request was not met.
+    /// Returns why the last request failed.
     [[nodiscard]] unexpected failure() const;
 
     static constexpr const char* k_used_up = "its address range is used up";
@@ -135,7 +135,7 @@ private:
     extend_callback extend_;
     write_listener listener_;
     std::optional<damage> damage_;
-    std::optional<unexpected> why_; // the extend_callback's own words
+    std::optional<unexpected> why_; // the error of the extend_callback
     errc why_code_ = errc::exhausted;
     const char* why_literal_ = k_used_up;
 };

@@ -1,8 +1,8 @@
-// A slab that is lent to one thread: small blocks come from its holes, and go back there, without the heap's lock. Depends on
-// slab_layout, bits and format.
+// A slab that is lent to one thread: the thread takes small blocks from its holes, and gives them back, without the
+// heap's lock. Depends on slab_layout, bits and format.
 //
-//  L1  A lent slab is neither the current one nor in a list, so nobody but its borrower changes its bits or its descriptor. What is in
-//      use, they say at any time. Only the sum of allocated bytes lags behind, until slabs::take_back().
+//  L1  A lent slab is not the current one and in no list. So only its borrower changes its bits and its descriptor,
+//      which always say what is in use. Only the sum of allocated bytes is late, until slabs::take_back().
 #pragma once
 
 #include "alloc/bits.hpp"
@@ -14,7 +14,7 @@
 
 namespace remanence::alloc {
 
-/// Not thread-safe. Made and ended by slabs::lend() and take_back().
+/// Not thread-safe. slabs::lend() makes it, take_back() ends it.
 class lent_slab {
 public:
     [[nodiscard]] bool is_none() const { return first_ == nullptr; }
@@ -22,10 +22,11 @@ public:
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(first_) <
                (is_none() ? 0 : k_slab_bytes);
     }
-    /// At a multiple of `alignment` granules: natural_alignment() or more. Null when no hole that follows is long enough; then another
-    /// slab is due.
+    /// Allocates at a multiple of `alignment` granules, which must be natural_alignment() or more. Returns null if none
+    /// of the holes that follow is long enough; then the thread needs another slab.
     [[nodiscard]] void* allocate(std::uint32_t granules, std::uint32_t alignment);
-    /// An address that it contains. False, and nothing has changed, when no block of that many granules begins there.
+    /// Frees a block; the address must lie in the slab. Returns false, and has changed nothing, if no block of that
+    /// many granules begins there.
     [[nodiscard]] bool deallocate(const void* address, std::uint32_t granules);
 
 private:
@@ -38,7 +39,7 @@ private:
     std::uint32_t page_ = 0;
     std::uint32_t hole_begin_ = 0;
     std::uint32_t hole_end_ = 0;
-    std::int64_t granules_ = 0; // allocated since it was lent, less those that were freed
+    std::int64_t granules_ = 0; // allocated since it was lent, minus freed
 };
 
 } // namespace remanence::alloc

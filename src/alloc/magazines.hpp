@@ -1,16 +1,16 @@
-// Blocks that were freed and may be allocated again at once: a short stack for each size of the smallest blocks. Of this
-// process only: the heap's own state has them in use, and does not hear of it when one leaves and another takes its place.
-// Depends on slab_layout.
+// Freed blocks that may be allocated again at once: a short stack for each size of the smallest blocks. They exist in
+// this process only: in the heap's own state they are in use, and it does not change when a block enters or leaves a
+// stack. Depends on slab_layout.
 //
-// What fits one block of a size fits all of them, since where a block begins follows from its size. In a heap that is full,
-// allocating from slabs means to search one, and to put another into a list, for nearly every block; so programs that free
-// as much as they allocate do neither.
+// Each block of a size is as good as any other, since the size decides the alignment. In a full heap, allocating from
+// slabs means to search a slab, and to put another one into a list, for nearly every block. Programs that free as much
+// as they allocate need neither.
 //
-//  M1  What lies here is a block of the heap, with just that size, and nobody's. So whoever asks for blocks is not told of
+//  M1  A block in a magazine is a block of the heap with exactly that size, and free. So no query for blocks reports
 //      it, and it cannot be freed again.
-//  M2  What the memory says of blocks is exact once all of these were really freed: before a commit. When the memory becomes
-//      another, as in a rollback, they are forgotten.
-//  M3  A heap does not grow while any lies here.
+//  M2  The heap's memory is exact about blocks only after all of these were really freed, which happens before a
+//      commit. When the memory is replaced, as in a rollback, they are forgotten.
+//  M3  A heap does not grow while a magazine has blocks.
 #pragma once
 
 #include "alloc/slab_layout.hpp"
@@ -28,14 +28,14 @@ public:
     static constexpr std::uint32_t k_granules_max = 64; // of a block that is kept
     static constexpr std::uint32_t k_capacity = 15;     // of each size: with their count, two cache lines
 
-    /// Null when there is none of this size, in granules.
+    /// Returns null if there is no block of this size. The size is in granules.
     [[nodiscard]] void* take(std::uint32_t granules) {
         if (granules > k_granules_max)
             return nullptr;
         stack& from = all_[granules - 1];
         return from.count() == 0 ? nullptr : from.pop();
     }
-    /// False when there is no room. It must not lie here already.
+    /// Returns false if there is no room. The block must not be here already.
     [[nodiscard]] bool put(void* block, std::uint32_t granules) {
         if (granules > k_granules_max)
             return false;
@@ -49,7 +49,7 @@ public:
     [[nodiscard]] bool holds(const void* block, std::uint32_t granules) const {
         return granules <= k_granules_max && all_[granules - 1].holds(block);
     }
-    /// False: perhaps it is.
+    /// Returns false if there may be blocks.
     [[nodiscard]] bool is_surely_empty() const { return sizes_ == 0; }
     [[nodiscard]] std::uint64_t bytes() const {
         std::uint64_t sum = 0;
@@ -62,7 +62,7 @@ public:
     void forget() {
         take_all([](void*, std::uint32_t) {});
     }
-    /// Empties them: calls f(block, granules) with each, of each size in the order in which they came.
+    /// Removes all blocks: calls f(block, granules) with each; those of one size in the order in which they came.
     template <class F>
     void take_all(const F& f) {
         for (; sizes_ != 0; sizes_ &= sizes_ - 1) {
@@ -72,8 +72,8 @@ public:
     }
 
 private:
-    /// The last in is the first out. Addresses are kept in halves: whether one is among them is asked at each free, and that its
-    /// lower half is not takes four comparisons of vectors.
+    /// A stack: last in, first out. Addresses are stored in halves. Each free asks if the block is in the stack
+    /// already; four vector comparisons of the lower halves usually prove that it is not.
     class alignas(64) stack {
     public:
         [[nodiscard]] std::uint32_t count() const { return count_; }
@@ -114,7 +114,7 @@ private:
         }
 
     private:
-        static constexpr std::uint32_t k_none = 1; // no block begins at an odd address
+        static constexpr std::uint32_t k_none = 1; // blocks never begin at an odd address
 
         [[nodiscard]] void* at(std::uint32_t index) const {
             return reinterpret_cast<void*>(std::uint64_t{high_[index]} << 32 | low_[index]);
@@ -136,7 +136,7 @@ private:
     };
     static_assert(sizeof(stack) == 128);
 
-    std::uint64_t sizes_ = 0; // one bit for each that something was put into
+    std::uint64_t sizes_ = 0; // one bit for each size that had a block
     std::array<stack, k_granules_max> all_;
 };
 static_assert(magazines::k_granules_max <= 64, "a bit each");

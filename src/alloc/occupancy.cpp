@@ -17,8 +17,9 @@ occupancy block_allocator::survey() const {
         ++found.blocks;
         found.allocated_bytes += each.bytes;
     });
-    found.slab_free_bytes = pages_.state().allocated_bytes - own_allocated_bytes(); // what was given back
-    for_each_arena([&](const format::arena_header&, const block_allocator& of) {    // but for its blocks, counted above
+    found.slab_free_bytes = pages_.state().allocated_bytes - own_allocated_bytes(); // blocks that were given back
+    // except its blocks, which are counted above
+    for_each_arena([&](const format::arena_header&, const block_allocator& of) {
         const occupancy in = of.survey();
         found.slabs += in.slabs;
         found.slab_free_bytes += in.slab_free_bytes;

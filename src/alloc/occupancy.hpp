@@ -1,4 +1,4 @@
-// How an allocator's memory is used, in numbers: for who looks at heaps. Depends on base.
+// How an allocator's memory is used, in numbers, for inspection. Depends on base.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 namespace remanence::alloc {
 
 struct occupancy {
-    /// Blocks of more than half of `bytes_max(index)` up to it.
+    /// Blocks larger than half of `bytes_max(index)`, up to that size.
     struct size_class {
         std::uint64_t blocks = 0;
-        std::uint64_t bytes = 0; // rounded to granules or pages, as they lie in the heap
+        std::uint64_t bytes = 0; // rounded to granules or pages: the sizes of the blocks
     };
     static constexpr std::size_t k_class_count = 45; // a heap ends at 16 TiB
     static constexpr std::size_t class_of(std::uint64_t bytes) {
@@ -32,9 +32,10 @@ struct occupancy {
     std::uint64_t block_page_bytes = 0; // pages that any block lies on
     double availability = 1;            // of holes in slabs and free runs: availability.hpp
 
-    /// Allocated or free, in pages that were taken before.
+    /// Returns the sum of allocated and free bytes in pages that were taken before.
     [[nodiscard]] std::uint64_t taken_bytes() const { return allocated_bytes + slab_free_bytes + free_run_bytes; }
-    /// Bytes of blocks as a share of the pages that blocks or the allocator's structures are on; 1 when there are none.
+    /// Returns the bytes of blocks as a share of all pages with blocks or with the allocator's structures; 1 if there
+    /// are none.
     [[nodiscard]] double page_efficiency() const {
         const std::uint64_t pages = block_page_bytes + metadata_bytes;
         return pages == 0 ? 1 : static_cast<double>(allocated_bytes) / static_cast<double>(pages);

@@ -19,7 +19,7 @@ std::uint32_t page_runs::allocate(std::uint64_t page_count, std::uint64_t alignm
     return from != 0 ? carve(from, count, alignment) : extend_into_wilderness(count, alignment);
 }
 
-// The best fit may not hold an aligned run; one that is longer by the alignment does, wherever it lies.
+// The best fit may not contain an aligned run. A run that is longer by the alignment always does.
 std::uint32_t page_runs::find_free(std::uint64_t page_count, std::uint64_t alignment) {
     if (pages_.state().free_run_root == 0)
         return 0;
@@ -129,10 +129,10 @@ void page_runs::put_in(run which) {
     tree_.insert(which.page);
 }
 
-// The free run that ends where `page` begins.
+// Returns the free run that ends where `page` begins.
 std::optional<page_runs::run> page_runs::free_run_before(std::uint32_t page) {
     const std::uint32_t last = page - 1;
-    const page_descriptor* const tag = pages_.used_descriptor(last); // null when `page` is its section's first
+    const page_descriptor* const tag = pages_.used_descriptor(last); // null if `page` is its section's first data page
     if (tag == nullptr || (tag->kind != page_kind::free_run && tag->kind != page_kind::free_tail))
         return {};
     const auto found = tag->count == 0 || tag->count > last ? std::nullopt : free_run_at(page - tag->count);
@@ -143,7 +143,7 @@ std::optional<page_runs::run> page_runs::free_run_before(std::uint32_t page) {
     return found;
 }
 
-// The free run that begins at `page`.
+// Returns the free run that begins at `page`.
 std::optional<page_runs::run> page_runs::free_run_at(std::uint64_t page) {
     if (page > k_heap_pages_max)
         return {};

@@ -1,8 +1,8 @@
 // Runs of pages: what slabs and large blocks are made of. Depends on run_tree, magazines and heap_pages.
 //
 // A request takes the best fit among the free runs, else the lowest wilderness with room. A run that is given back
-// joins its free neighbours at once, which its boundary tags find (D. Knuth, The Art of Computer Programming 1, 2.5),
-// or melts into the wilderness behind it.
+// joins its free neighbours at once; boundary tags find them (D. Knuth, The Art of Computer Programming 1, 2.5). If the
+// wilderness follows, it joins that.
 //
 //  PR1  No two free runs touch, and none touches its section's wilderness.
 //  PR2  The first and the last descriptor of a free run carry its length; all others within it, and all in the
@@ -23,16 +23,18 @@ class page_runs {
 public:
     page_runs(heap_pages& pages, const magazines& kept) : pages_(pages), kept_(kept), tree_(pages) {}
 
-    /// First page of a run of `page_count` pages at a multiple of `alignment` pages (a power of two); 0, and nothing
-    /// changed, when there is none (heap_pages::failure() tells why), or none but in the wilderness, and blocks are kept in
-    /// magazines: then the caller has them freed, and asks again (M3). O(log free runs).
+    /// Returns the first page of a run of `page_count` pages at a multiple of `alignment` pages (a power of two).
+    /// Returns 0, and has changed nothing, if there is none (heap_pages::failure() tells why), or if only the
+    /// wilderness has one while magazines have blocks: then the caller frees these, and asks again (M3). O(log free
+    /// runs).
     [[nodiscard]] std::uint32_t allocate(std::uint64_t page_count, std::uint64_t alignment);
-    /// Just these pages (placed_blocks.cpp). False, and nothing changed, when they are not all free. O(free runs).
+    /// Takes exactly these pages (placed_blocks.cpp). Returns false, and has changed nothing, if they are not all free.
+    /// O(free runs).
     [[nodiscard]] bool allocate_at(std::uint32_t page, std::uint32_t page_count);
-    /// Takes the `more` pages behind a run that was handed out, too, as a part of it. False, and nothing changed, when they are
+    /// Adds `more` pages to the end of a run that was handed out. Returns false, and has changed nothing, if they are
     /// not all free. O(log free runs).
     [[nodiscard]] bool extend(std::uint32_t page, std::uint32_t page_count, std::uint32_t more);
-    /// PR3: the caller has cleared the run's descriptors. O(log free runs).
+    /// Frees a run. PR3: the caller has cleared its descriptors. O(log free runs).
     void release(std::uint32_t page, std::uint32_t page_count);
 
     [[nodiscard]] const run_tree& tree() const { return tree_; }

@@ -1,5 +1,5 @@
-// Blocks at addresses that the caller names, where these are free: for what must stay where it is though memory becomes what it was
-// before. Rare, so nothing here is fast.
+// Allocates blocks at addresses that the caller names, if these are free. This is for blocks that must keep their place
+// when the memory returns to an earlier state. It is rare, so nothing here is fast.
 
 #include "alloc/bits.hpp"
 #include "alloc/block_allocator.hpp"
@@ -66,7 +66,7 @@ bool slabs::allocate_at(std::uint64_t offset, std::uint32_t count) {
     return true;
 }
 
-// PR1: no free run reaches the wilderness, so the pages lie in the one or the other.
+// PR1: no free run reaches the wilderness. So the pages lie either in a free run or in the wilderness.
 bool page_runs::allocate_at(std::uint32_t page, std::uint32_t page_count) {
     const section& home = section_of(page);
     const std::uint64_t end = std::uint64_t{page} + page_count;

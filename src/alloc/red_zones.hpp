@@ -1,5 +1,5 @@
-// Red zones: behind what was asked for, a block has a pattern, which shows who writes too far, and then a record that begins with
-// the number of bytes asked for. Depends on the standard library only.
+// Red zones. A pattern follows the bytes that the program asked for; it shows writes beyond them. Then comes a record
+// that begins with the number of these bytes. Depends on the standard library only.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,12 @@
 
 namespace remanence::alloc {
 
-// In heaps with a file, whose format this is. (Records of volatile heaps are longer.)
+// For heaps with a file: this is a part of the file format. (Records of volatile heaps are longer.)
 inline constexpr std::size_t k_red_zone_bytes_min = 16;
 inline constexpr std::size_t k_red_zone_record_bytes = sizeof(std::uint64_t);
 
-/// `record_bytes` are the block's last ones, at least 8; the pattern ends where they begin.
+/// `record_bytes`: the size of the record at the end of the block, at least 8. The pattern ends where the record
+/// begins.
 inline void put_red_zone(void* block, std::size_t block_bytes, std::size_t record_bytes, std::uint64_t asked) {
     auto* const first = static_cast<std::byte*>(block);
     std::byte* const record = first + block_bytes - record_bytes;
@@ -22,7 +23,7 @@ inline void put_red_zone(void* block, std::size_t block_bytes, std::size_t recor
     std::memcpy(record, &asked, sizeof asked);
 }
 
-/// What was asked for; none when the red zone was written over.
+/// Returns the number of bytes that the program asked for; nothing if the red zone was overwritten.
 [[nodiscard]] inline std::optional<std::uint64_t> red_zoned_bytes(const void* block, std::size_t block_bytes,
                                                                   std::size_t record_bytes) {
     const auto* const first = static_cast<const std::byte*>(block);
@@ -36,7 +37,8 @@ inline void put_red_zone(void* block, std::size_t block_bytes, std::size_t recor
     return is_whole ? std::optional(asked) : std::nullopt;
 }
 
-/// What the program may use of a block with a red zone in a heap with a file; where the red zone was written over, as much as it can be at most.
+/// Returns how many bytes of a block with a red zone the program may use, in a heap with a file. If the red zone was
+/// overwritten, returns the largest possible number.
 [[nodiscard]] inline std::uint64_t bytes_without_red_zone(const void* block, std::size_t block_bytes) {
     constexpr std::size_t k_least = k_red_zone_bytes_min + k_red_zone_record_bytes;
     return red_zoned_bytes(block, block_bytes, k_red_zone_record_bytes)

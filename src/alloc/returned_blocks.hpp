@@ -1,12 +1,13 @@
-// Small blocks that were given back and are not free yet: a few, which are freed together. Of this process only: the heap's own
-// state has them in use. Depends on the standard library only.
+// Small blocks that were given back and are not free yet: a few blocks, which are freed together. They exist in this
+// process only: in the heap's own state they are in use. Depends on the standard library only.
 //
-// To free one takes some two hundred instructions, about as many as a processor looks ahead. A program that frees one after the
-// other, each behind a look-up, would wait for memory once more for each; with this, only for each sixteenth.
+// To free a block takes some two hundred instructions, about as many as a processor looks ahead. A program that looks
+// up and frees one block after the other would wait for memory twice for each block. With this class, it waits for the
+// second time only for each sixteenth.
 //
-//  G1  What lies here is what somebody gave back, whether it is a block or not. It is freed before anything is allocated, and
-//      before a commit; so what is none is found before anybody gets it, or any harm is kept. Until then whoever asks for
-//      blocks is not told of it.
+//  G1  Whatever the program gives back goes here, even if it is no block. It is freed before anything is allocated, and
+//      before a commit. So a wrong address is found before its memory is handed out, and before any harm is committed.
+//      Until then, queries for blocks do not report it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ class returned_blocks {
 public:
     static constexpr std::uint32_t k_capacity = 16;
 
-    /// Of a small block, in bytes as it was allocated. There must be room. Whether there is none left now.
+    /// Adds a small block; `bytes` is the size of its allocation. There must be room. Returns true if no room is left
+    /// now.
     [[nodiscard]] bool put(void* address, std::uint32_t bytes) {
         all_[count_++] = {address, bytes};
         return count_ == k_capacity;

@@ -13,7 +13,7 @@ std::uint64_t key_of(const page_descriptor& run, std::uint32_t page) { return st
 
 } // namespace
 
-// The run at the end of a link, or null and the damage noted. Lowers `bound` to its priority.
+// Returns the run at the end of a link; or null, and notes the damage. Lowers `bound` to its priority.
 const page_descriptor* run_tree::visit(std::uint32_t page, std::uint64_t& bound) {
     ++step_count_;
     const page_descriptor* const run = pages_.used_descriptor(page);
@@ -45,7 +45,8 @@ void run_tree::for_each(std::uint64_t page_count, const std::function<void(std::
         std::uint32_t page;
         std::uint64_t bound;
     };
-    // No vector: an allocator that serves malloc() must not call it. Trees are some 100 deep at most, but for damaged ones.
+    // Not a vector, because an allocator that serves malloc() must not call it. Trees are some 100 levels deep at most,
+    // unless they are damaged.
     std::array<link, 1024> left;
     std::size_t count = 0;
     left[count++] = {pages_.state().free_run_root, k_no_bound};
@@ -82,14 +83,14 @@ void run_tree::insert(std::uint32_t page) {
     state.free_pages += run.count;
 }
 
-// Divides the subtree `from` into what is before and after `key`.
+// Divides the subtree `from` into the nodes before and after `key`.
 void run_tree::split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, const page_descriptor& into) {
     const std::uint32_t* before = &into.before;
     const std::uint32_t* after = &into.after;
     while (from != 0) {
         const page_descriptor* const node = visit(from, bound);
         if (node == nullptr)
-            break; // what hangs below the damage is lost to the tree, nothing else
+            break; // the tree loses only the nodes below the damage
         if (key_of(*node, from) < key) {
             set(before, from);
             before = &node->after;
@@ -126,7 +127,7 @@ bool run_tree::remove(std::uint32_t page) {
     return true;
 }
 
-// Puts the two subtrees of a node together in its place.
+// Joins the two subtrees of a node, in place of the node.
 void run_tree::join(position at, const page_descriptor& of) {
     std::uint32_t before = of.before;
     std::uint32_t after = of.after;
@@ -135,7 +136,7 @@ void run_tree::join(position at, const page_descriptor& of) {
         std::uint32_t& top = take_before ? before : after;
         const page_descriptor* const node = visit(top, at.bound);
         if (node == nullptr)
-            return; // the link still leads to the node that is leaving: damage was noted, no one follows it
+            return; // the link still leads to the removed node; after damage no link is followed
         set(at.link, top);
         at.link = take_before ? &node->after : &node->before;
         top = *at.link;

@@ -2,10 +2,10 @@
 // descriptors of the runs' first pages. Depends on heap_pages.
 //
 // A treap (R. Seidel, C. R. Aragon, "Randomized Search Trees", Algorithmica 16, 1996) with split and merge from the top
-// down, hence without recursion or parent links. A node's priority is a hash of its page index and stored nowhere. So
-// the tree's shape depends on its contents alone, and depth is O(log n) expected.
+// down, hence without recursion or parent links. A node's priority is a hash of its page index, and is not stored. So
+// the tree's shape depends on its contents alone, and its expected depth is O(log n).
 //
-//  RT1  Priorities fall strictly on every way down, which is checked at each step: so a walk ends even over garbage.
+//  RT1  Priorities fall strictly on every path down. This is checked at each step, so a walk ends even over garbage.
 //  RT2  A link is followed only to an accessible free run that lies before its section's wilderness.
 #pragma once
 
@@ -27,16 +27,18 @@ class run_tree {
 public:
     explicit run_tree(heap_pages& pages) : pages_(pages) {}
 
-    /// The shortest run of at least `page_count` pages, of those the one at the lowest address; 0 when there is none.
+    /// Returns the shortest run of at least `page_count` pages; of several, the one at the lowest address. 0 if there
+    /// is none.
     [[nodiscard]] std::uint32_t best_fit(std::uint64_t page_count);
-    /// Takes in the run whose first and last descriptors say so.
+    /// Inserts the run that is described by its first and last descriptors.
     void insert(std::uint32_t page);
-    /// Takes out the run that begins at `page`. False, and nothing changed, when the tree does not have it: damage.
+    /// Removes the run that begins at `page`. Returns false, and has changed nothing, if the tree does not contain it:
+    /// that is damage.
     [[nodiscard]] bool remove(std::uint32_t page);
-    /// Calls visit(page, page_count) for each run of at least so many pages, in no order; of a damaged tree it may leave out some. Takes no
-    /// memory. O(those, and their depth).
+    /// Calls visit(page, page_count) for each run of at least so many pages, in no order; may leave out runs of a
+    /// damaged tree. Allocates no memory. O(those runs, and their depth).
     void for_each(std::uint64_t page_count, const std::function<void(std::uint32_t, std::uint32_t)>& visit_run);
-    /// Links followed since the start: what an operation costs, independent of the machine.
+    /// Returns how many links were followed since the start: the cost of operations, independent of the machine.
     [[nodiscard]] std::uint64_t step_count() const { return step_count_; }
 
 private:

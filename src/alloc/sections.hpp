@@ -1,11 +1,11 @@
-// Where things lie in the heap: sections that double, each beginning with its metadata plane. Pure arithmetic, part of
-// the file format. Depends on base/units and the descriptor's size.
+// The layout of the heap: sections that double in size, each beginning with its metadata plane. Pure arithmetic, part
+// of the file format. Depends on base/units and the descriptor's size.
 //
 //   section 0: [0, 1 MiB)              header page | descriptors | used bits | start bits | data pages
 //   section k: [2^(k-1), 2^k) MiB                    descriptors | used bits | start bits | data pages
 //
-// A plane has 16 + 64 + 64 bytes for each page of its section (3.5 %): a descriptor, and two bitmaps with one bit for each
-// granule of 8 bytes. Since sections double, a page's plane follows from the top bit of its index.
+// A plane has 16 + 64 + 64 bytes for each page of its section (3.5 %): a descriptor, and two bitmaps with one bit for
+// each granule of 8 bytes. Since sections double, the top bit of a page's index tells its plane.
 #pragma once
 
 #include "base/units.hpp"
@@ -20,7 +20,7 @@ namespace remanence::alloc {
 inline constexpr std::uint32_t k_section_pages_min = 256;
 inline constexpr std::uint32_t k_section_count = 25;
 inline constexpr std::uint64_t k_heap_pages_max = 0xffff'ffff; // the end of the heap is a page index too
-inline constexpr std::uint64_t k_granule_bytes = 8;            // what one bit of a bitmap stands for
+inline constexpr std::uint64_t k_granule_bytes = 8;            // one bit of a bitmap stands for a granule
 inline constexpr std::uint64_t k_bitmap_bytes = k_page_bytes / k_granule_bytes / 8;
 static_assert(k_section_count <= format::k_alloc_section_slots);
 
@@ -29,8 +29,8 @@ struct section {
     std::uint32_t first_page;
     std::uint32_t page_count;
     std::uint32_t first_data_page;
-    std::uint64_t descriptors; // where a descriptor for page 0 would be: that of `page` is so many descriptors further
-    std::uint64_t used_bits;   // likewise
+    std::uint64_t descriptors; // where a descriptor for page 0 would be; add the page index to get that of a page
+    std::uint64_t used_bits;   // in the same way
 
     [[nodiscard]] constexpr std::uint64_t end_page() const { return std::uint64_t{first_page} + page_count; }
     [[nodiscard]] constexpr std::uint64_t descriptor_offset(std::uint32_t page) const {
@@ -71,7 +71,7 @@ constexpr auto make_sections() {
 
 } // namespace detail
 
-/// Worked out at compile time: at run time that took a third of the instructions of an allocation.
+/// Computed at compile time: at run time this took a third of the instructions of an allocation.
 inline constexpr auto k_sections = detail::make_sections();
 
 constexpr const section& section_at(std::uint32_t index) { return k_sections[index]; }

@@ -1,4 +1,4 @@
-// Slabs, and the lists by which one with room is found. Part of the file format. Depends on sections.hpp.
+// Slabs, and the lists for finding a slab with room. Part of the file format. Depends on sections.hpp.
 //
 // A slab is 64 KiB at a multiple of 64 KiB, for blocks of any size up to an eighth of it. Blocks are whole granules of
 // 8 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line: so blocks
@@ -23,22 +23,23 @@ inline constexpr std::uint32_t k_slab_granules = k_slab_bytes / k_granule_bytes;
 inline constexpr std::uint64_t k_small_bytes_max = k_slab_bytes / 8;
 static_assert(k_section_pages_min % k_slab_pages == 0, "each section is made of whole slabs");
 
-/// 0 bytes are 1 byte.
+/// A request for 0 bytes counts as 1 byte.
 constexpr std::uint32_t granules_of(std::size_t bytes) {
     return static_cast<std::uint32_t>(bytes == 0 ? 1 : divide_up(bytes, k_granule_bytes));
 }
 
-/// Blocks of just so many granules are pages.
+/// Blocks of so many granules are made of whole pages.
 constexpr bool fills_pages(std::uint32_t granules) { return granules % (k_page_bytes / k_granule_bytes) == 0; }
 
-/// Whether such a request comes from a slab; else from whole pages, as does one that fills them: then it lies on no others.
+/// True if such a request comes from a slab. Other requests, and those that fill whole pages, come from pages, so that
+/// they touch as few as possible.
 constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
     return bytes <= k_small_bytes_max && alignment <= k_page_bytes && !fills_pages(granules_of(bytes));
 }
 
-/// So large a block of so many bytes is where blocks are not to touch more cache lines or pages than they must: where it begins follows
-/// from its size then. Up to a cache line it never straddles one, from there on it begins on one, and from a page on on a page. What is
-/// more than a heap can hold stays so.
+/// Returns the size for a block of so many bytes that must touch as few cache lines or pages as possible; the size
+/// decides where a block begins. Up to a cache line, a block never crosses the end of one. From there on it begins on a
+/// cache line, and from a page on, on a page. A size larger than any heap is returned unchanged.
 constexpr std::size_t bytes_on_lines(std::size_t bytes) {
     constexpr std::size_t k_line_bytes = 64;
     if (bytes <= k_line_bytes)
@@ -52,7 +53,7 @@ static_assert(bytes_on_lines(65) == 128 && bytes_on_lines(4095) == 4096 && bytes
 
 inline constexpr std::uint32_t k_line_granules = 64 / k_granule_bytes; // a cache line
 
-/// What a block of so many granules begins at a multiple of, in granules.
+/// Returns the alignment of a block of so many granules, in granules.
 constexpr std::uint32_t natural_alignment(std::uint32_t granules) {
     return std::min(granules & -granules, k_line_granules);
 }
@@ -62,8 +63,8 @@ constexpr std::uint32_t slab_of(std::uint32_t page) { return page & ~(k_slab_pag
 inline constexpr std::uint32_t k_exact_bins = 32;
 inline constexpr std::uint32_t k_small_granules_max = k_small_bytes_max / k_granule_bytes;
 
-/// The bin of a slab whose longest hole has so many granules, at least one. In the last are all that any small block
-/// fits in.
+/// Returns the bin of a slab whose longest hole has so many granules, at least one. The last bin contains the slabs
+/// that have room for any small block.
 constexpr std::uint32_t bin_of(std::uint32_t granules) {
     if (granules <= k_exact_bins)
         return granules - 1;
@@ -75,7 +76,7 @@ constexpr std::uint32_t bin_of(std::uint32_t granules) {
 inline constexpr std::uint32_t k_bin_count = bin_of(k_small_granules_max) + 1;
 static_assert(k_bin_count <= format::k_alloc_bin_slots);
 
-/// The least that a hole in the bin may have.
+/// Returns the shortest length of the holes in a bin.
 constexpr std::uint32_t least_of_bin(std::uint32_t bin) {
     if (bin < k_exact_bins)
         return bin + 1;

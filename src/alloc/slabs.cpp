@@ -33,7 +33,7 @@ hole longest_hole(const std::uint64_t* used, std::uint32_t free_count) {
         at = find_set(used, begin, k_slab_granules);
         if (at - begin > longest.length())
             longest = {begin, at};
-        free_count -= std::min(free_count, at - begin); // what is left to be found
+        free_count -= std::min(free_count, at - begin); // free granules that remain to be found
     }
     return longest;
 }
@@ -59,7 +59,7 @@ void* slabs::allocate_in_hole(std::uint32_t count, std::uint32_t alignment) {
     return claim(static_cast<std::uint32_t>(begin), count);
 }
 
-// The granules lie in the current slab's hole.
+// Allocates granules that lie in the current slab's hole.
 [[gnu::always_inline]] inline void* slabs::claim(std::uint32_t begin, std::uint32_t count) {
     const std::uint32_t slab = pages_.state().current_slab;
     if (!is_slab(pages_, slab)) [[unlikely]]
@@ -126,8 +126,8 @@ void slabs::set_hole(hole next) {
     state.hole_end = next.end;
 }
 
-// An alignment may keep a block out of the slab of a bin, though the longest hole there is long enough; but not where
-// the hole has room to shift. So at most the first few bins are looked into in vain.
+// The alignment may keep a block out of the longest hole of a slab, although the hole is long enough; but not if the
+// hole has room to shift the block. So at most the first few bins are searched in vain.
 bool slabs::adopt_listed(std::uint32_t count, std::uint32_t alignment) {
     const std::uint32_t sure = count + alignment - 1;
     const std::uint32_t first = bin_of(alignment <= k_line_granules ? count : sure);
@@ -175,7 +175,7 @@ bool slabs::make_current(std::uint32_t slab, hole first) {
     return true;
 }
 
-// Leaves no slab current (B2).
+// After this, no slab is current (B2).
 bool slabs::retire_current() {
     const std::uint32_t slab = std::exchange(pages_.changing_state().current_slab, 0U);
     set_hole({});
@@ -192,14 +192,15 @@ bool slabs::retire_current() {
 
 // --- deallocation
 
-/// Whether windows of bits before a granule, and from it on, lie in its slab.
+/// True if the windows of bits before a granule, and from it on, lie in its slab.
 static constexpr bool has_windows(std::uint32_t granule) {
     return granule >= k_word_bits && granule <= k_slab_granules - k_word_bits;
 }
 
-/// Whether the first granules of windows are a block, of less than `k_window_bits`: without branches that nobody can foresee.
+/// True if the first granules of the windows are a block of less than `k_window_bits`. Has no branches, because they
+/// would be unpredictable.
 [[gnu::always_inline]] static inline bool is_block(std::uint64_t in_use, std::uint64_t begun, std::uint32_t count) {
-    const std::uint64_t inside = in_use & ~begun; // a block, behind its first granule
+    const std::uint64_t inside = in_use & ~begun; // granules of a block, except its first
     const std::uint64_t first = 1;
     const std::uint64_t behind = first << count;
     return (in_use & first) != 0 && (inside & (behind | (behind - 1))) == behind - 1 - first;
@@ -211,12 +212,12 @@ bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place
            find_clear(used, place.begin, place.end) == place.end;
 }
 
-/// Where a block lies; none if `slab` is 0.
+/// The place of a block; there is none if `slab` is 0.
 struct slabs::place {
     std::uint32_t slab;
     std::uint32_t begin; // in granules
     std::uint32_t end;
-    const page_descriptor* descriptor; // all of the slab
+    const page_descriptor* descriptor; // the slab is accessible as a whole
     const std::uint64_t* used;
     const std::uint64_t* starts;
 };
@@ -237,7 +238,7 @@ inline slabs::place slabs::place_of(const void* address, std::uint32_t count) co
     return {slab, begin, end, &pages_.descriptor(home, slab), used, starts};
 }
 
-/// Whether a slab in a list surely stays there when granules between such windows become free.
+/// True if a slab in a list certainly stays there when granules between such windows become free.
 [[gnu::always_inline]] static inline bool stays_in_bin(const page_descriptor& d, std::uint64_t before,
                                                        std::uint64_t behind, std::uint32_t count) {
     if (d.count == 0 || d.count + count == k_slab_granules)
@@ -249,11 +250,12 @@ inline slabs::place slabs::place_of(const void* address, std::uint32_t count) co
     return before != 0 && behind != 0 && bin_of(length) <= d.bin;
 }
 
-// The slab, not the current one, is about to get a hole by granules that are still in use.
+// Moves a slab, which is not the current one, to the bin of the hole that it is about to get. The granules are still in
+// use.
 inline bool slabs::move_to_bin(const place& freed) {
     const page_descriptor& d = *freed.descriptor;
     if (d.count != 0 && d.bin == k_bin_count - 1)
-        return true; // that of the longest holes; what is free beside those granules is shorter
+        return true; // it stays in the bin of the longest holes; the free granules beside the freed ones are shorter
     const hole around{behind_last_set(freed.used, 0, freed.begin), find_set(freed.used, freed.end, k_slab_granules)};
     if (d.count == 0)
         return link(freed.slab, around);
@@ -266,7 +268,7 @@ inline bool slabs::move_to_bin(const place& freed) {
     alloc_state& state = pages_.changing_state();
     state.allocated_bytes -= count * k_granule_bytes;
     if (is_current && begin + count == state.hole_begin)
-        state.hole_begin = begin; // the last in is the first out
+        state.hole_begin = begin; // last in, first out
 }
 
 void slabs::free_block(const place& at) {
@@ -279,11 +281,11 @@ void slabs::free_block(const place& at) {
     clear_bit(changing_bits(at.starts), at.begin);
     note_freed(*at.descriptor, count, is_current, at.begin);
     if (!is_current && becomes_empty)
-        static_cast<void>(release(at.slab)); // damage is noted
+        static_cast<void>(release(at.slab)); // damage is noted already
 }
 
-// As nearly all blocks are freed: those of few granules, where windows do not leave the slab. False, and nothing has changed, when
-// it is another one, or none.
+// Frees a block in the most frequent case: it has few granules, and the windows lie within the slab. Returns false, and
+// has changed nothing, in other cases, and if there is no such block.
 [[gnu::always_inline]] inline bool slabs::deallocate_quickly(void* address, std::uint32_t count) {
     const std::uint64_t offset = pages_.offset_of(address);
     const std::uint64_t page = offset / k_page_bytes;
@@ -327,7 +329,7 @@ bool slabs::deallocate_any(void* address, std::uint32_t count) {
     return true;
 }
 
-// They were blocks when they were put there. If one is none now, somebody has written over the bits.
+// They were blocks when they were put there. If one is no block now, the program has overwritten the bits.
 bool slabs::flush() {
     if (kept_.is_surely_empty())
         return false;
@@ -341,7 +343,7 @@ bool slabs::flush() {
     return !pages_.found_damage();
 }
 
-// Holes are what has pages and is neither allocated nor a free run. Below a megabyte each thread may have a slab.
+// Holes are pages of slabs that are neither allocated nor a free run. Below a megabyte, each thread may have a slab.
 bool slabs::may_grow_to_lend() const {
     const alloc_state& state = pages_.state();
     std::uint64_t pages = 0;
@@ -356,7 +358,7 @@ bool slabs::may_grow_to_lend() const {
     const bool has_ample = is_set(&state.used_bins, k_bin_count - 1);
     if (!is_current_ample() && !has_ample && !may_grow_to_lend())
         return false;
-    static_cast<void>(flush()); // else something that is kept may lie there
+    static_cast<void>(flush()); // otherwise a kept block may lie there
     const bool has_hole = is_current_ample() ? advance_in_current(state.hole_begin, count, alignment)
                                              : has_ample && adopt_listed(count, alignment);
     if ((!has_hole && !adopt_new()) || pages_.found_damage())
@@ -380,10 +382,10 @@ bool slabs::may_grow_to_lend() const {
         return;
     const auto bytes = static_cast<std::uint64_t>(back.granules_) * k_granule_bytes; // modulo 2⁶⁴, if it is negative
     pages_.changing_state().allocated_bytes += bytes;
-    static_cast<void>(make_current(back.page_, {back.hole_begin_, back.hole_end_})); // damage is noted
+    static_cast<void>(make_current(back.page_, {back.hole_begin_, back.hole_end_})); // damage is noted already
 }
 
-// The slab is empty and has no links.
+// Precondition: the slab is empty and has no links.
 bool slabs::release(std::uint32_t slab) {
     const section& home = section_of(slab);
     if (slab + std::uint64_t{k_slab_pages} > pages_.used_end(home))
@@ -399,12 +401,12 @@ void slabs::release_empty() {
     const std::uint32_t slab = pages_.state().current_slab;
     if (!pages_.found_damage() && slab != 0 && is_slab(pages_, slab) &&
         pages_.descriptor(slab).count == k_slab_granules)
-        static_cast<void>(retire_current()); // damage is noted
+        static_cast<void>(retire_current()); // damage is noted already
 }
 
 // --- lists
 
-// A slab reached through a link, checked (B4); null and the damage noted when it is none.
+// Checks a slab that a link leads to (B4); returns null, and notes the damage, if it is no listed slab.
 const page_descriptor* slabs::linked(std::uint32_t slab, std::uint32_t bin) {
     if (is_slab(pages_, slab) && slab != pages_.state().current_slab) {
         const page_descriptor& d = pages_.descriptor(slab);

@@ -1,21 +1,22 @@
-// Small blocks: bump allocation through the holes of one slab after the other. Depends on slab_layout, magazines, page_runs
+// Small blocks: bump allocation through the holes of one slab after the other. Depends on slab_layout, magazines,
+// page_runs
 // and heap_pages.
 //
-// What is allocated together lies together, whatever its sizes: the node of a tree and the strings in it share cache
+// Blocks that are allocated together lie together, whatever their sizes: the node of a tree and its strings share cache
 // lines, and a small transaction changes few pages. (Slabs of one size each spread an address book's entry over four
-// pages; bench/results/design-choices.md has the measurement.) Bits apart from the blocks say what is free, so allocating and freeing
-// never touch a data page, and neighbouring free blocks are one hole without further ado.
+// pages; bench/results/design-choices.md has the measurement.) Bits outside of the blocks say what is free. So
+// allocating and freeing never touch a data page, and neighbouring free blocks form one hole automatically.
 //
-//  B1  Requests are served from the current slab's hole, then from its next hole that is long enough. When none follows,
-//      another slab becomes the current one, that with the longest hole. Only when no slab has one that fits, the heap
-//      grows by a slab.
-//  B2  Every other slab with a free granule, but for those that are lent (L1), is in the list of the bin of its longest
-//      hole, and none but these and the current one is empty: a slab that becomes empty gives its pages back at once. A
+//  B1  Requests are served from the current slab's hole, then from its next hole that is long enough. If there is none,
+//      the slab with the longest hole becomes the current one. Only if no slab has a hole that fits, the heap grows by
+//      a slab.
+//  B2  Every other slab with a free granule is in the list of the bin of its longest hole, except lent slabs (L1). Only
+//      the current slab and lent slabs may be empty: any other slab that becomes empty gives its pages back at once. A
 //      full slab, a lent one, and the current one have no links.
-//  B3  A set used bit is a granule of a block, a set start bit its first. A start bit has its used bit. Bits of pages in
-//      no slab are zero.
-//  B4  Whatever an operation reads through a link is checked before anything is changed (I7). What does not fit is noted
-//      as damage.
+//  B3  A set used bit marks a granule of a block; a set start bit marks its first granule. Where the start bit is set,
+//      so is the used bit. Bits of pages in no slab are zero.
+//  B4  Everything that an operation reads through a link is checked before anything is changed (I7). Mismatches are
+//      noted as damage.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -31,68 +32,71 @@
 
 namespace remanence::alloc {
 
-/// Within the used bits of a slab, in granules; empty when there is none.
+/// A hole within the used bits of a slab, in granules; empty if there is none.
 struct hole {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
     [[nodiscard]] std::uint32_t length() const { return end - begin; }
 };
 
-/// The first at `from` or later where `count` granules fit at a multiple of `alignment`. O(granules / 64).
+/// Returns the first place from `from` on where `count` granules fit at a multiple of `alignment`. O(granules / 64).
 [[nodiscard]] hole find_hole(const std::uint64_t* used, std::uint32_t from, std::uint32_t count,
                              std::uint32_t alignment);
-/// Of a slab with so many free granules the longest, or the first that any small block fits in. O(granules / 64 + holes).
+/// Returns the longest hole of a slab with so many free granules, or the first that has room for any small block.
+/// O(granules / 64 + holes).
 [[nodiscard]] hole longest_hole(const std::uint64_t* used, std::uint32_t free_count);
 
-/// Whether the granules of a slab are a block.
+/// True if these granules of a slab are a block.
 [[nodiscard]] bool is_block(const std::uint64_t* used, const std::uint64_t* starts, hole place);
 
 class slabs {
 public:
     slabs(heap_pages& pages, page_runs& runs, magazines& kept) : pages_(pages), runs_(runs), kept_(kept) {}
 
-    /// In granules, at a multiple of what follows from the size. Null, and nothing has changed, when there is no memory.
-    /// O(1), but when the current slab is used up.
+    /// Allocates so many granules; the size decides the alignment. Returns null, and has changed nothing, if there is
+    /// no memory. O(1), except when the current slab is used up.
     [[nodiscard]] void* allocate(std::uint32_t count) {
         void* const kept = take_kept(count);
         return kept != nullptr ? kept : allocate_in_hole(count, natural_alignment(count));
     }
-    /// At a multiple of `alignment` granules, too.
+    /// Does the same, at a multiple of `alignment` granules.
     [[nodiscard]] void* allocate(std::uint32_t count, std::uint32_t alignment) {
         return alignment <= natural_alignment(count) ? allocate(count) : allocate_in_hole(count, alignment);
     }
-    /// Those at this offset (placed_blocks.cpp). False, and nothing has changed, when they are not free, or there is damage. Nothing may be kept.
+    /// Allocates the granules at this offset (placed_blocks.cpp). Returns false, and has changed nothing, if they are
+    /// not free, or there is damage. No block may be in a magazine.
     [[nodiscard]] bool allocate_at(std::uint64_t offset, std::uint32_t count);
-    /// False, and nothing has changed, when no block of that many granules begins there. It is kept, if there is room for
-    /// more of its size.
+    /// Frees a block. Returns false, and has changed nothing, if no block of that many granules begins there. The block
+    /// is kept in a magazine if there is room.
     [[nodiscard]] bool deallocate(void* address, std::uint32_t count);
-    /// Really frees all that is kept. Whether that may have made room.
+    /// Really frees all kept blocks. Returns true if that may have made room.
     bool flush();
     /// Gives the current slab back if it is empty.
     void release_empty();
 
-    /// Takes a slab out of all lists, one with a hole for so many granules, aligned so, and for any small block: the current one, if it
-    /// has one, so that none is current then. Shorter holes would be used up too soon, so the heap grows by a slab if these are few.
-    /// Frees what is kept. False when they are more than an eighth of what is allocated, or there is no memory. `to` is none.
+    /// Takes a slab out of all lists that has a hole for so many granules, with this alignment, and for any small
+    /// block. Prefers the current slab, so that none is current then. Shorter holes would be used up too soon, so the
+    /// heap grows by a slab instead if these are few. Frees all kept blocks. Returns false if holes
+    /// take more than an eighth of the allocated memory, or there is no memory. `to` must be empty.
     [[nodiscard]] bool lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment);
-    /// It becomes the current one (B2).
+    /// Takes a lent slab back; it becomes the current one (B2).
     void take_back(lent_slab& from);
 
-    /// Whether the page, any that is a data page, belongs to a slab.
+    /// True if the page belongs to a slab. Precondition: it is a data page.
     [[nodiscard]] bool is_in_slab(std::uint32_t page) const;
-    /// Whether no granule of a slab's page is in use.
+    /// True if no granule of a slab's page is in use.
     [[nodiscard]] bool is_free_page(std::uint32_t page) const;
-    /// The block that an offset in a slab lies in, as offsets.
+    /// A block in a slab, as offsets.
     struct extent {
         std::uint64_t offset;
         std::uint64_t bytes;
     };
     [[nodiscard]] std::optional<extent> block_at(std::uint64_t offset) const;
     void for_each_block(std::uint32_t slab, const std::function<void(extent)>& visit) const;
-    /// Shows how many bytes each run of free granules has.
+    /// Calls `visit` with the size of each run of free granules.
     void for_each_hole(std::uint32_t slab, const std::function<void(std::uint64_t bytes)>& visit) const;
 
-    /// What a link may lead to: the first page of a slab, all of it accessible.
+    /// True for the only valid target of a link: the first page of a slab that is accessible as a whole.
     [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page);
 
 private:
@@ -119,7 +123,7 @@ private:
     [[nodiscard]] bool make_current(std::uint32_t slab, hole first);
     [[nodiscard]] bool retire_current();
     void set_hole(hole next);
-    /// Of a slab.
+    /// To be called for bits of a slab only.
     [[nodiscard]] std::uint64_t* changing_bits(const std::uint64_t* bits) const {
         return pages_.changing(bits, k_slab_granules / 64);
     }

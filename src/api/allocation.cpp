@@ -1,4 +1,4 @@
-// Memory, for the allocators of the public headers.
+// Allocates memory for the allocators of the public headers.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
@@ -11,7 +11,7 @@
 
 namespace remanence::detail {
 
-/// Notes what became of the reservation.
+/// Returns true if the accessible memory has grown. Registers a larger reservation.
 static bool has_grown(heap_impl& impl) {
     if (impl.memory().reserved_bytes() != impl.registered_bytes)
         registry::extend(impl);
@@ -65,9 +65,9 @@ void refuse_if_destroyed(const heap_impl& impl, const void* object, std::size_t 
 void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept {
     heap_impl* impl = registry::find(owner);
     if (impl == nullptr || !impl->origin.same_process())
-        return; // an object outlived its heap's mapping
+        return; // the object has outlived its heap's mapping
     if (!impl->outsiders.is_of_this_state(owner)) [[unlikely]]
-        return; // or what a rollback took away, and perhaps gave back to another one
+        return; // or a rollback freed the block, and perhaps gave it to another object
     impl->memory().deallocate(block, bytes, alignment);
 }
 

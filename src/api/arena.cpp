@@ -14,7 +14,7 @@ namespace {
 
 detail::heap_header* as_owner(std::byte* base) { return reinterpret_cast<detail::heap_header*>(base); }
 
-/// Runs `f` in a write section, which looks for changes.
+/// Runs `f` in a write section, which searches memory for changes.
 template <class F>
 void change_arenas(detail::heap_impl& impl, const F& f) {
     (void)detail::writable_header_of(&impl);
@@ -42,7 +42,8 @@ arena arena::open(heap& in, std::string_view name, const arena_options& options)
     if (base != nullptr)
         return arena(as_owner(base));
     if (const char* const why = alloc::block_allocator::why_no_arena(name, options.room_bytes))
-        detail::raise(errc::invalid_argument, std::string(why) + "."); // here, where nothing is rolled back
+        // raised here, before a section, so that nothing is rolled back
+        detail::raise(errc::invalid_argument, std::string(why) + ".");
     change_arenas(impl, [&] {
         base = impl.memory().find_arena(name);
         if (base != nullptr)

@@ -9,7 +9,8 @@ namespace remanence::detail {
 
 namespace {
 
-// Commits wait for the same disk: so a little at a time, and a rest after it while nothing presses.
+// Commits wait for the same disk. So the thread writes a little at a time, and rests after it unless log or memory is
+// nearly full.
 constexpr std::uint64_t k_step_bytes = 64 * KiB;
 constexpr std::chrono::milliseconds k_rest{1};
 
@@ -43,7 +44,7 @@ void background_checkpoint::run() {
         woken_.wait(lock, [this] { return begun_ || ends_; });
         if (ends_)
             return;
-        begun_ = false; // what begins from here on may come too late for this step
+        begun_ = false; // a checkpoint that begins from here on may come too late for this step
         lock.unlock();
         const bool is_left = step();
         lock.lock();
@@ -53,12 +54,12 @@ void background_checkpoint::run() {
     }
 }
 
-/// Whether something is left. A failure poisons, so the next commit reports it.
+/// True if a part of the checkpoint is left. A failure poisons, so the next commit reports it.
 bool background_checkpoint::step() {
     try {
         auto is_left = engine_.step_checkpoint(k_step_bytes);
         return is_left && *is_left;
-    } catch (const std::bad_alloc&) { // likewise
+    } catch (const std::bad_alloc&) { // the next commit reports this, too
         return false;
     }
 }

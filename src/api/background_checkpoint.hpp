@@ -9,18 +9,18 @@
 
 namespace remanence::detail {
 
-/// Carries out the checkpoints that an engine's commits begin. A failure poisons it.
+/// Carries out the checkpoints that commits of an engine begin. A failure poisons the engine.
 class background_checkpoint {
 public:
-    /// Starts the thread; std::system_error when there can be no more. The engine must outlive it.
+    /// Starts the thread; std::system_error if no thread can be started. The engine must outlive this object.
     explicit background_checkpoint(txn::engine& engine);
-    /// Ends the thread once the step that it is at is done; who needs the rest carries it out. Not in a forked child,
-    /// which has no such thread.
+    /// Ends the thread after its current step. If the rest of the checkpoint is needed, the caller carries it out. Not
+    /// to be called in a forked child, which has no such thread.
     ~background_checkpoint();
     background_checkpoint(const background_checkpoint&) = delete;
     background_checkpoint& operator=(const background_checkpoint&) = delete;
 
-    /// One has begun.
+    /// Tells the thread that a checkpoint has begun.
     void carry_out();
 
 private:
@@ -31,8 +31,8 @@ private:
     std::mutex mutex_;
     std::condition_variable woken_;
     bool begun_ = false; // guarded by mutex_
-    bool ends_ = false;  // likewise
-    std::thread thread_; // last, since it uses the others
+    bool ends_ = false;  // guarded by mutex_
+    std::thread thread_; // last, since the thread uses the other members
 };
 
 } // namespace remanence::detail

@@ -1,4 +1,4 @@
-// The thread that spills what a program writes without allocating, freeing or declaring anything.
+// The thread that spills pages when the program writes much without allocating, freeing or declaring anything.
 #pragma once
 
 #include "txn/engine.hpp"
@@ -10,12 +10,12 @@
 
 namespace remanence::detail {
 
-/// Looks now and then how much memory the process has, and lets the engine spill when that has grown.
+/// Checks regularly how much memory the process uses, and lets the engine spill when the use has grown.
 class background_spill {
 public:
-    /// Starts the thread; std::system_error when there can be no more. The engine must outlive it.
+    /// Starts the thread; std::system_error if no thread can be started. The engine must outlive this object.
     background_spill(txn::engine& engine, std::uint64_t budget);
-    /// Ends the thread once it has spilled what it is at. Not in a forked child, which has no such thread.
+    /// Ends the thread after its current spill. Not to be called in a forked child, which has no such thread.
     ~background_spill();
     background_spill(const background_spill&) = delete;
     background_spill& operator=(const background_spill&) = delete;
@@ -24,11 +24,11 @@ private:
     void run();
 
     txn::engine& engine_;
-    const std::uint64_t step_; // of growth that is worth a look
+    const std::uint64_t step_; // growth after which the engine is asked to spill
     std::mutex mutex_;
     std::condition_variable woken_;
     bool ends_ = false;  // guarded by mutex_
-    std::thread thread_; // last, since it uses the others
+    std::thread thread_; // last, since the thread uses the other members
 };
 
 } // namespace remanence::detail

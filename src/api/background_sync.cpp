@@ -25,10 +25,10 @@ background_sync::~background_sync() {
 
 void background_sync::sync_soon() {
     if (soon_.exchange(true))
-        return; // the thread knows
+        return; // the thread knows already
     {
         const std::lock_guard guard(mutex_);
-    } // it waits already, or has yet to look at soon_
+    } // now the thread waits, or has yet to check soon_
     woken_.notify_one();
 }
 
@@ -62,7 +62,7 @@ void background_sync::run() {
             lock.lock();
             continue;
         }
-        soon_ = now_ = false; // what is wanted from here on may come too late for this sync
+        soon_ = now_ = false; // a request from here on may come too late for this sync
         lock.unlock();
         progress_.bring(engine_); // a failure poisons, so the next commit reports it
         lock.lock();

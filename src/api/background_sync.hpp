@@ -1,4 +1,5 @@
-// The thread that makes durable what nobody waits for: lazy commits after a while, asynchronous ones at once.
+// The thread that makes commits durable that no thread waits for: lazy commits after an interval, asynchronous ones at
+// once.
 #pragma once
 
 #include "api/commit_progress.hpp"
@@ -11,22 +12,23 @@
 
 namespace remanence::detail {
 
-/// Makes the records of commits that were only copied, and makes durable what is wanted of an engine. A failure poisons it.
+/// Makes the log records of commits that were only copied, and makes requested commits of an engine durable. A failure
+/// poisons the engine.
 class background_sync {
 public:
-    /// Starts the thread; std::system_error when there can be no more. The engine must outlive it.
+    /// Starts the thread; std::system_error if no thread can be started. The engine must outlive this object.
     background_sync(txn::engine& engine, commit_progress& progress, std::chrono::milliseconds lazy_interval);
-    /// Ends the thread, without another sync. Not in a forked child, which has no such thread.
+    /// Ends the thread, without another sync. Not to be called in a forked child, which has no such thread.
     ~background_sync();
     background_sync(const background_sync&) = delete;
     background_sync& operator=(const background_sync&) = delete;
 
-    // Something is wanted. From any thread.
+    // Requests to the thread. Any thread may call these.
 
-    /// Within the interval from now.
+    /// Requests a sync within the interval from now.
     void sync_soon();
     void sync_now();
-    /// The record of a commit is to be made, whenever it is synced.
+    /// Requests the log record of a commit that was only copied, whenever it is synced.
     void finish_point();
 
 private:
@@ -40,9 +42,9 @@ private:
     std::mutex mutex_;
     std::condition_variable woken_;
     bool now_ = false;   // guarded by mutex_
-    bool point_ = false; // likewise
-    bool ends_ = false;  // likewise
-    std::thread thread_; // last, since it uses the others
+    bool point_ = false; // guarded by mutex_
+    bool ends_ = false;  // guarded by mutex_
+    std::thread thread_; // last, since the thread uses the other members
 };
 
 } // namespace remanence::detail

@@ -21,7 +21,7 @@ background_way::~background_way() {
 void background_way::run() {
     for (;;) {
         const std::uint32_t calls =
-            engine_.shared()->protocol().calls(); // before all else: what comes from here on wakes it again
+            engine_.shared()->protocol().calls(); // first: a call from here on wakes the thread again
         if (ends_)
             return;
         try {

@@ -33,7 +33,8 @@ void commit_progress::bring(txn::engine& engine) noexcept {
         }
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): is_durable says so
     }
-    raise_to(durable_, is_durable ? version : engine.durable_through()); // before failed_ says that the rest is not
+    // before failed_ says that later commits are not durable
+    raise_to(durable_, is_durable ? version : engine.durable_through());
     if (!is_durable)
         failed_ = true;
     ++turn_;

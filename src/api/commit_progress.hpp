@@ -1,4 +1,4 @@
-// How far a heap's commits have got, as their tickets ask.
+// How far the commits of a heap have got; tickets ask it.
 #pragma once
 
 #include "api/heap_origin.hpp"
@@ -13,25 +13,27 @@
 
 namespace remanence::detail {
 
-/// Lives as long as the heap and its tickets do. Everything may be called from any thread.
+/// Lives as long as the heap or one of its tickets. Any thread may call any function.
 class commit_progress {
 public:
     explicit commit_progress(heap_origin of) : origin_(std::move(of)) {}
 
-    /// The commit of this version, which is made, is to become durable.
+    /// Requests that the commit of this version, which is made, becomes durable.
     void want(std::uint64_t version) noexcept;
-    /// Makes durable what is wanted, and tells those who wait; a failure poisons the engine. Not in a forked child.
+    /// Makes requested commits durable, and wakes the threads that wait for them; a failure poisons the engine. Not to
+    /// be called in a forked child.
     void bring(txn::engine& engine) noexcept;
 
-    /// The commit of this version has no changes in it, since those that it was to have were not committed, and this is why;
-    /// nothing: for lack of memory. Comes before bring() may make it durable. Throws std::bad_alloc.
+    /// Notes that the commit of this version contains no changes, because its changes were not committed. `why`: the
+    /// reason; nothing if memory was lacking. To be called before bring() may make the version durable. Throws
+    /// std::bad_alloc.
     void note_failed(std::uint64_t version, const std::optional<failure>& why);
 
-    /// The last commit up to this one that was not noted as failed: what memory is, if nothing has changed since and what failed is
-    /// no change any more.
+    /// Returns the last version up to this one that was not noted as failed. Memory is in that state, if nothing has
+    /// changed since and the failed changes are undone.
     [[nodiscard]] std::uint64_t last_committed(std::uint64_t version) const;
 
-    /// Throws when it never will be.
+    /// Throws if it will never become durable.
     [[nodiscard]] bool is_durable(std::uint64_t version) const;
     void await(std::uint64_t version) const;
 
@@ -41,12 +43,13 @@ private:
     const heap_origin origin_;
     std::atomic<std::uint64_t> wanted_ = 0;
     std::atomic<std::uint64_t> durable_ = 0;
-    std::atomic<bool> failed_ = false;      // what is not durable by then never will be
-    std::atomic<bool> some_failed_ = false; // of those that are durable without their changes
+    std::atomic<bool> failed_ = false;      // commits that are not durable by then will never be
+    std::atomic<bool> some_failed_ = false; // some versions are durable without their changes
     mutable std::mutex mutex_;
-    std::optional<failure> why_;                                // guarded by mutex_; none when memory was lacking
-    std::map<std::uint64_t, std::optional<failure>> why_alone_; // likewise, of versions of which some_failed_ speaks
-    /// Counts calls of bring(); see redo_log::turn_ for why it is no condition variable.
+    std::optional<failure> why_; // guarded by mutex_; nothing if memory was lacking
+    // guarded by mutex_; for the versions that some_failed_ speaks of
+    std::map<std::uint64_t, std::optional<failure>> why_alone_;
+    /// Counts calls of bring(). redo_log::turn_ explains why this is no condition variable.
     std::atomic<std::uint32_t> turn_ = 0;
 };
 

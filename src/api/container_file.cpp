@@ -1,5 +1,5 @@
-// Containers whose file has the portable form, or the binary one: they are read into a heap, and written anew by each commit. A file of
-// its own, so that programs do not have it that keep containers as memory.
+// Containers whose file has the portable form, or the binary one: they are read into a heap, and each commit writes the
+// file anew. A file of its own, so that programs that keep containers as heaps do not link it.
 
 #include <remanence/file_backed.hpp>
 #include <remanence/streams.hpp>
@@ -43,7 +43,7 @@ std::function<std::size_t(char*, std::size_t)> reader_of_file(os::file& file, st
     };
 }
 
-/// Hands over a text that is there already.
+/// Returns a function that reads from a text in memory.
 std::function<std::size_t(char*, std::size_t)> reader_of_text(std::string_view text) {
     return [text](char* to, std::size_t bytes) mutable {
         const std::size_t count = text.copy(to, bytes);
@@ -71,9 +71,9 @@ private:
     fs::path file_;
     fs::path heap_file_;
     file_form form_;
-    std::function<void(heap&)> migrate_; // empty: what changes by itself is converted as it is read
+    std::function<void(heap&)> migrate_; // empty: changes of types are converted automatically during reading
     bool commits_at_end_;
-    int exceptions_; // that were under way when it was opened
+    int exceptions_; // uncaught ones when the container was opened
 };
 
 text_file_of_container::text_file_of_container(const fs::path& file, const file_backed_options& options)
@@ -109,20 +109,21 @@ void text_file_of_container::remove_heap() const {
 heap text_file_of_container::make_heap(heap_options how) const {
     how.commit_at_close = false;
     how.log.log_directory.reset();
-    how.migrate = {};               // there is nothing in it yet
-    how.commits = durability::none; // a crash loses it, as it would be lost without
+    how.migrate = {};               // the heap is still empty
+    how.commits = durability::none; // a crash loses the heap; that costs nothing, since the file is the durable copy
     std::error_code unknown;
     if (fs::exists(heap_file_, unknown)) {
         try {
             heap::open_existing(heap_file_, how).close(); // errc::in_use
         } catch (const error& why) {
-            if (why.reason() == errc::in_use || why.reason() == errc::permission_denied) // another user's
+            // or it belongs to another user
+            if (why.reason() == errc::in_use || why.reason() == errc::permission_denied)
                 throw;
         }
         remove_heap();
     }
     constexpr unsigned k_owner_only = 0600;
-    how.sharing.mode = k_owner_only; // it has what the file has, which perhaps not everybody may read
+    how.sharing.mode = k_owner_only; // it has the contents of the file, which perhaps not every user may read
     return heap::create(heap_file_, how);
 }
 
@@ -147,11 +148,11 @@ bool text_file_of_container::load(heap& into, const type_to_load& type) const {
     return true;
 }
 
-/// Messages name the file that the program knows, and not the heap beside it.
+/// Errors name the file that the program knows, not the heap beside it.
 void text_file_of_container::read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from,
                                   const type_to_load& type) const {
     try {
-        if (migrate_) { // what is stored is made, as it was, and becomes the program's
+        if (migrate_) { // roots are made with their stored types, and then migrated to the program's
             load_roots(into, from, {});
             migrate_(into);
         } else {
@@ -181,7 +182,7 @@ void text_file_of_container::save(const heap& from) const {
     whole_file made(os::posix_file_system(), file_.string(), file_.string() + "-new");
     check(made.begin());
     const auto put = [&](std::string_view text) { check(made.put(text)); };
-    // What fails in the middle leaves the file as it was.
+    // A failure in the middle leaves the file unchanged.
     save_heap(from, {}, {.looks_first = false},
               form_ == file_form::binary ? as_binary(put) : std::function<void(std::string_view)>(put));
     check(made.finish(true));

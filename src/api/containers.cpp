@@ -26,8 +26,8 @@ heap_impl* declared_heap(const heap_header* where) noexcept {
 
 void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
     const auto* const start = static_cast<const std::byte*>(first);
-    // A tracker that cannot open the pages has another try when they are written; what there is no memory to note makes
-    // the commit look for changes everywhere.
+    // If a tracker cannot open the pages, it tries again when they are written. If there is no memory for a note, the
+    // commit searches everywhere for changes.
     if (!heap->memory().contains(start) || !heap->memory().contains(start + bytes - 1))
         return;
     try {
@@ -48,8 +48,8 @@ void begin_to_read(const std::byte* first, std::size_t bytes) noexcept {
 }
 
 std::uint64_t random_seed() noexcept {
-    // The kernel is asked once, or by two threads at the same time, none of which waits for the other; from there on numbers are
-    // counted, and mixed.
+    // Gets a random number from the kernel once; or two threads do so at the same time, and neither waits for the
+    // other. From there on, numbers are counted and mixed.
     static std::atomic<std::uint64_t> next = 0;
     if (next.load(std::memory_order_relaxed) == 0) {
         std::uint64_t first = 0;

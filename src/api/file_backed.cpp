@@ -1,4 +1,4 @@
-// Why a file_backed container cannot be opened or used.
+// Makes the errors of file_backed containers that cannot be opened or used.
 
 #include "api/raise.hpp"
 

@@ -1,4 +1,4 @@
-// The compiled half of fragile elements: the table of the objects that references to them share, and errors.
+// The compiled half of fragile elements: errors, and the table of objects that the references to them share.
 
 #include "api/raise.hpp"
 #include "os/held_across_fork.hpp"
@@ -19,7 +19,7 @@ const os::held_across_fork<using_live> k_using_live_held;
 std::mutex exemplars;
 const os::held_across_fork<exemplars> k_exemplars_held;
 
-/// While using_live is locked. Never destroyed, so that references may live as long as the process.
+/// To be called with using_live locked. Never destroyed, so that references may live as long as the process.
 live_values& all_live() {
     static auto* const all = new live_values;
     return *all;
@@ -50,7 +50,7 @@ bool release_live_value(live_value& value) noexcept {
     live_values& all = all_live();
     if (--value.references_ != 0)
         return false;
-    if (!value.is_forgotten()) // else the element may have another one
+    if (!value.is_forgotten()) // otherwise the element may have a new object
         all.erase(value.element());
     return true;
 }

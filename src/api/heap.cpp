@@ -1,4 +1,4 @@
-// The public handle: a thin function for each thing that it can do. How it is opened: opening.cpp.
+// The public handle: a short function for each operation. opening.cpp opens heaps.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
@@ -31,7 +31,7 @@ heap& heap::operator=(heap&& other) noexcept {
 
 detail::heap_impl& detail::impl_of(const heap& of) { return *checked(of.impl_); }
 
-heap::~heap() { impl_.reset(); } // the handle is empty from the beginning on, for threads that still use it
+heap::~heap() { impl_.reset(); } // empty from the beginning on, for threads that still use the handle
 
 void heap::close() {
     (void)checked(impl_);
@@ -41,7 +41,7 @@ void heap::close() {
 
 namespace {
 
-/// Runs `f` with the write lock held, whether or not the thread is in a write section already.
+/// Runs `f` with the write lock held, inside or outside of a write section.
 template <class F>
 void exclusively(detail::heap_impl* impl, F&& f) {
     impl->sections.enter_write(detail::section_kind::joining);
@@ -54,13 +54,14 @@ void exclusively(detail::heap_impl* impl, F&& f) {
     impl->sections.leave_write();
 }
 
-/// For explicit commits, with the write lock held. In a write section nothing is looked at, as at its end.
+/// For explicit commits, with the write lock held. Inside a write section nothing is checked, as at the end of a
+/// section.
 void check_if_outside_sections(detail::heap_impl& impl) {
     if (impl.sections.write_depth() == 1)
         check(impl.strangers.refuse_their_memory(impl.memory()));
 }
 
-/// Runs `f` with the read lock held, or within the section the thread is in.
+/// Runs `f` with the read lock held, or within the thread's section.
 template <class F>
 decltype(auto) shared(detail::heap_impl* impl, F&& f) {
     detail::read_section section(impl);
@@ -232,7 +233,7 @@ std::vector<std::span<const std::byte>> heap::changed_ranges() const {
 
 heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
-    std::vector<share::reader> reading; // asked for before this thread reads
+    std::vector<share::reader> reading; // read before this thread is itself a reader
     if (impl->engine().is_shared())
         reading = impl->engine().shared()->protocol().readers();
     return shared(impl, [&] {
@@ -281,7 +282,7 @@ verify_report heap::verify() const {
         report.blocks_checked = checked_heap->blocks_checked;
         for (store::damage& d : checked_heap->problems)
             report.problems.push_back({std::move(d.what), d.offset});
-        const bool are_blocks_sound = report.problems.empty(); // else it is not known which there are
+        const bool are_blocks_sound = report.problems.empty(); // otherwise the blocks are not known
         auto roots = types::root_directory(impl->memory()).for_each([&](const types::root_view& root) {
             if (!are_blocks_sound)
                 return;
@@ -296,7 +297,7 @@ verify_report heap::verify() const {
     };
     if (!impl->engine().is_shared())
         return shared(impl, look);
-    std::optional<verify_report> report; // what others write must not change the file meanwhile
+    std::optional<verify_report> report; // no other process may change the file meanwhile
     exclusively(impl, [&] { report = look(); });
     return std::move(*report);
 }

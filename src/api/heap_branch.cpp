@@ -1,6 +1,6 @@
-// Steps of make_branch(): the copy is built as NAME-branch-unfinished-new (store/heap_copy.hpp), gets the name NAME-branch-unfinished,
-// becomes the other state by a commit there, is closed, and gets its own name last. So a crash leaves at most files that the next call
-// removes. Nobody else gives a heap such a name.
+// The steps of make_branch(): build the copy as NAME-branch-unfinished-new (store/heap_copy.hpp); rename it to
+// NAME-branch-unfinished; change it to the other state by a commit; close it; rename it to NAME. So a crash leaves at
+// most files that the next call removes. No other code gives such names to heaps.
 #include "api/heap_branch.hpp"
 
 #include "inspect/last_commit.hpp"
@@ -28,7 +28,7 @@ result<void> refuse_if_there(os::file_system& files, const std::string& path, co
     return {};
 }
 
-/// What a crash left of an earlier call. errc::in_use: a call is under way.
+/// Removes the files that an earlier call left behind in a crash. errc::in_use: such a call is still running.
 result<void> remove_left_over(os::file_system& files, const std::string& path, const std::string& lock_of) {
     auto is_there = files.exists(path);
     if (!is_there)
@@ -47,9 +47,9 @@ result<void> remove_left_over(os::file_system& files, const std::string& path, c
 }
 
 struct made_copy {
-    std::string abi;          // that the heap was written by
-    bool has_history = false; // which is not copied
-    history::delta way;       // from the copy
+    std::string abi;          // of the program that wrote the heap
+    bool has_history = false; // it is not copied
+    history::delta way;       // leads from the copy to the other state
 };
 
 result<made_copy> copy(os::file_system& files, const shown_commit& show, const std::string& to) {
@@ -82,7 +82,7 @@ result<made_copy> copy(os::file_system& files, const shown_commit& show, const s
 result<void> let_become(os::file_system& files, const std::string& path, const std::string& abi,
                         const history::delta& way) {
     txn::engine_options options;
-    options.reserve_bytes = 64 * MiB; // or what the heap has
+    options.reserve_bytes = 64 * MiB; // or more, if the heap needs it
     options.when_taken = txn::when_base_taken::elsewhere;
     auto engine = txn::engine::open(files, path, txn::open_mode::open_existing, options, abi);
     if (!engine)
@@ -126,7 +126,7 @@ result<void> make_branch(os::file_system& files, const shown_commit& show, const
     }();
     if (made)
         return files.sync_directory("branch: sync directory", path);
-    // Best effort: the error at hand is what counts, and the next call goes over what is left.
+    // Errors are ignored here: the first error counts, and the next call removes the rest.
     (void)remove_left_over(files, building, path);
     (void)remove_left_over(files, store::log_path(building), path);
     return made;

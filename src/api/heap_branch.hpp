@@ -1,4 +1,4 @@
-// A heap of its own, made of a state of another one.
+// Makes a heap from a state of another heap.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,16 +11,18 @@
 
 namespace remanence::detail {
 
-/// Takes over what it is shown; called again, with a later commit perhaps, it reads only what is new.
+/// Copies the heap that it is shown. It may be called again with a later commit, and then reads only changed pages.
 using copying = std::function<result<void>(inspect::inspection&)>;
-/// Shows the last commit of a heap to whoever copies it, until that succeeds, and returns what leads from there to another state.
+/// Shows the last commit of a heap to `copying` until that succeeds. Returns the delta from that commit to another
+/// state.
 using shown_commit = std::function<result<history::delta>(const copying&)>;
 
-/// Copies what `show` shows, lets the copy become the state that it leads to, and gives it its name: it is there as a whole, closed and
-/// durable, once this returns, or nothing is. errc::exists: there is a file at `path`, or a log; errc::in_use: another one is making it.
-/// Fails as `show` does. Throws std::bad_alloc. O(file).
+/// Copies the heap that `show` shows, and changes the copy to the other state. Once this returns, the heap is at
+/// `path`, complete, closed and durable; after a failure or crash nothing is there. errc::exists: there is a file or a
+/// log at `path`; errc::in_use: another process is making it. Returns the errors of `show`. Throws std::bad_alloc.
+/// O(file).
 result<void> make_branch(os::file_system& files, const shown_commit& show, const std::string& path);
-/// The same, of the last commit of the heap at `from`, which may be open here, while nobody commits.
+/// Does the same with the last commit of the heap at `from`, which may be open here. No commit may run meanwhile.
 result<void> make_branch(os::file_system& files, const std::string& from, const history::delta& way,
                          const std::string& path);
 

@@ -1,5 +1,5 @@
-// The commits of one heap: made with the write lock held, then brought to the device without it (R5). What they count, and who is
-// told how far they have got.
+// The commits of one heap: made with the write lock held, then synced without it (R5). Also their statistics, and the
+// progress that tickets ask for.
 #pragma once
 
 #include "api/commit_progress.hpp"
@@ -27,7 +27,7 @@ namespace remanence::detail {
 
 class heap_commits {
 public:
-    /// What a commit needs of the heap, and takes along.
+    /// The parts of the heap that a commit uses or changes.
     struct context {
         txn::engine& engine;
         const heap_sections& sections;
@@ -36,7 +36,7 @@ public:
         outdated_roots& outdated;
         strange_allocators& strangers;
     };
-    /// All of it must outlive this; the engine until settle().
+    /// All arguments must outlive this object; the engine only until settle().
     heap_commits(const heap_origin& origin, const context& of)
         : origin_(origin), of_(of), progress_(std::make_shared<commit_progress>(origin)) {
         of_.engine.let_points_be_told_of(
@@ -45,35 +45,38 @@ public:
             });
     }
 
-    /// A commit that is made, and not yet known to be as durable as it is to be.
+    /// A commit that is made, but may not have the requested durability yet.
     struct in_flight {
         std::uint64_t version;
         durability how;
         std::chrono::steady_clock::time_point started;
-        bool has_record; // else nothing had changed
+        bool has_record; // otherwise nothing had changed
     };
-    /// With the write lock held. await() must follow. Throws when nothing is committed: errc::rolled_back after a nested section
-    /// that failed, and what engine::make_commit() says.
+    /// Makes a commit. The caller holds the write lock, and must call await() next. Throws if nothing is committed:
+    /// errc::rolled_back after a nested section that failed, and the errors of engine::make_commit().
     [[nodiscard]] in_flight make(txn::commit_scope scope, durability how);
-    /// Likewise, of one that `where` makes, as durable as it is told, in place of the engine.
+    /// Does the same with a commit that `where` makes instead of the engine, with the given durability.
     using step = std::function<result<std::uint64_t>(log::durability)>;
     [[nodiscard]] in_flight make_by(const step& where, durability how);
-    /// Without the lock, if the thread is in no outer section (R5). Throws when the commit failed.
+    /// Waits until the commit has its durability; without the lock, if the thread is in no outer section (R5). Throws
+    /// if the commit failed.
     void await(const in_flight& commit);
 
-    /// With the write lock held: makes a commit that becomes durable by itself. ticket_of() must follow.
+    /// Makes an asynchronous commit, which becomes durable without a wait. The caller holds the write lock, and must
+    /// call ticket_of() next.
     [[nodiscard]] in_flight make_async(txn::commit_scope scope);
-    /// Without the lock.
+    /// Returns its ticket; called without the lock.
     [[nodiscard]] commit_ticket ticket_of(const in_flight& commit) noexcept;
-    // What its ticket would say of the commit of this version.
+    // These answer like the ticket of the commit of this version.
     void await_durable(std::uint64_t version) const { progress_->await(version); }
     [[nodiscard]] bool is_durable(std::uint64_t version) const { return progress_->is_durable(version); }
 
-    /// Whether some are made and not yet waited for.
+    /// True if a commit is made and not yet waited for.
     [[nodiscard]] bool are_in_flight() const noexcept { return in_flight_ != 0; }
-    /// Those that had a record, from the lock held to the return. From any thread.
+    /// Returns the times of commits with a record, from the moment of getting the lock to the return. Any thread may
+    /// call it.
     [[nodiscard]] latency_histogram times() const;
-    /// Tickets learn what became of their commits. Not in a forked child.
+    /// Tells tickets the outcome of their commits. Not to be called in a forked child.
     void settle() noexcept { progress_->bring(of_.engine); }
 
 private:

@@ -1,4 +1,5 @@
-// How a heap ends: by close(), which reports, or by its destructor (I9), which may meet sections and calls that are not done.
+// Ends a heap: by close(), which reports errors, or by the destructor (I9), which may find sections and calls still
+// running.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
@@ -38,7 +39,7 @@ void heap_impl::check_not_ending() const {
 
 void heap_impl::begin_to_close(const char* what) {
     bool alone = !sections.is_in_any() && sections.try_enter_to_close();
-    if (alone && commits.are_in_flight()) { // of a section that has not returned yet; no other one begins now
+    if (alone && commits.are_in_flight()) { // its section has not returned yet; no other section begins now
         sections.leave_write();
         alone = false;
     }
@@ -48,7 +49,7 @@ void heap_impl::begin_to_close(const char* what) {
                   " while a section is open, or another thread commits. End every section first.",
               origin.path.string());
     }
-    calls.begin(); // until it is gone
+    calls.begin(); // it stays begun until the heap is gone
 }
 
 void heap_impl::drop(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
@@ -72,7 +73,7 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
     bool lacked_memory = false;
     try {
         if (impl->engine_->is_shared()) {
-            // Nothing is uncommitted outside of sections.
+            // Outside of sections nothing is uncommitted.
         } else if (!impl->options.commit_at_close) {
             impl->losses.tell(discarded_changes::by::close);
         } else if (!impl->options.read_only) {
@@ -89,7 +90,7 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
             impl->sections.leave_write();
             raise(committed.why());
         }
-        impl->threads.end(); // not before: the heap may stay open, and the threads are still needed
+        impl->threads.end(); // not earlier: an error would leave the heap open, and then the threads are still needed
         closed = impl->engine_->close();
     } catch (const std::bad_alloc&) {
         lacked_memory = true;
@@ -103,8 +104,8 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
     check(std::move(closed));
 }
 
-/// Waits for the heap's own threads, which hold the allocator while they spill. For no longer than that may take: if this thread
-/// was interrupted while it allocated, nobody will ever let go.
+/// Waits for the heap's own threads, which hold the allocator while they spill. The wait is limited to the time that a
+/// spill may take: if this thread was interrupted while it allocated, the allocator never becomes free.
 static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
     constexpr int k_looks_max = 5'000;
     for (int look = 0; look != k_looks_max; ++look) {
@@ -115,8 +116,8 @@ static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
     return false;
 }
 
-// Of threads that are in no section, one may be in another call or waiting for the device; this one may have been interrupted
-// in a call, or while it allocated.
+// A thread outside of all sections may be in another call, or wait for the device. This thread may have been
+// interrupted in a call, or while it allocated.
 heap_impl::ending heap_impl::begin_to_end() noexcept {
     const bool is_in_section = sections.is_in_any();
     is_ending_ = true;
@@ -127,7 +128,7 @@ heap_impl::ending heap_impl::begin_to_end() noexcept {
     return is_in_section || std::uncaught_exceptions() > exceptions_ ? ending::discarding : ending::as_asked;
 }
 
-/// The last of those that live on: reached from here, they are no leaks.
+/// The last of the heaps that stay. They are reachable from here, so leak checkers do not report them.
 static std::atomic<heap_impl*> heaps_kept = nullptr;
 
 void heap_impl::keep() noexcept {
@@ -136,7 +137,7 @@ void heap_impl::keep() noexcept {
         ;
 }
 
-// Memory stays mapped for those who use it, and for an interrupted operation; the files are locked until the process ends.
+// Memory stays mapped for its users, and for an interrupted operation; the files stay locked until the process ends.
 void heap_impl::leave_as_by_crash() noexcept {
     keep();
     losses.tell_of_end_in_section();
@@ -167,7 +168,8 @@ void heap_impl::end_files(ending how) noexcept {
             }
         }
         threads.end();
-        (void)engine_->close();       // I9: close() is there to hear of failures; the log keeps what was not applied
+        // I9: programs call close() to get its errors; changes that were not applied are still in the log
+        (void)engine_->close();
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
     }
 }
@@ -180,10 +182,11 @@ void heap_impl::destroy(heap_impl* impl) noexcept {
     const ending how = is_of_this_process ? impl->begin_to_end() : ending::discarding;
     if (how == ending::as_by_crash)
         return impl->leave_as_by_crash();
-    registry::remove(*impl); // in a forked child, too: nothing may find it any more
+    registry::remove(*impl); // also in a forked child, which must not find the heap either
     if (is_of_this_process)
         impl->end_files(how);
-    // An ending thread other than the main one may have destroyed a heap that is thread_local: memory would be held for good.
+    // Another thread than the main one may end, and destroy a thread_local heap. Then its memory is unmapped, because
+    // it would stay until the process ends.
     if (impl->is_left_to_sections_)
         impl->outlive_its_heap(false);
     else if (is_of_this_process && txn::section_lock::is_thread_ending())

@@ -1,4 +1,4 @@
-// What concerns several parts of a heap: how they come to be, and how a section ends.
+// The operations that concern several parts of a heap: construction, and the end of a section.
 
 #include "api/heap_impl.hpp"
 #include "api/history_part.hpp"
@@ -79,7 +79,7 @@ void heap_impl::roll_back() {
 
 std::uint64_t heap_impl::make_savepoint() {
     sections.end_declared();
-    check(engine_->finish_point()); // so that what it has copied is committed content, or counts as written
+    check(engine_->finish_point()); // so that the contents it copied are committed, or count as written
     auto made = engine_->points().make(sections.write_depth());
     if (!made)
         raise(made.why());
@@ -116,7 +116,7 @@ std::weak_ptr<heap_impl*> heap_impl::watch() {
 void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
     end_new_scopes();
     const os::no_cancellation whole;
-    if (!origin.same_process()) { // a fork inside the section: the child must touch neither file nor tracker
+    if (!origin.same_process()) { // the section has forked: the child must touch neither the file nor the tracker
         sections.let_go();
         return;
     }
@@ -162,7 +162,7 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
 write_section::write_section(heap_impl* impl, section_kind kind, std::optional<durability> until, section_place place)
     : impl_(impl), how_(until.value_or(impl->options.commits)) {
     if (impl->options.read_only)
-        impl->origin.raise_read_only(); // before it runs into write-protected memory
+        impl->origin.raise_read_only(); // before the program writes to protected memory
     if (place == section_place::outermost && impl->sections.write_depth() != 0) {
         raise(errc::section_conflict,
               "write_async() of " + impl->origin.path.string() +
@@ -179,7 +179,7 @@ write_section::~write_section() {
         impl_->abandon_write();
 }
 
-/// `f` may have destroyed the heap, or assigned another one to its handle.
+/// `f` may have destroyed the heap, or assigned another heap to its handle.
 static void refuse_to_commit_without_heap(const heap_impl& impl) {
     if (impl.is_left_to_sections())
         raise(errc::closed,
@@ -193,11 +193,12 @@ void write_section::commit() {
     refuse_to_commit_without_heap(*impl_);
     {
         const os::no_cancellation whole;
-        const auto commit = impl_->finish_write(how_); // when it throws, the destructor rolls back
+        const auto commit = impl_->finish_write(how_); // if it throws, the destructor rolls back
         heap_impl* const impl = std::exchange(impl_, nullptr);
         if (!commit)
             return;
-        impl->commits.await(*commit); // R5: others may commit meanwhile, and it cannot be rolled back any more
+        // R5: other threads may commit meanwhile, and this commit cannot be rolled back any longer
+        impl->commits.await(*commit);
     }
     os::end_if_cancelled();
 }
@@ -207,7 +208,7 @@ commit_ticket write_section::commit_async() {
     impl_->origin.check_process();
     const os::no_cancellation whole;
     const auto commit =
-        impl_->commits.make_async(txn::commit_scope::declared); // when it throws, the destructor rolls back
+        impl_->commits.make_async(txn::commit_scope::declared); // if it throws, the destructor rolls back
     heap_impl* const impl = std::exchange(impl_, nullptr);
     impl->sections.leave_write();
     return impl->commits.ticket_of(commit);

@@ -1,4 +1,4 @@
-// Which file a heap is, and which process has opened it; and the refusals that are about nothing else.
+// The file of a heap, and the process that has opened it; also the errors that concern only these.
 #pragma once
 
 #include "os/file.hpp"
@@ -9,10 +9,10 @@
 
 namespace remanence::detail {
 
-/// Null but in a scope of new_in: then it ends all of this thread's.
+/// Set only inside a scope of new_in: ends all such scopes of this thread.
 using scopes_end = void (*)() noexcept;
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local scopes_end t_end_new_scopes;
-/// Before the library takes memory of its own.
+/// To be called before the library allocates memory of its own.
 inline void end_new_scopes() noexcept {
     if (t_end_new_scopes != nullptr) [[unlikely]]
         std::exchange(t_end_new_scopes, nullptr)();
@@ -25,7 +25,7 @@ inline void refuse_in_new_scope(const char* what) {
         raise_in_new_scope(what);
 }
 
-/// May be copied, and asked from any thread.
+/// May be copied. Any thread may call it.
 class heap_origin {
 public:
     heap_origin(os::file_system& on, std::filesystem::path of, os::fork_guard process)
@@ -35,7 +35,7 @@ public:
     std::filesystem::path path;
 
     [[nodiscard]] bool same_process() const noexcept { return guard_.same_process(); }
-    /// Throws errc::closed in a forked child, and errc::invalid_argument in a scope of new_in, which ends.
+    /// Throws errc::closed in a forked child. In a scope of new_in throws errc::invalid_argument, and ends the scope.
     void check_process() const {
         if (!same_process()) [[unlikely]]
             raise_in_child();
@@ -51,8 +51,9 @@ private:
     os::fork_guard guard_;
 };
 
-/// Absolute and without symbolic links, as far as the system tells: the log is made by name, later. The program may have changed
-/// its directory by then, and whoever recovers the heap may use its real name.
+/// Returns an absolute path without symbolic links, as far as the system can tell. The log is created later, by name:
+/// by then the program may have changed its directory; and a process that recovers the heap may use the heap's real
+/// name.
 std::filesystem::path real_path(const std::filesystem::path& path);
 
 } // namespace remanence::detail

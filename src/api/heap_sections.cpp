@@ -18,7 +18,7 @@ heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::e
     txn::section_lock::watch_end_of_thread();
 }
 
-// The containers must not think that there is none while there is one.
+// The count changes first, so that containers never miss a declared section.
 void heap_sections::begin_declared() {
     declared_sections.fetch_add(1, std::memory_order_relaxed);
     memory_.begin_declared();
@@ -53,7 +53,7 @@ void heap_sections::enter_write(section_kind kind) {
     }
 }
 
-/// Whether the thread is in a write section now.
+/// True if the thread is in a write section now.
 bool heap_sections::has_begun(txn::section_lock::outcome got) {
     if (got == txn::section_lock::outcome::ended)
         origin_.raise_ended();
@@ -77,7 +77,7 @@ bool heap_sections::try_enter_to_close() {
     return true;
 }
 
-/// Of an outermost write section, which ends when there is no turn, be it since memory lacks.
+/// Ends an outermost write section that did not get the writer lock, even if the reason is lack of memory.
 struct heap_sections::ends_without_writer_lock {
     heap_sections& of;
     ~ends_without_writer_lock() {
@@ -100,7 +100,7 @@ bool heap_sections::take_writer_lock(share::deadline until) {
     return has_writer_lock_;
 }
 
-// Another process may have made more of the reservation: an arena lies at a multiple of 1 GiB.
+// Another process may have enlarged the reservation, because an arena lies at a multiple of 1 GiB.
 void heap_sections::note_growth() {
     heap_impl* const of = registry::find(memory_.base());
     if (of != nullptr && of->registered_bytes != memory_.reserved_bytes())
@@ -114,7 +114,7 @@ void heap_sections::leave_write() noexcept {
         memory_.allow_writes(false);
         memory_.keep_arenas_within_limits();
         if (has_writer_lock_) {
-            if (lock_.read_depth() != 0) // it goes on without the writer lock
+            if (lock_.read_depth() != 0) // the thread continues to read without the writer lock
                 (void)engine_.shared()->begin_read(0);
             has_writer_lock_ = false;
             engine_.shared()->release_writer_lock();
@@ -132,7 +132,7 @@ void heap_sections::enter_read() {
         see_newest();
 }
 
-// Threads of one process share its one view: only who is alone brings it forward.
+// All threads of a process share one view of the heap. A thread must be alone to bring it forward.
 void heap_sections::see_newest() {
     const std::uint64_t newest = engine_.newest_version();
     while (!engine_.shared()->begin_read(newest)) {
@@ -145,7 +145,7 @@ void heap_sections::see_newest() {
     }
 }
 
-// With the lock to write, which it gives back.
+// The caller holds the write lock; this function releases it.
 void heap_sections::catch_up() {
     const struct alone {
         txn::section_lock& lock;
@@ -196,7 +196,8 @@ bool heap_sections::try_lock() {
 
 bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadline) {
     origin_.check_process();
-    // The standard library takes a time that the system refuses for one at which it got the lock.
+    // If the system refuses a time, the standard library behaves as if the lock had been acquired. So the time is
+    // limited.
     const auto now = std::chrono::steady_clock::now();
     deadline = std::clamp(deadline, now, now + k_wait_longest);
     if (!has_begun(lock_.enter_write_until(deadline)))

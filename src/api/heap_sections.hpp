@@ -1,5 +1,5 @@
-// The sections of one heap: who may enter one, what entering and leaving does to the memory, and what has gone wrong within.
-// Neither commits nor rolls back.
+// The sections of one heap: entering and leaving them, their effects on memory, and failures inside them. This class
+// neither commits nor rolls back.
 #pragma once
 
 #include "api/heap_origin.hpp"
@@ -16,48 +16,49 @@ namespace remanence::detail {
 
 class heap_sections {
 public:
-    /// The rest must outlive it; `engine` until end().
+    /// The other arguments must outlive this object; `engine` only until end().
     heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine);
 
-    // All that enter throw errc::closed once the heap has ended; those that wait do so in a forked child, too.
+    // All functions that enter a section throw errc::closed once the heap has ended; those that wait also do so in a
+    // forked child.
 
-    /// errc::section_conflict: the thread is in a read section. Of a shared heap, all that enter a write section: what
-    /// engine::take_writer_lock() fails with.
+    /// Enters a write section. errc::section_conflict: the thread is in a read section. In a shared heap, all functions
+    /// that enter a write section also have the errors of engine::take_writer_lock().
     void enter_write(section_kind kind);
-    /// Without waiting: false when somebody else is in a section.
+    /// Does not wait: returns false if another thread is in a section.
     bool try_enter_write();
-    /// The same, of the threads of this process only: to close the heap.
+    /// Does the same, but only among the threads of this process: to close the heap.
     bool try_enter_to_close();
     void enter_read();
     bool try_enter_read();
-    /// As enter_write(), for a section that unlock() ends.
+    /// Does the same as enter_write(), for a section that unlock() ends.
     void lock();
     bool try_lock();
-    /// False when that time has come.
+    /// Returns false at the deadline.
     bool try_lock_until(std::chrono::steady_clock::time_point deadline);
 
-    /// Ends the section, and does nothing else.
+    /// Ends the section without commit or rollback.
     void leave_write() noexcept;
     void leave_read() noexcept;
-    /// From here on the section looks for changes, as one that was not declared.
+    /// From here on the section searches for changes, like one that is not declared.
     void end_declared();
 
-    // Of the calling thread.
+    // About the calling thread:
 
     [[nodiscard]] bool is_in_any() const { return write_depth() + read_depth() != 0; }
     [[nodiscard]] std::size_t write_depth() const { return lock_.write_depth(); }
     [[nodiscard]] std::size_t read_depth() const { return lock_.read_depth(); }
-    /// Whether an exception takes it out of the section of lock().
+    /// True if an exception takes the thread out of the section of lock().
     [[nodiscard]] bool is_left_by_exception() const noexcept;
 
-    // With the write lock held: whether a nested section failed, so that the outermost one must not be committed.
+    // With the write lock held: a nested section has failed, so the outermost one must not be committed.
 
     void doom() noexcept { is_doomed_ = true; }
     void undo_doom() noexcept { is_doomed_ = false; }
     [[nodiscard]] bool is_doomed() const noexcept { return is_doomed_; }
 
-    /// While it lives, functions of the program that a call runs meanwhile neither commit nor roll back: what that call makes is half made.
-    /// With the write lock held.
+    /// While it lives, functions of the program that a call runs cannot commit or roll back, because the call's own
+    /// work is only half done. The caller holds the write lock.
     class half_made {
     public:
         explicit half_made(heap_sections& of) noexcept : of_(of), outer_(std::exchange(of.is_half_made_, true)) {}
@@ -70,13 +71,13 @@ public:
         bool outer_;
     };
     [[nodiscard]] bool is_half_made() const noexcept { return is_half_made_; }
-    /// Throws errc::section_open then.
+    /// Throws errc::section_open if such a call is running.
     void refuse_half_made() const;
 
-    // For the end of the heap: see section_lock.
+    // For the end of the heap; section_lock explains these.
 
     bool try_to_take_over() noexcept { return lock_.try_to_take_over(); }
-    /// Leaves a write section whose memory nobody cares for: in a forked child, and when the heap was closed.
+    /// Leaves a write section whose memory no longer matters: in a forked child, and when the heap was closed.
     void let_go() noexcept { lock_.leave_write(); }
     void end() noexcept { lock_.end(); }
 
@@ -94,10 +95,10 @@ private:
     txn::engine& engine_;
     txn::heap_memory& memory_;
     txn::section_lock lock_;
-    bool has_writer_lock_ = false; // of a shared heap, to write; guarded by the write lock
+    bool has_writer_lock_ = false; // of a shared heap; guarded by the write lock
     bool is_doomed_ = false;       // guarded by the write lock
-    bool is_half_made_ = false;    // guarded likewise
-    int exceptions_at_lock_ = 0;   // under way when lock() began the section; guarded likewise
+    bool is_half_made_ = false;    // guarded by the write lock
+    int exceptions_at_lock_ = 0;   // uncaught ones when lock() began the section; guarded by the write lock
 };
 
 } // namespace remanence::detail

@@ -29,9 +29,9 @@ bool heap_threads::carry_out_checkpoint() {
     return true;
 }
 
-// Without a thread for it, programs that allocate now and then spill all the same.
+// Without this thread, only programs that allocate now and then cause spills.
 void heap_threads::watch_memory() {
-    const os::no_cancellation whole; // containers allocate where they expect no end of the thread
+    const os::no_cancellation whole; // containers allocate in places where the thread must not end
     const std::scoped_lock alone(watching_);
     if (spiller_)
         return;

@@ -1,4 +1,4 @@
-// What programs ask of a heap whose types they do not have, whichever of its versions it is.
+// The questions that programs ask about a heap whose types they do not have, for any version of it.
 #pragma once
 
 #include <remanence/look_inside.hpp>
@@ -14,11 +14,11 @@
 
 namespace remanence::inspect {
 
-/// Calls a function with the heap as of a version, and with the number of that; once more, if a writer has come between. Throws what
-/// fails, as an exception.
+/// Calls a function with the heap as of a version, and with the number of that version; calls it again if a writer has
+/// interfered. Throws the function's error as an exception.
 using heap_visit = std::function<void(const std::function<result<void>(inspection&, std::uint64_t version)>&)>;
 
-/// As the functions of look_inside.hpp.
+/// Implements the functions of look_inside.hpp.
 [[nodiscard]] std::string schema(const heap_visit& at, schema_form form);
 [[nodiscard]] std::string get(const heap_visit& at, std::string_view object_path);
 void dump(const heap_visit& at, const std::string& root, const std::function<void(std::string_view)>& sink,

@@ -23,8 +23,8 @@ void held_roots::know(std::string_view name, const type_fingerprint& type, root_
         known_.emplace(name, known{&type, maker});
 }
 
-// What other processes have asked for is not known here, so that each root may be theirs. An entry of another type than the one that
-// was asked for is a root that the program has made anew since.
+// This process does not know which roots other processes have asked for, so each root may be in use there. If the type
+// of an entry differs from the requested one, the program has made the root anew since.
 result<void> held_roots::note() {
     noted_.clear();
     missing_.clear();
@@ -40,7 +40,7 @@ result<void> held_roots::note() {
     });
 }
 
-// A fingerprint may be an older one of the same type.
+// The fingerprint may be an older one of the same type.
 result<bool> held_roots::is_missing() {
     const types::root_directory roots(of_.memory());
     for (const root& each : noted_) {

@@ -1,5 +1,5 @@
-// The roots of a heap that somebody has a reference to: from root() or find_root() on, until the heap is closed. No step of the history
-// takes one away, or makes another object of it. Only heaps with a history have this.
+// The roots that the program has references to: from root() or find_root() on, until the heap is closed. No step of the
+// history removes such a root, or gives it another object. Only heaps with a history have this.
 #pragma once
 
 #include "txn/root_keeper.hpp"
@@ -20,7 +20,7 @@ namespace remanence::detail {
 
 class heap_impl;
 
-/// Virtual, so that a program without a history does not take the code.
+/// Virtual, so that programs without a history do not link the code.
 class held_roots : public txn::root_keeper {
 public:
     explicit held_roots(heap_impl& of) : of_(of) {}
@@ -28,10 +28,10 @@ public:
     held_roots& operator=(const held_roots&) = delete;
     ~held_roots() override;
 
-    /// Any thread. `type` must live as long as the process. std::bad_alloc.
+    /// Notes a root. Any thread may call it. `type` must live as long as the process. std::bad_alloc.
     virtual void know(std::string_view name, const type_fingerprint& type, root_maker maker);
 
-    /// Those that are known to this program.
+    /// A root that this program knows.
     struct known {
         const type_fingerprint* type;
         root_maker make;
@@ -45,13 +45,13 @@ public:
     result<void> make() override;
 
 private:
-    /// One of the present state.
+    /// A root of the present state.
     struct root {
         std::string name;
         std::string type;
         void* object;
         std::uint64_t fingerprint_hash;
-        known by_us; // type is null: this program has not asked for it, and another process may have
+        known by_us; // type is null: this program has not asked for it, but another process may have
     };
     [[nodiscard]] unexpected refuse(const root& which, const std::string& why) const;
 

@@ -1,4 +1,4 @@
-// What the calls of the history have in common.
+// Functions that the calls of the history share.
 #pragma once
 
 #include "api/heap_impl.hpp"
@@ -13,7 +13,7 @@
 
 namespace remanence::detail {
 
-/// Precondition: its heap has a history.
+/// Precondition: the heap has a history.
 inline txn::undo_manager& undo_of(heap_impl& of) { return txn::undo_manager::of(*of.engine().history()); }
 
 } // namespace remanence::detail
@@ -29,10 +29,10 @@ inline void refuse_in_sections(const heap_impl& impl) {
           impl.origin.path.string());
 }
 
-/// What a call does to the history. In a heap that is open read-only neither can be done: there is none.
+/// The effect of a call on the history. A heap that is open read-only has no history, so it allows neither.
 enum class use_of_history { changes, looks };
 
-/// errc::read_only, errc::invalid_argument: it has none.
+/// Throws errc::read_only; or errc::invalid_argument if there is no history.
 heap_impl* with_history(heap_impl* impl, use_of_history how = use_of_history::changes);
 
 /// Runs `f` with the write lock held.
@@ -48,14 +48,15 @@ void alone(heap_impl* impl, const F& f) {
     f();
 }
 
-/// Makes a commit of the heap's thread, and says how durable.
+/// Makes a commit in the program's thread, with the given durability.
 using step = std::function<result<std::uint64_t>(txn::undo_manager& by, log::durability how)>;
-/// Undo, redo, and their like: commits by `where`, and waits for that. errc::section_open, and what with_history() and `where` say.
+/// Performs undo, redo and the like: `where` makes the commit, and this waits for it. errc::section_open, and the
+/// errors of with_history() and `where`.
 void go(heap_impl* impl, const step& where);
 
-/// errc::section_open; std::bad_alloc. Nothing without a history.
+/// errc::section_open; std::bad_alloc. Does nothing without a history.
 void begin_group(heap_impl& of, std::string_view name);
-/// False: none is open.
+/// Returns false if no group is open.
 bool end_group(heap_impl& of) noexcept;
 
 /// Calls `f` with the steps in a read section.
@@ -68,7 +69,7 @@ Result looked_at(heap_impl* impl, const F& f) {
     return undo_of(*impl).with_steps(f);
 }
 
-/// The same, if the end of the steps is enough.
+/// Does the same for functions that need only the last steps.
 template <class Result, class F>
 Result known(heap_impl* impl, const F& f) {
     const read_section section(impl);

@@ -1,4 +1,4 @@
-// What heap_options::history brings into a program.
+// The code that heap_options::history links into a program.
 #pragma once
 
 #include "api/held_roots.hpp"
@@ -15,11 +15,11 @@ struct history_part {
     std::unique_ptr<held_roots> (*hold)(heap_impl& of);
 };
 
-/// That of the program, for heaps that record a history though the options that open them name none. Null: it has none, or its statics are
-/// not initialized yet; then such heaps are refused for writing.
+/// The program's history part, for heaps that record a history although the options do not ask for one. Null if the
+/// program has none, or its statics are not initialized yet; then such heaps cannot be opened for writing.
 inline constinit const history_part* known_history_part = nullptr;
 
-/// Null, as above.
+/// Returns null in the same cases.
 inline const history_part* part_for(const history_options& options) {
     return options.part != nullptr ? options.part : known_history_part;
 }

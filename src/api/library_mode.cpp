@@ -1,5 +1,6 @@
-// What every program with the library has, since it asks for it. What one that is compiled for another mode of the standard library
-// does not find: see detail/abi.hpp. And gdb's printers, of which a program that is stripped keeps nothing.
+// Symbols that every program with the library has. A program compiled for another mode of the standard library asks for
+// other symbols, which do not exist: see detail/abi.hpp. Also the printers for gdb, of which a stripped program keeps
+// nothing.
 
 #include <remanence/detail/abi.hpp>
 
@@ -10,7 +11,7 @@ const char remanence_library_built_without_GLIBCXX_DEBUG = 0;
 #endif
 
 #if defined(REMANENCE_GDB_SCRIPT)
-// An entry of kind 4: a script, whose first line is its name. Its bytes belong to no section that is loaded.
+// An entry of kind 4: a script, whose first line is its name. No loaded section contains its bytes.
 asm(".pushsection \".debug_gdb_scripts\", \"MS\",@progbits,1\n"
     ".byte 4\n"
     ".ascii \"gdb.inlined-script.remanence\\n\"\n"

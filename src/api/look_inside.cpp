@@ -1,4 +1,4 @@
-// What src/inspect reads of objects, as values, and what it fails with, as exceptions.
+// Reads objects by src/inspect; returns them as values, and failures as exceptions.
 
 #include <remanence/look_inside.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t k_attempts_to_look = 100;
 
-/// At the last commit; all of its pages are read before, if somebody is writing to the heap.
+/// Reads the last commit. If the heap is being written to, all of its pages are read first.
 heap_visit at_last_commit(const std::string& path, const progress_callback& on_progress) {
     return [&path, &on_progress](const std::function<result<void>(inspection&, std::uint64_t)>& use) {
         const auto progress = [&](std::uint64_t done, std::uint64_t total) {
@@ -29,7 +29,8 @@ heap_visit at_last_commit(const std::string& path, const progress_callback& on_p
                                              if (auto all = now.at(0, now.heap_bytes_end()); !all)
                                                  return all.error();
                                          }
-                                         if (!now.problems().empty()) // or the writer moved on: the caller looks again
+                                         // or the writer has committed again: then the caller starts over
+                                         if (!now.problems().empty())
                                              return unexpected(now.problems().front());
                                          return use(now, now.version());
                                      });
@@ -40,14 +41,15 @@ heap_visit at_last_commit(const std::string& path, const progress_callback& on_p
     };
 }
 
-/// The same of a heap that may be damaged, and that nobody writes to.
+/// Does the same for a heap that may be damaged, and that no process writes to.
 heap_visit at_what_is_left(const std::string& path, const progress_callback& on_progress) {
     return [&path, &on_progress](const std::function<result<void>(inspection&, std::uint64_t)>& use) {
         const auto progress = [&](std::uint64_t done, std::uint64_t total) {
             if (on_progress)
                 on_progress(step::reading_log, done, total);
         };
-        std::optional<failure> why; // damage that leaves nothing to be read is no failure of with_last_commit()
+        // damage that leaves nothing to read; with_last_commit() must not see it as a failure
+        std::optional<failure> why;
         auto heap = with_last_commit(os::posix_file_system(), detail::real_path(path).string(), 1, progress,
                                      [&](inspection& now) -> result<void> {
                                          if (now.is_live())

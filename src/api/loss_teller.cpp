@@ -28,7 +28,7 @@ const char* name_of(discarded_changes::by whom) {
 }
 
 const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
-    if (commits_at_close) // it is not asked for by close()
+    if (commits_at_close) // close() does not give this advice
         return ". An exception, or the end of the process in a section, takes the heap away, so it commits nothing.\n";
     if (whom == discarded_changes::by::unlock)
         return ". Call commit() before, or use write(), which commits.\n";
@@ -37,7 +37,7 @@ const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
 
 } // namespace
 
-// Without memory for that, nothing is said: what is dropped is dropped all the same.
+// If there is no memory for the report, nothing is reported; the changes are dropped anyway.
 void loss_teller::report(discarded_changes::by whom, std::optional<std::uint64_t> bytes,
                          const std::function<std::string()>& where) noexcept {
     try {

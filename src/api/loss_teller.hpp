@@ -1,4 +1,4 @@
-// Changes that nobody committed, when they are dropped: who hears of them, and what is said.
+// Reports uncommitted changes when they are dropped.
 #pragma once
 
 #include "api/heap_origin.hpp"
@@ -13,24 +13,25 @@
 
 namespace remanence::detail {
 
-/// With the write lock held, but for what is said otherwise. All arguments of the constructor must outlive it.
+/// To be called with the write lock held, unless a comment says otherwise. All arguments of the constructor must
+/// outlive this object.
 class loss_teller {
 public:
     loss_teller(const heap_origin& origin, const heap_options& options, txn::engine& engine)
         : origin_(origin), options_(options), engine_(engine) {}
 
-    /// Tells whoever wants to hear it of changes that are about to be dropped with the heap.
+    /// Reports changes that are about to be dropped with the heap.
     void tell(discarded_changes::by whom) noexcept;
-    /// The same, of a heap that nobody may look at. Without a lock.
+    /// Does the same for a heap whose memory must not be read; without a lock.
     void tell_of_end_in_section() noexcept;
-    /// Counts changes that unlock() is about to drop, and tells of them: for engine::rollback().
+    /// Counts the changes that unlock() is about to drop, and reports them: for engine::rollback().
     void tell_of_unlock(txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks);
 
-    /// What unlock() has dropped so far. With the read lock held, or the write lock.
+    /// Returns how many bytes unlock() has dropped so far. The caller holds the read lock or the write lock.
     [[nodiscard]] std::uint64_t discarded_bytes() const noexcept { return discarded_bytes_; }
 
 private:
-    /// `bytes` of these changes, if anybody could count them; else there are none.
+    /// `bytes`: the number of changed bytes; nothing if they could not be counted.
     void report(discarded_changes::by whom, std::optional<std::uint64_t> bytes,
                 const std::function<std::string()>& where) noexcept;
 
@@ -38,7 +39,7 @@ private:
     const heap_options& options_;
     txn::engine& engine_;
     std::uint64_t discarded_bytes_ = 0;
-    bool has_told_ = false; // on standard error, once
+    bool has_told_ = false; // on standard error; it does so once
 };
 
 } // namespace remanence::detail

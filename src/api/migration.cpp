@@ -1,4 +1,4 @@
-// Roots of older types, for the public templates: src/objects converts them.
+// Migrates roots of older types, for the public templates. src/objects converts them.
 
 #include <remanence/migrate.hpp>
 
@@ -16,7 +16,7 @@ namespace remanence::detail {
 
 namespace {
 
-/// What they have read of the root they go on to use in their next section, where it is gone.
+/// Other processes would continue to use objects of the root, in their next section, that are gone.
 void check_alone(heap_impl& impl, const heap& of) {
     const txn::sharing* const shared = impl.engine().shared();
     if (shared != nullptr && shared->protocol().attached_processes() > 1)
@@ -39,11 +39,11 @@ void check_named_once(const heap& of, const std::vector<root_to_migrate>& roots)
     }
 }
 
-/// Structs of C have no constructors: what is made anew is zeros already.
+/// Structs of C have no constructors: new ones are zeros already.
 void add_zeros_of_c(const type_fingerprint& type, std::map<std::string, std::function<void(void*)>>& makers) {
     const auto schema = types::type_description::decode(type.schema, types::row_contents::schema);
     if (!schema)
-        return; // of C++
+        return; // it is a type of C++
     for (const types::type_row& each : schema->rows) {
         if (each.kind == types::type_kind::members)
             makers[each.name] = [](void*) {};
@@ -82,8 +82,8 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
     objects::link_root_changes();
     check_named_once(of, roots);
     heap_impl& impl = impl_of(of);
-    bool is_readable = true; // all that is there, as the program's types
-    std::string first;       // root that is another one
+    bool is_readable = true; // all roots that exist can be read with the program's types
+    std::string first;       // the first root that needs a migration
     std::vector<objects::conversion_step> steps;
     steps.reserve(how.steps.size());
     for (const migration_step& each : how.steps)
@@ -111,7 +111,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         report.peak_bytes = memory.peak_bytes;
         return report;
     };
-    migration_report report = of.read([&] { return run(true); }); // nothing is written when there is nothing to do
+    migration_report report = of.read([&] { return run(true); }); // so nothing is written if there is nothing to do
     if (how.dry_run || !report.is_needed)
         return report;
     if (impl.options.read_only) {
@@ -131,7 +131,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         check_alone(impl, of);
         migration_report done = run(false);
         check_alone(impl, of);
-        if (impl.engine().has_history()) // an undo would bring back objects of the old types
+        if (impl.engine().has_history()) // an undo would restore objects of the old types
             check(impl.engine().history()->let_next_commit_migrate());
         return done;
     });

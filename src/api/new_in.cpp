@@ -1,4 +1,5 @@
-// Memory of heaps for code that calls new and malloc(): libremanence-malloc.so does what malloc() does, and asks here for blocks of heaps.
+// Memory of heaps for code that calls new and malloc(). libremanence-malloc.so implements malloc(), and asks this file
+// for blocks of heaps.
 #include <remanence/new_in.hpp>
 
 #include "api/heap_impl.hpp"
@@ -25,7 +26,7 @@ bool has_shared_libstdcxx() {
     return function != nullptr && os::is_in_module(function, "libstdc++.so");
 }
 
-/// What calls of the library do here is no call of the program within its scope.
+/// Inside it, allocations of the library itself do not count as allocations of the program in its scope.
 class apart_from_scope {
 public:
     apart_from_scope() : was_(std::exchange(t_end_new_scopes, nullptr)) {}
@@ -41,7 +42,7 @@ void* allocate_in_heap(void* heap, std::size_t bytes, std::size_t alignment) noe
     const apart_from_scope apart;
     try {
         return allocate(header_of(static_cast<heap_impl*>(heap)), bytes, alignment);
-    } catch (...) { // malloc() has no other way to say it
+    } catch (...) { // malloc() cannot report an error in another way
         return nullptr;
     }
 }
@@ -54,8 +55,8 @@ bool hold(const void* address) noexcept {
     return registry::find(address) != nullptr || volatile_heap::of(address) != nullptr;
 }
 
-/// None after a rollback, which may have taken the block away: exceptions that carry strings of their own free these later. Else a mistake
-/// ends the process.
+/// Returns the block that begins at an address. Returns nothing after a rollback, which may have freed the block:
+/// exceptions with strings of their own free these later. Otherwise a wrong address ends the process.
 std::optional<alloc::block> block_at(const heap_impl& impl, const void* address) noexcept {
     const auto found = impl.memory().block_of(address);
     const bool begins_there = found && found->start == address;
@@ -71,7 +72,7 @@ void free_block(void* block) noexcept {
     heap_impl* const impl = registry::find(block);
     if (impl == nullptr)
         return volatile_heap::of(block)->free(block);
-    if (!impl->origin.same_process()) // a child has its parent's blocks, and may not change them
+    if (!impl->origin.same_process()) // a child has a copy of its parent's blocks, and must not change them
         return;
     if (block_at(*impl, block))
         (void)impl->memory().deallocate(block);
@@ -113,13 +114,13 @@ void lead(const malloc_target* into) noexcept {
         t_end_new_scopes = []() noexcept { lead(nullptr); };
 }
 
-/// From the beginning on: a program may free what an earlier run allocated, before it has a scope.
+/// Set before the program starts, because it may free a block of an earlier run before it has a scope.
 [[maybe_unused]] const bool k_is_known = [] {
     lead(nullptr);
     return true;
 }();
 
-/// Ends the scopes of this thread, and gives the innermost one's target.
+/// Ends the scopes of this thread, and returns the target of the innermost one.
 const malloc_target* leave_scopes() {
     lead_malloc* const function = find_lead_malloc();
     t_end_new_scopes = nullptr;
@@ -152,7 +153,7 @@ new_in::new_in(volatile_heap& where)
 }
 
 new_in::~new_in() {
-    if (detail::t_end_new_scopes != nullptr) // else a refused call has ended it, and those around it
+    if (detail::t_end_new_scopes != nullptr) // otherwise a refused call has ended this scope, and those around it
         detail::lead(outer_);
 }
 

@@ -1,4 +1,4 @@
-// How a handle comes to be: its options are checked and brought to the engine, which opens the heap.
+// Makes heap handles: checks the options and passes them to the engine, which opens the heap.
 
 #include "api/heap_impl.hpp"
 #include "api/history_limits.hpp"
@@ -45,7 +45,7 @@ track::tracker_choice tracker_of(tracking wanted) {
 
 constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
 
-/// Without naming sharing::processes, which would bring that part into each program.
+/// Does not name sharing::processes, because that would link the sharing code into each program.
 bool is_shared(const heap_options& options) { return options.access != sharing::exclusive; }
 
 [[noreturn]] void refuse(const std::filesystem::path& path, errc code, const std::string& why) {
@@ -105,7 +105,7 @@ void take_memory(const std::filesystem::path& path, const memory_options& given,
     const std::uint64_t reserve_bytes = given.reserve_bytes != 0 ? given.reserve_bytes : into.reserve_bytes;
     if (reserve_bytes >= os::k_address_end / 2)
         refuse(path, errc::invalid_argument, "options.memory.reserve_bytes must be below 64 TiB.");
-    // Whole chunks, whatever their size: a checkpoint maps them whole, and nothing behind the reservation is ours.
+    // Whole chunks, of any size: a checkpoint maps whole chunks, and memory behind the reservation is not ours.
     into.reserve_bytes = align_up(reserve_bytes, format::k_chunk_bytes_max);
     if (given.chunk_bytes != 0)
         into.chunk_bytes = given.chunk_bytes;
@@ -140,7 +140,7 @@ decltype(txn::engine_options::version) checked_version(const std::filesystem::pa
         return {};
     if (options.version && !options.kept_version.empty())
         refuse(path, errc::invalid_argument, "name either options.version or options.kept_version, not both.");
-    if (detail::part_for_version(options) == nullptr) // changed by a member of std::optional or std::string
+    if (detail::part_for_version(options) == nullptr) // a member of std::optional or std::string may have changed it
         refuse(path, errc::invalid_argument,
                "options.version and options.kept_version must be assigned: options.version = 5, or "
                "options.kept_version = \"name\".");
@@ -153,7 +153,7 @@ decltype(txn::engine_options::version) checked_version(const std::filesystem::pa
     return static_cast<const std::string&>(options.kept_version);
 }
 
-/// Those of the engine, or a refusal.
+/// Returns the engine's options, or refuses.
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
         detail::raise(failure{errc::invalid_argument, "cannot open a heap without a name. Give the path of its file."});
@@ -210,7 +210,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     return internal;
 }
 
-/// The roots tell: what none of them leads to is not found again.
+/// Returns true if a root may hold addresses. Objects that no root leads to do not matter, since they cannot be found
+/// again.
 bool may_hold_addresses(txn::heap_memory& memory) {
     bool found = false;
     detail::check(types::root_directory(memory).for_each(

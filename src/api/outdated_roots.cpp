@@ -30,7 +30,7 @@ void outdated_roots::renew(txn::heap_memory& memory) {
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next commit tries again
     }
     if (!schemas_.empty())
-        (void)store_(memory, schemas_); // the next commit tries again
+        (void)store_(memory, schemas_); // after a failure the next commit tries again
 }
 
 void outdated_roots::forget() noexcept {

@@ -1,6 +1,6 @@
-// Roots that the program has found with an older fingerprint of the type that it asked for: by another algorithm, or
-// from before members were renamed. The next commit gives them the present one. And types of which the heap's schema does not
-// say as much as the program knows: the next commit stores that.
+// Roots that the program has found with an older fingerprint of the requested type: one of another algorithm, or from
+// before members were renamed. The next commit gives them the present fingerprint. Also types that the program knows
+// better than the heap's schema does: the next commit stores their schemas.
 #pragma once
 
 #include "types/root_directory.hpp"
@@ -18,16 +18,18 @@ namespace remanence::detail {
 
 class outdated_roots {
 public:
-    /// Any thread. `type` must live as long as the process. std::bad_alloc.
+    /// Notes a root. Any thread may call it. `type` must live as long as the process. std::bad_alloc.
     void note(std::string_view name, const types::stored_fingerprint& stored, const type_fingerprint& type);
-    /// types::store_schemas(): named by who notes a type, so that programs without typed roots have no need of it.
+    /// The type of types::store_schemas(). The caller that notes a type passes that function, so that programs without
+    /// typed roots do not link it.
     using store_function = result<void> (*)(txn::heap_memory& memory, std::span<const type_fingerprint* const> types);
-    /// Any thread. `type` must live as long as the process. std::bad_alloc.
+    /// Notes a type. Any thread may call it. `type` must live as long as the process. std::bad_alloc.
     void note_schema(const type_fingerprint& type, store_function store);
-    /// Before a commit, with the write lock held. What cannot be renewed (there is no memory for it in the heap) stays as it is,
-    /// which is no reason for a commit to fail. std::bad_alloc when the process lacks memory to write a schema; nothing of that was done then.
+    /// To be called before a commit, with the write lock held. A root that cannot be renewed, because the heap has no
+    /// memory for it, keeps its old fingerprint; the commit does not fail. std::bad_alloc if the process lacks memory
+    /// to write a schema; then no schema is written.
     void renew(txn::heap_memory& memory);
-    /// After a commit that took what renew() did.
+    /// To be called after a commit that includes the changes of renew().
     void forget() noexcept;
 
 private:

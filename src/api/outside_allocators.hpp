@@ -8,8 +8,8 @@
 
 namespace remanence::detail {
 
-/// The state that such allocators note when they are made (allocator.hpp): another one after each rollback, which may have given
-/// their blocks back to objects of the heap. Any thread.
+/// The state number that such allocators store when they are made (allocator.hpp). Each rollback changes it, because a
+/// rollback may give their blocks to objects of the heap. Any thread may call it.
 class outside_allocators {
 public:
     outside_allocators() noexcept {
@@ -18,7 +18,8 @@ public:
     }
 
     [[nodiscard]] std::uintptr_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
-    /// Whether an allocator with this owner may still have blocks: it lies in the heap, or was made since the last rollback.
+    /// True if an allocator with this owner may still have blocks: it lies in the heap, or was made since the last
+    /// rollback.
     [[nodiscard]] bool is_of_this_state(const heap_header* owner) const noexcept {
         const std::uintptr_t note = note_of(owner);
         return note <= k_lies_in_other_heap || note == state();

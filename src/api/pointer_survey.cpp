@@ -1,5 +1,5 @@
-// heap::check_pointers(), which goes through the roots by their schemas. In a file of its own, so that programs which do not call it do not
-// have that.
+// heap::check_pointers(), which walks through the roots by their schemas. A file of its own, so that programs that do
+// not call it do not link that code.
 
 #include "api/heap_impl.hpp"
 #include "api/registry.hpp"

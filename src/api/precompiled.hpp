@@ -1,5 +1,6 @@
-// Precompiled for what is compiled for size of the layers api and capi, for speed alone, as base/precompiled.hpp is for all others: what
-// most of their files include. They may include any layer, so nothing is seen through it that they may not see.
+// Precompiled header for the files of api and capi that are compiled for size. It only saves time, like
+// base/precompiled.hpp for all others: it includes what most of these files include. They may include any layer, so it
+// shows them nothing that they may not see.
 #pragma once
 
 #include "api/heap_impl.hpp"

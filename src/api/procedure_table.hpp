@@ -1,31 +1,32 @@
-// What stands behind a procedure_set.
+// The object behind a procedure_set.
 #pragma once
 
 namespace remanence::detail {
 
 class heap_impl;
 
-/// Abstract, so that a program which adds no procedure does not have the code that calls them.
+/// Abstract, so that a program that adds no procedure does not link the code that calls procedures.
 class procedure_table {
 public:
     procedure_table() = default;
     procedure_table(const procedure_table&) = delete;
     procedure_table& operator=(const procedure_table&) = delete;
     virtual ~procedure_table() = default;
-    /// The heap calls these. This lives as long.
+    /// Makes the heap call these procedures. The table must live as long as the heap.
     virtual void serve(heap_impl& heap) const = 0;
 };
 
-/// What a heap that has procedures does besides.
+/// The additional work of a heap that has procedures.
 class procedure_service {
 public:
     procedure_service() = default;
     procedure_service(const procedure_service&) = delete;
     procedure_service& operator=(const procedure_service&) = delete;
     virtual ~procedure_service() = default;
-    /// Undo, redo or the like begins, with the write lock held.
+    /// Called when undo, redo or the like begins; the caller holds the write lock.
     virtual void begin() noexcept = 0;
-    /// It has failed: memory becomes what is committed, if a procedure was run since begin(). Throws what that threw.
+    /// Called when it has failed. If a procedure has run since begin(), memory returns to the committed state. Throws
+    /// the procedure's exception.
     virtual void recover() = 0;
 };
 

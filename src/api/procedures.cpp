@@ -1,5 +1,5 @@
-// Procedures: calling them, and their inverses when steps are undone. Apart from all else, so that their code is in programs that
-// add some, and in no others.
+// Calls procedures, and their inverses when steps are undone. A file of its own, so that only programs that add
+// procedures link it.
 
 #include "api/heap_impl.hpp"
 #include "api/history_calls.hpp"
@@ -32,7 +32,7 @@ public:
     void serve(heap_impl& heap) const override;
 };
 
-/// Null: there is none.
+/// Returns null if there is none.
 const procedure* find_procedure(const heap_impl& heap, std::string_view name) {
     const auto* const table = static_cast<const named_procedures*>(heap.options.procedures.table().get());
     if (table == nullptr)
@@ -50,7 +50,7 @@ result<void> unknown_procedure(const heap_impl& heap, const std::string& what, s
                 heap.origin.path.string());
 }
 
-/// Runs what is on the way to another state.
+/// Runs the procedures on the path to another state.
 class procedures_on_path final : public procedure_service {
 public:
     explicit procedures_on_path(heap_impl& of) : of_(of) {}
@@ -108,7 +108,7 @@ void named_procedures::serve(heap_impl& heap) const {
     raise(errc::invalid_argument, "the procedure \"" + std::string(name) + "\" cannot be added: " + why, {});
 }
 
-/// Until the section that calls has ended: what was noted of the call is no other commit's.
+/// Keeps the note of a call until the section that calls has ended, so that no other commit gets it.
 struct noted_call {
     heap_impl& of;
     ~noted_call() {

@@ -1,5 +1,5 @@
-// heap::rebuild(): the heap ends as by a crash, and is opened anew behind the same handle. In a file of its own, so that programs
-// which do not call it do not have it.
+// heap::rebuild(): the heap ends as by a crash, and is opened again behind the same handle. A file of its own, so that
+// programs that do not call it do not link it.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
@@ -32,10 +32,11 @@ void heap::rebuild(std::string_view abi) {
             path + " cannot be rebuilt: another file has its name, or none. Give the heap's file its name again.",
             path);
     const heap_options options = impl->options;
-    if (options.version || !options.kept_version.empty()) // which somebody may have dropped meanwhile
+    if (options.version || !options.kept_version.empty()) // another process may have dropped it meanwhile
         detail::check(
             detail::part_for_version(options)->find(*origin.files, detail::real_path(origin.path).string(), options));
-    const auto known = impl->held ? impl->held->all_known() : detail::held_roots::known_roots(); // references stay
+    // the program's references stay valid
+    const auto known = impl->held ? impl->held->all_known() : detail::held_roots::known_roots();
     const txn::parts has = impl->engine().has();
     detail::heap_impl::drop(impl_);
     *this = heap(*origin.files, origin.path, options, detail::opening::open_existing, abi, has);

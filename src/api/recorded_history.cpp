@@ -1,4 +1,4 @@
-// The history that a heap records: other limits for it, and its end.
+// Changes the limits of the history that a heap records, and ends the history.
 
 #include <remanence/look_back.hpp>
 

@@ -23,7 +23,7 @@ const os::held_across_fork<changing> k_changing_held;
 
 constexpr std::size_t k_closed_remembered = 64;
 std::array<closed_range, k_closed_remembered> closed{}; // NOLINT: written with `changing` held
-std::atomic<std::size_t> closed_count = 0;              // ever
+std::atomic<std::size_t> closed_count = 0;              // since the process began
 
 void remember_closed(const heap_impl& impl) noexcept {
     closed_range& place = closed[closed_count % closed.size()];
@@ -56,7 +56,7 @@ void watch_faults() {
         throw std::bad_alloc();
 }
 
-// The newest first: others may have been at the same addresses before.
+// Searches the newest first: other heaps may have been at the same addresses before.
 const closed_range* closed_at(const void* address) noexcept {
     const auto at = reinterpret_cast<std::uint64_t>(address);
     const std::size_t count = closed_count;
@@ -89,7 +89,7 @@ void remove(heap_impl& impl) noexcept {
 std::string path_at(const void* address) {
     if (find(address) == nullptr)
         return {};
-    std::lock_guard guard(changing); // remove() waits, and with it the end of the heap
+    std::lock_guard guard(changing); // meanwhile remove() waits, and so does the end of the heap
     const heap_impl* impl = find(address);
     return impl != nullptr && impl->memory().contains(address) ? impl->origin.path.string() : std::string();
 }

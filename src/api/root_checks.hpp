@@ -1,5 +1,5 @@
-// What verify() looks into: the objects of roots whose types the program has named since the heap was opened. The
-// file has only names of types.
+// The checks of verify() for objects of roots whose types the program has named since the heap was opened. The file has
+// only names of types.
 #pragma once
 
 #include "txn/heap_memory.hpp"
@@ -16,15 +16,15 @@
 
 namespace remanence::detail {
 
-/// Any thread.
+/// Any thread may call it.
 class root_checks {
 public:
-    /// O(log roots). std::bad_alloc.
+    /// Notes the check of a root's type. O(log roots). std::bad_alloc.
     void know(std::string_view name, std::uint64_t fingerprint_hash, root_check check);
-    /// Until the heap has a newer fingerprint of the same type, it may have this one. O(log roots).
+    /// The root may have this fingerprint until the heap has a newer one of the same type. O(log roots).
     void know_outdated(std::string_view name, std::uint64_t fingerprint_hash);
-    /// One sentence about the first fault in an object; nothing when there is none, or no check is known for this type.
-    /// O(its size), with the allocator's lock.
+    /// Returns a sentence about the first fault in an object; nothing if there is none, or if no check is known for its
+    /// type. O(object), with the allocator's lock held.
     [[nodiscard]] std::optional<std::string> fault_in(const types::root_view& root,
                                                       const txn::heap_memory& memory) const;
 

@@ -1,4 +1,4 @@
-// The root directory, for the public templates: what may be looked up and made, and what the heap then knows of its types.
+// The root directory, for the public templates: finds and makes roots, and records their types.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
@@ -7,7 +7,8 @@
 
 namespace remanence::detail {
 
-/// Of a heap that is mapped elsewhere: what may hold addresses would mean nothing here, or at the next open.
+/// For a heap that is mapped at other addresses than its own: addresses in the object would be wrong here, or at the
+/// next open.
 [[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& action, const std::string& type) {
     const std::string path = impl.origin.path.string();
     raise(errc::base_taken,
@@ -18,18 +19,19 @@ namespace remanence::detail {
           path);
 }
 
-/// What to do about a type that has changed: in programs that migrate roots, all that differs.
+/// Returns advice about a type that has changed. In programs that migrate roots, lists all differences.
 static std::string how_to_convert(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
-    if (type.structure == nullptr) // not of a type of C++
+    if (type.structure == nullptr) // it is no type of C++
         return {};
     return types::changes_of_root != nullptr
                ? types::changes_of_root(impl.memory(), name, type)
                : " To convert the root, open the heap with heap_options::migrate (remanence/migrate.hpp).";
 }
 
-/// errc::type_mismatch when a class that says its members has others than the stored objects, or an enumeration has other values.
+/// errc::type_mismatch if a class that states its members has others than the stored objects, or an enumeration has
+/// other values.
 static void know_schema(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
-    if (type.structure == nullptr) // not of a type of C++
+    if (type.structure == nullptr) // it is no type of C++
         return;
     const types::known_schema known = types::look_up_schema(impl.memory(), type);
     const bool may_be_renamed = known.only_names && impl.options.checks.accept_renamed_members;
@@ -88,12 +90,13 @@ bool is_about_to_make_one(heap_impl* impl) {
     if (!impl->held || impl->sections.write_depth() != 1)
         return false;
     const auto holds_changes = impl->engine().holds_changes();
-    return holds_changes && !*holds_changes; // a commit says what is wrong
+    return holds_changes && !*holds_changes; // if this fails, a commit reports the error
 }
 
 void erase_root(heap_impl* impl, std::string_view name) {
     check(types::root_directory(impl->memory()).erase(name));
-    (void)types::store_schemas(impl->memory(), {}); // without that of this root, if there is memory for a smaller table
+    // removes this root's schema, if there is memory for the smaller table
+    (void)types::store_schemas(impl->memory(), {});
 }
 
 heap_header* header_of(heap_impl* impl) { return reinterpret_cast<heap_header*>(impl->memory().base()); }

@@ -1,4 +1,5 @@
-// Names of places for messages of checks, and what can be a pointer there: src/inspect goes through the roots by their schemas.
+// Names places for the messages of checks, and finds words that can hold no pointer: src/inspect walks through the
+// roots by their schemas.
 #include "types/schema_reader.hpp"
 
 #include "inspect/described_words.hpp"
@@ -23,9 +24,9 @@ static names_by_place names_of_parts(txn::heap_memory& memory, const std::set<st
     const inspect::heap_to_read heap = to_read(memory, bytes);
     auto found = inspect::names_of_places(heap, places);
     if (!found)
-        return {}; // the message does without them
+        return {}; // the message does not need the names
     std::erase_if(*found, [](const auto& each) { return each.second.find_first_of(".[") == std::string::npos; });
-    return std::move(*found); // the names of whole roots say no more than the message
+    return std::move(*found); // the message already contains the names of whole roots
 }
 
 static std::vector<bool> hold_no_pointer(txn::heap_memory& memory, std::span<const word_in_block> words) {

@@ -1,5 +1,5 @@
-// Allocators of no heap, or of another one, that lie in a heap, as parts of strings and containers there that may own memory of the
-// process's, or of that heap.
+// Allocators that belong to no heap, or to another one, and lie in this heap: as parts of strings and containers that
+// may own memory of the process, or of that other heap.
 #pragma once
 
 #include "txn/heap_memory.hpp"
@@ -10,20 +10,20 @@
 
 namespace remanence::detail {
 
-/// Where such allocators were made, or asked for memory, and were not destroyed since. Any thread.
+/// The places where such allocators were made, or asked for memory, and still exist. Any thread may call it.
 class strange_allocators {
 public:
-    /// Without memory for it, nothing is noted.
+    /// Notes nothing if there is no memory for it.
     void note(const void* place) noexcept;
     void forget(const void* place) noexcept;
     void forget() noexcept;
-    /// To be called with the write lock held, before a commit of what was changed outside write sections, where a default-made
-    /// allocator belongs to no heap: errc::foreign_pointer when an object in `memory`, which is the heap's, has memory of such an
-    /// allocator. Throws std::bad_alloc.
+    /// To be called with the write lock held, before a commit of changes made outside of write sections, where a
+    /// default-made allocator belongs to no heap. errc::foreign_pointer if an object in `memory`, the heap's memory,
+    /// owns memory of such an allocator. Throws std::bad_alloc.
     [[nodiscard]] result<void> refuse_their_memory(txn::heap_memory& memory) const;
 
 private:
-    /// In no order.
+    /// Returns the places in no order.
     [[nodiscard]] std::vector<const void*> all() const;
 
     mutable std::mutex guards_places_;

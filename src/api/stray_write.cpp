@@ -1,5 +1,5 @@
-// What the process says of a fault in memory of a heap before it dies of it: of a write outside any write section, or to a
-// heap that is read-only, and of a use after close().
+// The report before the process dies of a fault in memory of a heap: a write outside of any write section, a write to a
+// read-only heap, or a use after close().
 
 #include "api/stray_write.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 using os::say;
 using os::say_hexadecimal;
 
-// Not async-signal-safe, as all that went before: it comes last, since it may not end well.
+// This and everything before it is not async-signal-safe. This comes last, because it is the most likely to fail.
 void say_root(heap_impl& impl, const void* address) {
     const alloc::block_allocator* blocks = impl.memory().quiet_allocator();
     if (blocks == nullptr) {

@@ -1,13 +1,13 @@
-// What the process says of a fault in memory of a heap before it dies of it.
+// The report before the process dies of a fault in memory of a heap.
 #pragma once
 
 namespace remanence::detail {
 
-/// Says on standard error where a write outside any write section went to and came from. Called in a handler of a signal
-/// of which the process dies.
+/// Writes to standard error where a write outside of any write section went to and came from. Called in a signal
+/// handler when the process is about to die.
 void report_stray_write(const void* address);
 
-/// Says on standard error what a fault in memory of a heap that is read-only, or closed, is about. Async-signal-safe.
+/// Writes to standard error the cause of a fault in memory of a heap that is read-only or closed. Async-signal-safe.
 void report_fault(const void* address, bool is_write);
 
 } // namespace remanence::detail

@@ -1,5 +1,5 @@
-// Kept versions, and what differs between two of them. Apart from history.cpp, so that their code is in programs that keep some, and
-// in no others.
+// Keeps versions, and compares two of them. Separate from history.cpp, so that only programs that keep versions link
+// it.
 
 #include "api/heap_branch.hpp"
 #include "api/history_calls.hpp"
@@ -20,7 +20,7 @@ using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// Nobody commits meanwhile, but a checkpoint may be under way, or one after the other in other processes.
+// No process commits meanwhile, but checkpoints of other processes may run.
 constexpr std::uint64_t k_attempts = 100;
 
 template <class T>
@@ -94,7 +94,7 @@ void heap::branch(std::uint64_t version, const std::filesystem::path& path) {
     os::end_if_cancelled();
 }
 
-// Both states are read from the file: memory may hold changes that are not committed, and is not touched.
+// Both states are read from the file. Memory may hold uncommitted changes, and is not touched.
 version_difference heap::diff(std::uint64_t before, std::uint64_t after) const {
     heap_impl* const impl = with_history(checked(impl_), use_of_history::looks);
     version_difference found;

@@ -1,4 +1,4 @@
-// The public volatile heap: transient::heap, with exceptions, red zones and reports.
+// The public volatile heap: adds exceptions, red zones and reports to transient::heap.
 #include <remanence/volatile_heap.hpp>
 
 #include "alloc/red_zones.hpp"
@@ -53,13 +53,14 @@ constexpr unsigned k_leak_frames_max = 32;
 
 namespace detail {
 
-/// What a block with a red zone says of itself, in its last words. Behind it are the calls that led to its allocation.
+/// The record in the last words of a block with a red zone. The calls that led to the allocation follow it.
 struct block_record {
-    std::uint64_t asked; // bytes
+    std::uint64_t asked; // bytes that the program asked for
     const std::type_info* type;
 };
 
-/// A heap whose blocks may have red zones: behind what was asked for a pattern up to the block's last words, a block_record.
+/// A heap whose blocks may have red zones: a pattern behind the requested bytes, then a block_record in the block's
+/// last words.
 class volatile_heap_impl {
 public:
     explicit volatile_heap_impl(const volatile_heap_options& chosen)
@@ -75,7 +76,7 @@ public:
     }
 
     [[nodiscard]] bool has_red_zone() const { return red_zone_bytes_ != 0; }
-    /// What has to be asked for, to have a red zone; more than there is when it overflows.
+    /// Returns the size to request for a block with a red zone; more than exists, if the sum overflows.
     [[nodiscard]] std::size_t with_red_zone(std::size_t bytes) const {
         const std::size_t more = has_red_zone() ? red_zone_bytes_ + record_bytes_ : 0;
         return bytes > std::numeric_limits<std::size_t>::max() - more ? bytes : bytes + more;
@@ -89,11 +90,11 @@ public:
             os::note_calls(calls_of(of), options.leak_frames);
         close_red_zone(of, record);
     }
-    /// The program may not use the memory of the red zone; from open_red_zone() until then it may.
+    /// Forbids access to the red zone. open_red_zone() allows it again.
     static void close_red_zone(const alloc::block& of, const block_record& record) {
         os::forbid_memory(static_cast<std::byte*>(of.start) + record.asked, of.bytes - record.asked);
     }
-    /// None when the red zone was written over.
+    /// Returns nothing if the red zone was overwritten.
     [[nodiscard]] std::optional<block_record> open_red_zone(const alloc::block& of) const {
         os::allow_memory(of.start, of.bytes);
         if (!alloc::red_zoned_bytes(of.start, of.bytes, record_bytes_))
@@ -102,14 +103,14 @@ public:
         std::memcpy(&record, record_of(of), sizeof record);
         return record;
     }
-    /// Looks at the red zone, and leaves it as it is.
+    /// Checks the red zone, and closes it again. Returns nothing if it was overwritten.
     [[nodiscard]] std::optional<block_record> record_at(const alloc::block& of) const {
         const auto record = open_red_zone(of);
         if (record)
             close_red_zone(of, *record);
         return record;
     }
-    /// Ends the process when the red zone was written over.
+    /// Ends the process if the red zone was overwritten.
     block_record open_red_zone_or_end(const void* address) const {
         const auto record = open_red_zone(block_at(address));
         if (!record)
@@ -124,7 +125,7 @@ public:
     [[nodiscard]] alloc::block block_at(const void* address) const {
         return {const_cast<void*>(address), blocks.usable_bytes(address)};
     }
-    /// As many as options.leak_frames.
+    /// Returns as many calls as options.leak_frames says.
     [[nodiscard]] void** calls_of(const alloc::block& of) const {
         return reinterpret_cast<void**>(record_of(of) + sizeof(block_record));
     }
@@ -180,7 +181,7 @@ struct leaked_sum {
     }
 };
 
-/// Blocks by size, those of more than 64 KiB by powers of two.
+/// Counts blocks by size; those of more than 64 KiB by powers of two.
 std::vector<volatile_size_class> count_by_size(const transient::heap& blocks) {
     std::map<std::uint64_t, std::uint64_t> counts;
     blocks.for_each_block([&](const alloc::block& each) {
@@ -192,7 +193,7 @@ std::vector<volatile_size_class> count_by_size(const transient::heap& blocks) {
     return classes;
 }
 
-/// Each as `make` has it, with the key and what is summed up under it.
+/// Calls `make` for each key and adds the sums of the key. Returns the results, those with the most bytes first.
 template <class Key, class Make>
 auto sorted_by_bytes(const std::map<Key, leaked_sum>& sums, const Make& make) {
     std::vector<decltype(make(sums.begin()->first))> all;
@@ -293,7 +294,7 @@ volatile_heap* volatile_heap::of(const void* pointer) noexcept { return volatile
 
 volatile_heap& volatile_heap::process_default() {
     static volatile_heap* const made =
-        new volatile_heap(); // never destroyed: others' destructors may free what is in it
+        new volatile_heap(); // never destroyed: destructors of other objects may free its blocks
     return *made;
 }
 

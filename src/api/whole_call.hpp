@@ -1,4 +1,4 @@
-// Calls that must not be left half done: by a cancellation of their thread, or by the end of the heap in the midst of them.
+// Calls that must not be left half done: by a cancellation of their thread, or by the end of the heap during the call.
 #pragma once
 
 #include "os/cancellation.hpp"
@@ -7,7 +7,7 @@
 
 namespace remanence::detail {
 
-/// How many of them a heap is in. Any thread.
+/// Counts the calls that a heap is in. Any thread may call it.
 class whole_calls {
 public:
     void begin() noexcept { ++under_way_; }
@@ -18,8 +18,8 @@ private:
     std::atomic<int> under_way_ = 0;
 };
 
-/// While it lives, its thread is not cancelled; and should the heap's destructor run meanwhile, since a handler of a signal or
-/// on_progress has called exit(), it leaves everything as it is.
+/// While it lives, its thread is not cancelled. A signal handler or on_progress may call exit() meanwhile; then the
+/// heap's destructor leaves everything as it is.
 class whole_call {
 public:
     explicit whole_call(whole_calls& calls) noexcept : calls_(calls) { calls.begin(); }

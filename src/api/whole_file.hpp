@@ -1,4 +1,5 @@
-// A file that is written under another name, and takes its own once it is whole and durable. A crash leaves the former file, or the new one.
+// A file that is written under another name, and renamed once it is complete and durable. A crash leaves the former
+// file or the new one.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,19 +14,21 @@ namespace remanence::detail {
 
 class whole_file {
 public:
-    /// What a crash has left under the other name is removed.
+    /// A file that a crash has left under the other name is removed.
     whole_file(os::file_system& files, std::string path, std::string unfinished)
         : files_(files), path_(std::move(path)), unfinished_(std::move(unfinished)) {}
     whole_file(const whole_file&) = delete;
     whole_file& operator=(const whole_file&) = delete;
-    /// Removes what is not whole.
+    /// Removes an incomplete file.
     ~whole_file();
 
-    /// The file has the permission bits of the one that it is to replace, if there is one. errc::in_use: another process writes it.
+    /// Creates the file, with the permission bits of the one it will replace, if there is one. errc::in_use: another
+    /// process writes it.
     result<void> begin();
-    /// Text is written in large pieces.
+    /// Appends text, which is written in large pieces.
     result<void> put(std::string_view text);
-    /// Durable once this returns. errc::exists: there is a file of that name, which must not be replaced.
+    /// Renames the file; durable once this returns. errc::exists: there is a file of that name, and it must not be
+    /// replaced.
     result<void> finish(bool may_replace);
 
 private:

@@ -11,13 +11,13 @@ namespace remanence::inspect {
 
 namespace {
 
-/// What a heap that is written to may fail with.
+/// True for errors that a concurrent writer may cause.
 bool is_writers_doing(errc code) { return is_damage(code) || code == errc::in_use || code == errc::not_found; }
 
-/// Whether there is a later commit, or another checkpoint: then what was read of the history may belong to that one.
+/// True if there is a later commit, or another checkpoint: then the history that was read may belong to that one.
 result<bool> has_moved_on(os::file_system& files, inspection& from) {
     auto same = from.is_unchanged(files);
-    if (!same || !*same || !from.is_live()) // without another superblock nobody begins to write
+    if (!same || !*same || !from.is_live()) // as long as the superblock is the same, no process has begun to write
         return same ? result<bool>(!*same) : same.error();
     auto now = inspection::open_live(files, from.path(), {});
     if (!now && !is_writers_doing(now.why().code))
@@ -27,8 +27,8 @@ result<bool> has_moved_on(os::file_system& files, inspection& from) {
 
 } // namespace
 
-// The writer moves steps from the log to the file, and makes that file anew: what was read of the one need not fit the other. But a file
-// is always there.
+// The writer moves steps from the log to the history file, and makes that file anew. So the file that was read may not
+// match the log. But there is always a file.
 result<std::optional<recover::history_beside>> history_of(os::file_system& files, inspection& heap) {
     auto found = recover::read_history(files, heap.store());
     if (found && (found->steps || !found->is_there))
@@ -52,7 +52,7 @@ result<void> look_at_history(os::file_system& files, const std::string& path, co
         bool is_passed = false;
         auto heap = with_last_commit(files, path, attempts, progress, [&](inspection& now) -> result<void> {
             is_passed = false;
-            if (!now.problems().empty()) // or the writer moved on: it is looked at again
+            if (!now.problems().empty()) // or the writer has committed again: then the heap is read again
                 return unexpected(now.problems().front());
             auto found = history_of(files, now);
             if (!found)

@@ -1,4 +1,4 @@
-// What the functions of look_back.hpp begin with: a heap's last commit, and the steps of its history.
+// The first step of the functions of look_back.hpp: reads a heap's last commit, and the steps of its history.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,24 +18,25 @@ namespace remanence::inspect {
 inline constexpr std::uint64_t k_attempts_to_look_back = 100;
 
 using history_visitor = std::function<result<void>(inspection&, recover::history_beside&)>;
-/// Calls `use` with the last commit and what lies beside it; as with_last_commit(), perhaps again with a later one. If that leads to no
-/// steps, it was so when nobody wrote. Fails as `use` does, and with errc::in_use when the writer is too fast. Throws std::bad_alloc.
+/// Calls `use` with the last commit and the files beside it; perhaps again with a later one, as with_last_commit()
+/// does. If it reports that there are no steps, no writer has caused that. Returns the errors of `use`, and
+/// errc::in_use if the writer is too fast. Throws std::bad_alloc.
 result<void> look_at_history(os::file_system& files, const std::string& path, const inspection_progress& progress,
                              const history_visitor& use);
-/// The history beside a heap that was inspected at its leisure; nothing: the writer has moved on.
+/// Returns the history beside an inspected heap; nothing if the writer has committed again.
 result<std::optional<recover::history_beside>> history_of(os::file_system& files, inspection& heap);
 
 using steps_visitor = std::function<result<void>(inspection&, history::step_tree&)>;
-/// As look_at_history(), with the steps alone: errc::no_step without any.
+/// Does the same as look_at_history(), with the steps alone; errc::no_step if there are none.
 result<void> look_at_steps(os::file_system& files, const std::string& path, const inspection_progress& progress,
                            const steps_visitor& use);
 
-/// Told of as reading the log. `on_progress` must outlive it.
+/// Reports progress as that of reading the log. `on_progress` must outlive the result.
 [[nodiscard]] inspection_progress progress_of_log(const progress_callback& on_progress);
-/// The same, of the real files. Throws `error` in place of failing.
+/// Does the same with the real files. Throws `error` instead of returning it.
 void with_steps(const std::string& path, const progress_callback& on_progress, const steps_visitor& use);
 
-/// The state that `version` names. errc::no_step, saying what there is.
+/// Returns the state that `version` names. errc::no_step, with a list of the versions there are.
 result<std::uint64_t> state_of(const history::step_tree& steps, const version_or_name& version,
                                const std::string& path);
 

@@ -1,4 +1,4 @@
-// Free addresses. Apart from all else, since few programs ask for them.
+// Finds free addresses. A file of its own, since few programs ask for them.
 
 #include "capi/guard.hpp"
 

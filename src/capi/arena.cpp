@@ -20,7 +20,7 @@ std::string_view name_of_arena(const char* name) {
     return name;
 }
 
-/// Runs `f` within a write section, which commits at its end in a transactional heap.
+/// Runs `f` in a write section, which commits at its end in a transactional heap.
 template <class F>
 void change_arenas(open_heap& opened, const F& f) {
     if (opened.is_transactional()) {

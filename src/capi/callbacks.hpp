@@ -1,5 +1,5 @@
-// Functions of the caller's that a call runs: what they may not do to the sections that this call is in. A section that the call began is
-// not theirs to end, and one that they began and left open is rolled back.
+// Functions of the caller that a call runs, and what they may do to the sections of this call. They cannot end a
+// section that the call began. A section that they began and left open is rolled back.
 #pragma once
 
 #include "api/heap_impl.hpp"
@@ -9,7 +9,7 @@
 
 namespace remanence::capi {
 
-/// While it lives, the thread runs a function of the caller's. They nest.
+/// While it lives, the thread runs a function of the caller. These objects nest.
 class callback {
 public:
     explicit callback(detail::heap_impl& of);
@@ -17,15 +17,16 @@ public:
     callback(const callback&) = delete;
     callback& operator=(const callback&) = delete;
 
-    /// The function has returned. Where this call is in a section, those that the function has left open are rolled back, or ended: throws
-    /// errc::section_open then.
+    /// To be called when the function has returned. If this call is in a section, the sections that the function left
+    /// open are rolled back, or ended; then throws errc::section_open.
     void end() const;
 
-    // Sections of this thread that its innermost function on the heap began, or all, if none runs.
+    // Count the sections of this thread that its innermost function on the heap began; or all sections, if no function
+    // runs.
 
     [[nodiscard]] static std::size_t writes_within(const detail::heap_impl& of);
     [[nodiscard]] static std::size_t reads_within(const detail::heap_impl& of);
-    /// Throws errc::section_open when this thread is in such a function of the heap.
+    /// Throws errc::section_open if this thread is in such a function of the heap.
     static void refuse_close(const detail::heap_impl& of);
 
 private:
@@ -37,7 +38,7 @@ private:
     callback* outer_;
 };
 
-/// Calls a function of the caller's.
+/// Calls a function of the caller.
 template <class F>
 auto call_back(detail::heap_impl& of, const F& f) {
     const callback here(of);

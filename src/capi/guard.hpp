@@ -1,4 +1,4 @@
-// Where C++ ends: exceptions become a status, and what they say is kept for rem_last_error().
+// The border of C++: exceptions become a status, and their messages are kept for rem_last_error().
 #pragma once
 
 #include "api/heap_origin.hpp"
@@ -10,8 +10,8 @@
 
 #include <string>
 
-/// pthread_cancel() and pthread_exit() unwind the stack. With libstdc++ handlers of all exceptions catch that, too, and must throw it on.
-/// With libc++ they do not catch it, and it has no name.
+/// pthread_cancel() and pthread_exit() unwind the stack. With libstdc++, handlers of all exceptions catch that, too,
+/// and must throw it again. With libc++ they do not catch it, and it has no name.
 #if defined(__GLIBCXX__)
 #define REM_LET_CANCELLATION_PASS                                                                                      \
     catch (const abi::__forced_unwind&) {                                                                              \
@@ -23,12 +23,12 @@
 
 namespace remanence::capi {
 
-/// Keeps what went wrong for the thread's rem_last_error(), and returns the status. Without memory for the texts, the general
-/// sentence.
+/// Keeps the error for the thread's rem_last_error(), and returns the status. If there is no memory for the texts,
+/// keeps the general sentence.
 rem_status note(rem_status status, const char* message, const std::string& path = {}, int os_error = 0,
                 std::uint64_t offset = error::k_no_offset) noexcept;
 
-/// Within a handler: notes the exception.
+/// Notes the current exception; to be called in a handler.
 rem_status note_exception() noexcept;
 
 /// Throws errc::invalid_argument.

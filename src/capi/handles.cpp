@@ -21,20 +21,20 @@ struct slot {
     std::unique_ptr<volatile_face> memory; // of a volatile heap
 };
 
-// Blocks of slots, each twice as large as the one before: none ever moves, and a reader needs no lock. They stay until the
-// process ends, heaps that nobody closed with them.
+// Blocks of slots, each twice as large as the one before. They never move, so a reader needs no lock. They stay until
+// the process ends, together with heaps that were not closed.
 constexpr std::size_t k_first_block = 64;
 constexpr std::size_t k_blocks = 14;
 constexpr unsigned k_index_bits = 20;
 static_assert(k_first_block * ((std::size_t{1} << k_blocks) - 1) < std::size_t{1} << k_index_bits);
 
 constinit std::array<std::atomic<slot*>, k_blocks> blocks{}; // NOLINT: process-wide
-std::mutex changing;                                         // guards what is free, and:
+std::mutex changing;                                         // guards the free slots, and:
 std::uintptr_t handles_made = 0;                             // NOLINT
 const os::held_across_fork<changing> k_changing_held;
 
 constexpr std::size_t size_of(std::size_t block) { return k_first_block << block; }
-/// Slots before the block.
+/// Returns the number of slots before the block.
 constexpr std::size_t before(std::size_t block) { return k_first_block * ((std::size_t{1} << block) - 1); }
 
 slot* slot_at(std::size_t index) noexcept {
@@ -52,7 +52,7 @@ slot* find(const rem_heap* handle) noexcept {
     return found != nullptr && found->handle.load(std::memory_order_acquire) == value ? found : nullptr;
 }
 
-/// Calls `fill` with a slot that is free, and then shows it to everybody.
+/// Calls `fill` with a free slot, and then makes the slot visible to all threads.
 template <class F>
 rem_heap* add(const F& fill) {
     const std::lock_guard guard(changing);
@@ -119,7 +119,7 @@ rem_heap* handle_of(const heap* opened) noexcept {
 }
 
 void remove_handle(rem_heap* handle) {
-    std::unique_ptr<volatile_face> memory; // ends when nothing is locked: it may call the program
+    std::unique_ptr<volatile_face> memory; // destroyed when no lock is held, because it may call the program
     const std::lock_guard guard(changing);
     slot* const found = find(handle);
     if (found == nullptr)

@@ -1,4 +1,4 @@
-// Undo and redo. Apart from all else, so that the code of the history is in programs that open a heap with one, and in no others.
+// Undo and redo. A file of its own, so that only programs that open a heap with a history link it.
 
 #include "api/history_calls.hpp"
 #include "capi/callbacks.hpp"

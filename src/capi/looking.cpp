@@ -1,4 +1,4 @@
-// What is known of a heap: counters, checks, pages that were written.
+// Inspects a heap: counters, checks, written pages.
 
 #include "base/units.hpp"
 #include "capi/callbacks.hpp"
@@ -22,7 +22,7 @@ void check_size(const Struct* into, const char* what) {
         refuse_argument(what);
 }
 
-/// Whether a program that knows this part of the struct asks for it.
+/// True if the program knows this part of the struct, and asks for it.
 bool surveys(const rem_stats& asked) {
     return asked.size >= offsetof(rem_stats, surveys) + sizeof asked.surveys && asked.surveys;
 }

@@ -1,4 +1,4 @@
-// Migration of roots of C programs. Apart from all else, so that its code is in programs that call it, and in no others.
+// Migrates roots of C programs. A file of its own, so that only programs that call it link it.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -70,7 +70,7 @@ rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const
         };
         if (!is_to_migrate())
             return REM_OK;
-        // Before a write section begins: one that fails would undo what is not committed.
+        // Checks before a write section begins: a failed section would undo uncommitted changes.
         options.dry_run = true;
         const migration_report report = detail::migrate_roots(of, {{root, described, {}}}, options);
         if (!report.is_possible)

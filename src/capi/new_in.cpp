@@ -16,7 +16,7 @@ thread_local std::optional<new_in> t_scope;
 } // namespace
 
 rem_status rem_malloc_into(rem_heap* heap) {
-    detail::end_new_scopes(); // those of C++, too
+    detail::end_new_scopes(); // also scopes that C++ code began
     t_scope.reset();
     return capi::guard([&] {
         if (capi::volatile_face* const memory = capi::find_volatile(heap))

@@ -1,4 +1,4 @@
-// Procedures of programs in C. Apart from all else, so that their code is in programs that hand over some, and in no others.
+// Procedures of C programs. A file of its own, so that only programs that add some link it.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"

@@ -1,4 +1,4 @@
-// Other limits for the history that a heap records, and its end.
+// Changes the limits of the history that a heap records, and ends the history.
 
 #include <remanence/look_back.hpp>
 

@@ -1,5 +1,5 @@
-// Roots of C programs: entries of the root directory as those of C++ programs are, with a type that no C++ program has, since its
-// name begins with "C ". So each is told of the other's as of another type.
+// Roots of C programs: entries of the root directory like those of C++ programs. The name of their type begins with "C
+// ", which no C++ type's name does. So each kind of program sees roots of the other kind as roots of another type.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -23,7 +23,7 @@ constexpr std::string_view k_untyped = "C block";
 constexpr std::size_t k_name_bytes_max = 4096;
 
 bool is_of_c(const types::root_view& root) { return root.type.starts_with(k_prefix); }
-/// Null in programs that describe no type.
+/// Returns null in programs that describe no type.
 const described_types* descriptions() { return all_described.load(std::memory_order_acquire); }
 
 std::string_view checked_name(const char* name, const char* what) {
@@ -76,7 +76,7 @@ void change_roots(const open_heap& opened, const F& f) {
     impl.sections.leave_write();
 }
 
-/// What refuses is looked for in a read section: a write section that fails would undo what is not committed.
+/// Checks in a read section first, because a write section that fails would undo uncommitted changes.
 template <class F>
 void look_before(const open_heap& opened, const F& f) {
     detail::heap_impl& impl = opened.writable();
@@ -84,7 +84,7 @@ void look_before(const open_heap& opened, const F& f) {
     f(impl);
 }
 
-/// As it is described; null: it is not. `type` has the prefix.
+/// Returns the described type; null if it is not described. `type` has the prefix.
 const detail::type_fingerprint* description_of(const std::string& type, std::optional<std::size_t> size) {
     const described_types* const all = descriptions();
     const detail::type_fingerprint* const found =
@@ -94,7 +94,7 @@ const detail::type_fingerprint* description_of(const std::string& type, std::opt
     return found;
 }
 
-/// `size`: of the type that is stated; to the end of the block, when there is none.
+/// `size`: that of the stated type; if no size is stated, the object extends to the end of its block.
 rem_status set_root(rem_heap* handle, const char* given_name, const void* object, const std::string& type,
                     std::optional<std::size_t> size) {
     const open_heap& heap = opened(handle);
@@ -134,7 +134,7 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
     return REM_OK;
 }
 
-/// Null when there is no such root, which is noted.
+/// Returns null if there is no such root, and notes that error.
 template <class F>
 void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
     detail::heap_impl& impl = opened(handle).impl();
@@ -201,7 +201,7 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
         if (is_there)
             capi::change_roots(opened, [&](detail::heap_impl& impl) {
                 types::root_directory roots(impl.memory());
-                const auto found = capi::look_up(roots, wanted); // another thread may have removed it since
+                const auto found = capi::look_up(roots, wanted); // another thread may have removed it meanwhile
                 is_there = found && capi::is_of_c(*found);
                 if (is_there)
                     detail::check(roots.erase(wanted));

@@ -58,7 +58,7 @@ rem_status begin_write(const rem_heap* handle, section_kind kind) {
     return REM_OK;
 }
 
-/// After a commit that failed.
+/// Leaves the section after a failed commit.
 void leave_without_commit(const open_heap& heap, heap_impl& impl) {
     if (heap.is_transactional())
         impl.abandon_write();
@@ -83,7 +83,7 @@ rem_status end_write(const open_heap& heap, heap_impl& impl, durability how) {
     return REM_OK;
 }
 
-/// Makes the commit, and leaves the section whatever comes of it.
+/// Makes the commit, and leaves the section even if it fails.
 template <class Leave>
 rem_status commit_async(open_heap& heap, heap_impl& impl, txn::commit_scope scope, std::uint64_t* point,
                         const Leave& leave_after_failure) {

@@ -1,5 +1,5 @@
-// The history of heaps that several processes have open. Apart from sharing.cpp and history.cpp, so that a program which opens a heap in
-// one of the two ways has not the code of the other.
+// The history of heaps that several processes share. Separate from sharing.cpp and history.cpp, so that a program that
+// uses only one of the two does not link the other.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"

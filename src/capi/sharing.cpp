@@ -1,5 +1,4 @@
-// Heaps that several processes have open. Apart from all else, so that the code of sharing is in programs that open one so, and in
-// no others.
+// Heaps that several processes share. A file of its own, so that only programs that share a heap link it.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -15,7 +14,7 @@ namespace {
 
 using visit_participant = bool (*)(void* context, const rem_participant* who);
 
-/// Whether more are to be shown.
+/// True if the visitor wants more.
 bool show(const rem_heap* heap, const heap_user& who, std::uint64_t version, visit_participant visit, void* context) {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(who.since.time_since_epoch());
     const rem_participant shown{who.process, who.thread, who.program.c_str(), since.count(), version};
@@ -23,7 +22,7 @@ bool show(const rem_heap* heap, const heap_user& who, std::uint64_t version, vis
 }
 
 void check_visit(const rem_heap* heap, visit_participant visit, const char* what) {
-    (void)opened(heap); // a closed heap is what is wrong first
+    (void)opened(heap); // reports a closed heap first
     if (visit == nullptr)
         refuse_argument(what);
 }

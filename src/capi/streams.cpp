@@ -1,4 +1,5 @@
-// The portable form. Apart from all else, so that what reads and makes objects is in programs that call these, and in no others.
+// The portable form. A file of its own, so that only programs that call these functions link the code that reads and
+// makes objects.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -36,7 +37,7 @@ rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, si
         detail::heap_impl& impl = opened.impl();
         (void)load<>(opened.of, [&](char* into, std::size_t bytes) {
             const std::size_t got = capi::call_back(impl, [&] { return read(context, into, bytes); });
-            if (got == SIZE_MAX) // -1, as read(2) has it
+            if (got == SIZE_MAX) // the program returned -1, as read(2) does
                 throw error(errc::io,
                             "rem_load was stopped: the function that reads the dump has failed. Nothing was loaded.");
             if (got > bytes)

@@ -1,4 +1,4 @@
-// Structs of the caller's that say their own size, since they may be those of an older or a newer release than this one.
+// Structs of the caller that state their own size, since they may belong to an older or a newer release than this one.
 #pragma once
 
 #include "capi/guard.hpp"
@@ -11,17 +11,18 @@
 
 namespace remanence::capi {
 
-/// No struct of any release is longer: what says so is not set.
+/// No struct of any release is larger. A larger size was not set by the caller.
 inline constexpr std::size_t k_struct_bytes_max = 4096;
 
-/// Of the struct in the first release that has it.
+/// The size of the struct in the first release that has it.
 template <class Struct>
 inline constexpr std::size_t k_first_bytes = sizeof(Struct);
 template <>
 inline constexpr std::size_t k_first_bytes<rem_options> = offsetof(rem_options, log_directory);
 
-/// A copy of what the caller set, with zeros where its struct ends before ours; all zeros, if there is none. `what` names it.
-/// Throws errc::invalid_argument when the size is not set, errc::not_supported when something is set that we do not have.
+/// Returns a copy of the caller's struct, with zeros where it ends before ours; all zeros for null. `what` names it in
+/// errors. Throws errc::invalid_argument if the size is not set, errc::not_supported if a field is set that this
+/// release does not have.
 template <class Struct>
 Struct whole_struct(const Struct* given, const char* what) {
     Struct whole{};
@@ -39,7 +40,7 @@ Struct whole_struct(const Struct* given, const char* what) {
     return whole;
 }
 
-/// Writes as much of `values` as the caller's struct has room for, zeros where that is larger; its size stays.
+/// Writes as much of `values` as fits into the caller's struct, and zeros if that is larger. Keeps the struct's size.
 template <class Struct>
 void fill_struct(Struct* into, Struct values) {
     const std::size_t size = into->size;

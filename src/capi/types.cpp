@@ -31,7 +31,7 @@ using types::type_kind;
 using types::type_row;
 
 constexpr std::size_t k_alignment_max = 4096;
-constexpr std::size_t k_rows_max = 10'000; // of a schema; struct by struct they are gone through within each other
+constexpr std::size_t k_rows_max = 10'000; // of a schema; the code recurses from struct to struct
 
 struct member {
     std::string name;
@@ -45,7 +45,7 @@ struct described_struct {
     std::size_t size = 0;
     std::size_t alignment = 0;
     std::vector<member> members{};
-    const detail::type_fingerprint* type = nullptr; // null: not asked for since something was described
+    const detail::type_fingerprint* type = nullptr; // null: not requested since the last description
 };
 
 std::mutex guards_all;
@@ -53,9 +53,9 @@ const os::held_across_fork<guards_all> k_guard_held;
 
 struct table {
     std::map<std::string, described_struct, std::less<>> structs;
-    std::deque<detail::type_fingerprint> types; // stay at their places
+    std::deque<detail::type_fingerprint> types; // a deque, so that they do not move
 };
-/// Never destroyed: heaps may be used by destructors of statics.
+/// Never destroyed, because destructors of statics may use heaps.
 table& all() {
     static undying<table> made;
     return made.value;
@@ -65,7 +65,7 @@ struct number_type {
     shape_kind shape;
     const char* name;
 };
-/// Nothing: there is none of this size.
+/// Returns nothing if there is no such number of this size.
 std::optional<number_type> number_of(rem_member_kind kind, std::size_t size) {
     const auto named = [&](shape_kind shape, const char* one, const char* two, const char* four,
                            const char* eight) -> std::optional<number_type> {
@@ -94,7 +94,8 @@ std::optional<number_type> number_of(rem_member_kind kind, std::size_t size) {
     throw error(errc::invalid_argument, "rem_describe cannot take " + type + ": " + why + '.');
 }
 
-/// Rows of a struct, and of those that it leads to. Pointers and arrays come behind what they are of.
+/// Makes the rows of a struct, and of the structs that it leads to. Rows of pointers and arrays come behind the rows of
+/// their targets and elements.
 class schema_writer {
 public:
     explicit schema_writer(const table& all) : all_(all) {}
@@ -120,7 +121,7 @@ public:
                                 {.kind = type_kind::array, .extent = each.count, .parts = {{.type = type}}});
             schema_.rows[index].parts.push_back({.name = each.name, .offset = each.offset, .type = type});
         }
-        // As of a class that says its members: what it leaves out is carried, or refused.
+        // Like a class that states its members: the bytes between them are carried over, or refused.
         schema_.rows[index].shape = shape_kind::members;
         schema_.rows[index].fields = schema_.rows[index].parts;
         return index;
@@ -142,7 +143,7 @@ private:
             is.name,
             {.kind = type_kind::object, .name = is.name, .size = of.size, .alignment = of.size, .shape = is.shape});
     }
-    /// `name`: no struct has it.
+    /// `name`: a name that no struct has.
     std::uint32_t add_once(const std::string& name, type_row row) {
         const auto [known, is_new] = rows_.try_emplace('\n' + name, static_cast<std::uint32_t>(schema_.rows.size()));
         if (is_new)
@@ -247,7 +248,7 @@ void describe(const char* given_type, std::size_t size, std::size_t alignment, c
         known.structs.erase(place);
         throw;
     }
-    for (auto& [name, each] : known.structs) // pointers to this one lead to a struct now
+    for (auto& [name, each] : known.structs) // their pointers to this struct now lead to a struct that is known
         each.type = nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Old versions that are opened in place. Apart from versions.cpp, so that their code is in programs that open one, and in no others.
+// Opens old versions in place. Separate from versions.cpp, so that only programs that open one link it.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"

@@ -1,4 +1,4 @@
-// Kept versions. Apart from history.cpp, so that their code is in programs that keep some, and in no others.
+// Keeps versions. Separate from history.cpp, so that only programs that keep versions link it.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -31,7 +31,7 @@ rem_change as_c(version_difference::change how) {
     return REM_CHANGED;
 }
 
-/// Hands over one after the other until the caller has enough.
+/// Passes the entries one after the other until the caller wants no more.
 template <class F>
 void show(const version_difference& all, const F& visit) {
     for (const auto& each : all.ranges) {

@@ -1,4 +1,4 @@
-// Volatile heaps of C programs. Apart from all else, so that the code of these is in programs that open one, and in no others.
+// Volatile heaps of C programs. A file of its own, so that only programs that open one link it.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"

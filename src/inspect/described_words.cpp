@@ -30,7 +30,7 @@ public:
         : words_(words), known_(words.size(), verdict::unknown), unknown_(words.size()) {}
 
     [[nodiscard]] bool has_unknown() const { return unknown_ != 0; }
-    /// That have a byte of it.
+    /// True if one of the words has a byte in the range.
     [[nodiscard]] bool has_some_in(std::uint64_t begin, std::uint64_t end) const {
         const auto first = first_behind(begin);
         return first != words_.end() && first->at < end;
@@ -41,9 +41,10 @@ public:
             visit(each->at);
     }
 
-    // Each decides words that have a byte of the range.
+    // Each function decides the words that have a byte in the range.
 
-    /// A pointer may lie in it: in one of its whole words. It may lie in the padding of a base class, which held none.
+    /// A pointer may lie in the range, in one of its whole words. The range may overlap the padding of a base class,
+    /// which held no pointer.
     void can_hold(std::uint64_t begin, std::uint64_t end) {
         decide(begin, end, [&](verdict known, std::uint64_t at) {
             if (known == verdict::unknown || (known == verdict::no_pointer && is_certain_))
@@ -51,7 +52,7 @@ public:
             return known;
         });
     }
-    /// The same of what is not decided.
+    /// Does the same, but only for words that are not decided yet.
     void rest_can_hold(std::uint64_t begin, std::uint64_t end) {
         decide(begin, end, [&](verdict known, std::uint64_t at) {
             if (known != verdict::unknown)
@@ -59,22 +60,22 @@ public:
             return is_whole(at, begin, end) ? verdict::pointer : verdict::no_pointer;
         });
     }
-    /// What is not decided is no pointer.
+    /// Decides that the undecided words hold no pointer.
     void rest_holds_none(std::uint64_t begin, std::uint64_t end) {
         decide(begin, end, [](verdict known, std::uint64_t /*at*/) {
             return known == verdict::unknown ? verdict::no_pointer : known;
         });
     }
-    /// The same of a block that begins there.
+    /// Does the same for the block that begins there.
     void rest_of_block_holds_none(std::uint64_t begin) {
         const auto first = first_behind(begin);
         if (first != words_.end() && first->block.offset == begin)
             rest_holds_none(begin, first->block.end());
     }
 
-    /// From now on, what is decided stays so (DW3).
+    /// From now on, words that are decided stay so (DW3).
     void keep_decided() { is_certain_ = false; }
-    /// Until anywhere(): only words that lie in this range are decided.
+    /// Until anywhere() is called, only words that lie in this range are decided.
     void only_in(std::uint64_t begin, std::uint64_t end) { limit_ = {begin, end}; }
     void anywhere() { limit_ = k_no_limit; }
 
@@ -123,13 +124,14 @@ private:
     limit limit_ = k_no_limit;
 };
 
-/// Whether pointers are followed (DW3), and how many objects may be looked at: pointers that dangle might lead anywhere.
+/// How the walk goes: if it follows pointers (DW3), and how many objects it may still visit. The number is limited,
+/// because dangling pointers might lead anywhere.
 struct way {
     bool follows_pointers;
     std::uint64_t steps_left;
 };
 
-/// Goes through what one root has.
+/// Walks through the objects of one root.
 class root_objects {
 public:
     root_objects(const heap_to_read& heap, const types::type_description& schema, word_list& words, way& how)
@@ -166,7 +168,7 @@ public:
 private:
     [[nodiscard]] bool goes_on() const { return words_.has_unknown() && path_.steps_left != 0; }
 
-    /// What the object holds itself. Precondition: it lies in the heap.
+    /// Decides the words of the object itself. Precondition: it lies in the heap.
     void look(object_place of) { // NOLINT(misc-no-recursion): by value nothing holds itself
         const type_row& row = reader_.row(of.row);
         const std::uint64_t end = of.at + reader_.size_of(of.row);
@@ -186,7 +188,8 @@ private:
             return look_at_members(of, hides_members(row));
         case form::array:
             look_at_run(row.parts[0].type, {of.at, extent_of(row)});
-            return goes_on() ? words_.rest_holds_none(of.at, end) : void(); // else nobody has looked at the rest
+            // otherwise the elements have not all been visited
+            return goes_on() ? words_.rest_holds_none(of.at, end) : void();
         case form::same:
         case form::optional:
         case form::variant: {
@@ -210,7 +213,7 @@ private:
             return row.shape == shape_kind::bits ? own_memory(of) : containers_.push_back(of);
         }
     }
-    /// Those of a text or a container itself: some are numbers.
+    /// Decides the words of a text or container itself: some are numbers.
     void look_at_words(object_place of, const type_row& row, std::uint64_t end) {
         const auto& n = row.numbers;
         switch (row.shape) {
@@ -248,7 +251,7 @@ private:
         else
             words_.rest_holds_none(of.at, end);
     }
-    /// Only those that matter.
+    /// Visits only the elements that matter.
     void look_at_run(std::uint32_t row, object_reader::run elements) { // NOLINT(misc-no-recursion)
         const std::uint64_t size = reader_.size_of(row);
         const std::uint64_t first = elements.first;
@@ -299,7 +302,7 @@ private:
         return size != 0 && elements.count <= heap_bytes_ / size &&
                elements.first <= heap_bytes_ - elements.count * size;
     }
-    /// Behind the elements, or the characters, there is no value.
+    /// There is no value behind the elements or the characters.
     void own_memory(object_place of) {
         if (const auto begin = reader_.memory_of(of); begin && *begin != 0)
             words_.rest_of_block_holds_none(*begin);
@@ -325,7 +328,7 @@ private:
                                : form_of(reader_.row(part.type)) != form::number; // references
         });
     }
-    /// Whether an object of this row has more, elsewhere.
+    /// True if an object of this row refers to objects elsewhere.
     [[nodiscard]] bool leads_on(std::uint32_t index) const { return leads_on_[index] != 0; }
 
     object_reader reader_;
@@ -333,10 +336,10 @@ private:
     word_list& words_;
     way& path_;
     std::vector<char> leads_on_;                             // by row
-    std::vector<object_place> containers_;                   // whose elements are to be looked at
-    std::vector<object_place> targets_;                      // of pointers, the same
+    std::vector<object_place> containers_;                   // whose elements are still to be visited
+    std::vector<object_place> targets_;                      // of pointers, still to be visited
     std::set<std::pair<std::uint64_t, std::uint32_t>> seen_; // of targets: place and row
-    std::vector<heap_range> for_elements_only_;              // of the container that is looked at
+    std::vector<heap_range> for_elements_only_;              // memory of the container that is visited now
 };
 
 } // namespace

@@ -1,8 +1,10 @@
-// What pointers lead to, and how a dump tells it: by the path to it from a root, or as an object of its own.
+// Finds the targets of pointers. A dump writes a pointer as the path from a root to its target, or the target as an
+// object of its own.
 //
-// Where there are pointers, the heap is gone through three times: to learn what is pointed at, to learn which of it lies in roots, and
-// (object_dump.cpp) to write; objects that lie in no root once more. What lies in no root is an object of its own; of two that lie in each
-// other the larger one is. Its block must be that of one such object, or the dump would not have the others.
+// If there are pointers, the heap is walked three times: to find the targets, to find which of them lie in roots, and
+// (object_dump.cpp) to write. Objects that lie in no root are walked once more. A target that lies in no root is an
+// object of its own; if one such object lies in another one, only the larger one is. Its block must contain that one
+// object only; otherwise the dump would lose the others.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,15 +25,15 @@
 
 namespace remanence::inspect {
 
-/// It is told of each object that is gone through, whether for itself or to be written.
+/// Listens to the walk through each object, both to find targets and to write.
 class dump_targets final : public object_walk::listener {
 public:
-    /// Something that is pointed at, by the schema of the root that led to it.
+    /// The target of a pointer, by the schema of the root that led to it.
     struct target {
         const types::type_description* schema;
         std::uint32_t row;
         std::uint64_t at;
-        std::uint64_t pointer; // where the first pointer is that leads to it
+        std::uint64_t pointer; // place of the first pointer that leads to it
     };
     /// How the objects of a schema are read.
     struct reading {
@@ -41,30 +43,32 @@ public:
         object_walk walk;
     };
 
-    /// `others`: roots that are not to be written. All must outlive it; each of `roots` has a schema before find().
+    /// `others`: roots that are not written. All arguments must outlive this object; each of `roots` must have a schema
+    /// before find().
     dump_targets(const heap_to_read& heap, const std::vector<root_with_schema>& roots,
                  const std::vector<root_with_schema>& others, const dump_manner& manner)
         : heap_(heap), roots_(roots), others_(others), manner_(manner) {}
 
-    /// errc::not_supported, or left out: a pointer leads to what is not known as one object. errc::corrupt. O(objects).
+    /// Finds all targets. errc::not_supported if a pointer leads to something that is not known to be one object; the
+    /// manner may leave such a pointer out instead. errc::corrupt. O(objects).
     result<void> find();
-    /// OD1 (object_dump.cpp). Reads roots without pointers, once; those with pointers have been gone through by find().
+    /// OD1 (object_dump.cpp). Reads the roots without pointers once; find() has already read those with pointers.
     result<void> look_at_objects();
-    /// Says, after find(), what lies in no root: each is an object of its own, by its number.
+    /// Returns, after find(), the targets that lie in no root: each is an object of its own; its index is its number.
     [[nodiscard]] const std::vector<target>& objects() const { return objects_; }
-    /// What lies behind a lone object in its block, up to the last byte that is not 0.
+    /// Returns the bytes behind a lone object in its block, up to the last byte that is not 0.
     result<std::string> behind(const target& which);
 
-    /// From now on objects are written: pointers are told by the ways that find() has found.
+    /// From now on objects are written: pointers become the paths that find() has found.
     void begin_writing() { purpose_ = purpose::writing; }
-    /// Objects of this schema are gone through next.
+    /// Prepares for a walk through objects of this schema.
     reading& begin(const types::type_description& schema) {
         schema_ = &schema;
         return reading_of(schema);
     }
 
     [[nodiscard]] bool salvages() const { return static_cast<bool>(manner_.leave_out); }
-    /// Where parts are left out, what is there goes on.
+    /// Returns `done`; but if the dump leaves out what cannot be read, notes such a failure and returns success.
     result<void> unless_salvaged(result<void> done, const std::string& where);
     [[nodiscard]] unexpected cannot_dump(const std::string& why) const;
 
@@ -75,7 +79,7 @@ public:
 
 private:
     enum class purpose { looking, collecting, locating, owning, writing };
-    /// A type has one number in all schemas.
+    /// Identifies a target. A type has the same number in all schemas.
     struct target_key {
         std::uint32_t type;
         std::uint64_t at;
@@ -89,26 +93,29 @@ private:
 
     reading& reading_of(const types::type_description& schema);
     target_key key_of(const types::type_description& schema, std::uint32_t row, std::uint64_t at);
-    /// Goes through an object without keeping its text.
+    /// Walks through an object without keeping its text.
     result<void> look(object_place object);
-    /// What whole objects point at, from this one of pending_ on. Parts are looked at with their owners.
+    /// Collects the targets that whole objects point at, from index `from` of pending_ on. Parts are visited with their
+    /// owners.
     result<void> collect(std::size_t from);
     result<void> locate_in_roots();
-    /// Parts of roots that are not written become objects of their own.
+    /// Makes parts of roots that are not written objects of their own.
     result<void> look_into_other_roots();
-    /// Whole objects that lie in no root, nor in each other. That all else is known, so that nothing is lost which pointers lead to.
+    /// Numbers the whole objects that lie in no root and in no other object. All other targets must already have a
+    /// path, so that no target is lost.
     result<void> number_objects();
-    /// It cannot be read. Pointers into it are null.
+    /// Leaves out the last object, which cannot be read. Pointers into it become null.
     void leave_out_last_object();
-    /// To what is left out, and lies at this way or behind it.
+    /// Forgets the paths to objects that are left out: those that begin with this path.
     void forget_paths(const std::string& begin);
     [[nodiscard]] bool is_located(const target& which);
-    /// Whether it is known as one object by itself. A part of another object that is gone through may be none.
+    /// True if the target is known to be one object by itself. A part of another object that is walked through may not
+    /// be.
     result<bool> is_whole_object(const target& which);
-    /// Whether it is a part of a root that is not written, or of an object that this leads to.
+    /// True if the target is a part of a root that is not written, or of an object that such a root leads to.
     result<bool> lies_in_other_root(const target& which);
     result<std::string> why_refused(const target& which);
-    /// By its path from a root, or from the type of the object that has it.
+    /// Returns the path of a pointer from a root, or from the type of the object that contains it.
     result<std::string> name_of_pointer(std::uint64_t pointer);
 
     const heap_to_read& heap_;
@@ -117,12 +124,13 @@ private:
     const dump_manner& manner_;
     std::vector<root_with_schema> all_roots_; // of with_others_
     const std::vector<root_with_schema> no_roots_;
-    std::unique_ptr<dump_targets> with_others_; // of all roots, to find what lies in them
-    bool is_for_search_ = false;                // this is such a one: it refuses nothing
+    // a second instance with all roots, to find the targets that lie in them
+    std::unique_ptr<dump_targets> with_others_;
+    bool is_for_search_ = false; // this is that second instance: it refuses nothing
     std::map<const types::type_description*, std::unique_ptr<reading>> readings_;
-    const types::type_description* schema_ = nullptr; // of the object that is gone through
+    const types::type_description* schema_ = nullptr; // schema of the object that is walked through
     purpose purpose_ = purpose::collecting;
-    bool has_failed_ = false; // something that was left out
+    bool has_failed_ = false; // a part of it was left out
     std::string owner_;       // JSON: the name of a root, or the number of an object
     std::unordered_map<target_key, std::string, target_hash> targets_; // the path to each; empty: not known yet
     std::unordered_set<target_key, target_hash> owned_;                // parts of objects that lie in no root

@@ -1,4 +1,4 @@
-// The types of a schema as a dump tells them (docs/reference/dump.md, "Types").
+// Writes the types of a schema as a dump shows them (docs/reference/dump.md, "Types").
 #pragma once
 
 #include "types/type_description.hpp"

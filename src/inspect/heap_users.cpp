@@ -15,8 +15,8 @@ bool is_locked(os::byte_locks& locks, std::uint64_t first, std::uint64_t count =
     return found && found->has_value();
 }
 
-/// How a process has it that keeps all others out. Who is at the door opens it as the first of those that share it, or closes it as the
-/// last, who still has his slot.
+/// Tells in which way a process that excludes all others has the heap open. A process that holds the door lock either
+/// opens the heap as the first of those that share it, or closes it as the last; the latter still holds its slot.
 result<heap_users::open_as> how_alone(os::file& file) {
     auto locks = file.open_locks();
     if (!locks)
@@ -27,7 +27,8 @@ result<heap_users::open_as> how_alone(os::file& file) {
                                                                              : heap_users::open_as::opening;
 }
 
-/// Whoever is about to make a superblock, or has damaged both, has it open nevertheless.
+/// Fails only if the file is no heap. Accepts a heap without a valid superblock: the process that has it open may be
+/// about to write one, or has damaged both.
 result<void> expect_heap(os::file& file) {
     auto size = file.size();
     if (!size)
@@ -55,7 +56,7 @@ result<heap_users> users_of(os::file_system& files, const std::string& path) {
     std::vector<os::lock_holder> holders = os::lock_holders(path);
     if (*shared) {
         heap_users found{heap_users::open_as::shared, (*shared)->version, std::move((*shared)->processes)};
-        for (os::lock_holder& each : holders) { // guests have no slot to note something in
+        for (os::lock_holder& each : holders) { // guests have no slot in which to note something
             if (!each.reader_lock)
                 continue;
             share::observed_process& guest = found.processes.emplace_back();
@@ -72,7 +73,8 @@ result<heap_users> users_of(os::file_system& files, const std::string& path) {
         if (!how)
             return how.error();
         found.how = *how;
-        std::erase_if(holders, [](const os::lock_holder& each) { // who waits at the door has a lock of a log, at most
+        // a process that waits at the door has at most a lock of a log
+        std::erase_if(holders, [](const os::lock_holder& each) {
             return !each.holds(static_cast<std::int64_t>(share::lock_byte::k_attach));
         });
     } else if (!holders.empty()) {

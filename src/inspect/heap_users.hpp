@@ -1,4 +1,4 @@
-// Who has a heap open.
+// Finds the processes that have a heap open.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,11 +14,12 @@ namespace remanence::inspect {
 struct heap_users {
     enum class open_as { closed, exclusive, read_only, shared, opening, closing };
     open_as how = open_as::closed;
-    std::uint64_t version = 0;                      // of a shared one: the newest
-    std::vector<share::observed_process> processes; // those that /proc shows, if it is not shared; no versions
+    std::uint64_t version = 0; // newest version of a shared heap
+    // if the heap is not shared: those that /proc shows, without versions
+    std::vector<share::observed_process> processes;
 };
 
-/// Takes no lock. errc::not_a_heap; and as share::observe().
+/// Returns the processes that have the heap open. Takes no lock. errc::not_a_heap; and the errors of share::observe().
 result<heap_users> users_of(os::file_system& files, const std::string& path);
 
 } // namespace remanence::inspect

@@ -1,4 +1,4 @@
-// What of a type the portable form cannot tell, since its schema does not say what it consists of.
+// Finds the parts of a type that the portable form cannot express, since the schema does not describe them.
 #pragma once
 
 #include "types/type_description.hpp"
@@ -8,7 +8,8 @@
 
 namespace remanence::inspect {
 
-/// A sentence for each such type, by the path to it: "people[].home->secret is a app::secret, which hides its members". O(rows).
+/// Returns a sentence for each such type, with the path to it: "people[].home->secret is a app::secret, which hides its
+/// members". O(rows).
 [[nodiscard]] std::vector<std::string> hidden_parts(const types::type_description& schema, const std::string& root);
 
 } // namespace remanence::inspect

@@ -34,7 +34,7 @@ constexpr std::array<address_range, 3> k_elsewhere = {{
     {0x7e00'0000'0000, 0x8000'0000'0000, "where libraries, stacks and malloc's memory lie", false},
 }};
 
-/// Null: the word is no address out of this heap.
+/// Returns where the address leads to; null if the word is no address out of this heap.
 const char* elsewhere(std::uint64_t value, std::uint64_t base, std::uint64_t heap_bytes) {
     if (value - base <= heap_bytes) // one past the end is ours
         return nullptr;
@@ -64,9 +64,11 @@ std::string sentence_of(const suspect& found) {
            root + ", is " + value + ", " + found.where;
 }
 
-constexpr std::size_t k_undecided_max = std::size_t{1} << 18; // going through the heap once for each would take long
+// one walk through the heap for each word would take too long
+constexpr std::size_t k_undecided_max = std::size_t{1} << 18;
 
-/// Moves those that can be pointers by their type to `found`, as far as they are listed, and says how many they are.
+/// Moves the words that can be pointers by their type to `found`, up to the limit of the list, and returns how many
+/// they are.
 std::uint64_t take_pointers(inspection& heap, std::vector<suspect>& undecided, std::vector<suspect>& found) {
     std::vector<types::word_in_block> words;
     for (const suspect& each : undecided)
@@ -94,7 +96,7 @@ result<types::pointer_survey> survey_pointers(inspection& heap, const std::vecto
     std::vector<suspect> suspects;
     std::vector<suspect> undecided;
     const std::uint64_t end = heap.heap_bytes_end();
-    const std::uint64_t image_end = heap.store().image().bytes(); // behind it are zeros
+    const std::uint64_t image_end = heap.store().image().bytes(); // zeros follow
     for (std::uint64_t page = 0; page < image_end; page += k_page_bytes) {
         auto done = heap.read({page, k_page_bytes}, [&](std::uint64_t at, std::span<const std::byte> bytes) {
             for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
@@ -113,7 +115,7 @@ result<types::pointer_survey> survey_pointers(inspection& heap, const std::vecto
         if (progress)
             progress(page, end);
     }
-    for (const links followed : {links::addresses, links::addresses_and_distances}) { // the surer ones first
+    for (const links followed : {links::addresses, links::addresses_and_distances}) { // the surer links first
         for (const surveyed_root& root : roots) {
             if (std::all_of(suspects.begin(), suspects.end(), [](const suspect& each) { return each.root != nullptr; }))
                 break;

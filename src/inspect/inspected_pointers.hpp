@@ -1,9 +1,9 @@
 // Words of an inspected heap that look like pointers out of it.
 //
-// No process is there whose memory could be asked, as pointer_check.hpp does. So the value decides: an address in the places
-// where Linux on x86-64 puts programs, libraries and stacks, or this library heaps, and not in this heap. What can hold no pointer by its type
-// is left out (described_words.hpp). Where these words
-// come from a sanitizer's memory they are not found; now and then one is a number.
+// pointer_check.hpp asks the memory of the process; here there is no such process. So the value decides: the word must
+// be an address outside of this heap, in a range where Linux on x86-64 puts programs, libraries and stacks, or where
+// this library puts heaps. Words whose type can hold no pointer are left out (described_words.hpp). Pointers into a
+// sanitizer's memory are not found; now and then a number is taken for a pointer.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,8 +15,8 @@
 
 namespace remanence::inspect {
 
-/// After check_all(), and if that could check the allocator (inspection::knows_blocks()). Pages that cannot be read are left
-/// out. `found.blocks` is not counted. O(heap), and O(roots · heap) if there is something to tell.
+/// Call it after check_all(), and only if that could check the allocator (inspection::knows_blocks()). Skips pages that
+/// cannot be read. Does not count `found.blocks`. O(heap); if it finds a word, also O(roots · heap).
 result<types::pointer_survey> survey_pointers(inspection& heap, const std::vector<surveyed_root>& roots,
                                               const inspection_progress& progress);
 

@@ -1,9 +1,9 @@
-// A heap as of its last commit, to be looked at: nothing is written, nothing is mapped from the file, and damage is
-// something to tell of, not the end.
+// A heap as of its last commit, for inspection. Nothing is written, and the file is not mapped; damage is reported and
+// does not stop the inspection.
 //
-// Recovery, when the heap needs one, takes place on files that keep their changes in memory (os/overlay_files.hpp). The
-// heap's memory is not at its base address, but wherever there is room; it is read page by page as it is asked for, each
-// page checked, so that a page that cannot be read is an error instead of a signal.
+// If the heap needs recovery, the recovery runs on files that keep their changes in memory (os/overlay_files.hpp). The
+// heap's memory lies anywhere, not at its base address. Each page is read and checked when it is first needed, so a
+// page that cannot be read is an error instead of a signal.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -35,7 +35,7 @@ using inspection_progress = std::function<void(std::uint64_t done, std::uint64_t
 struct inspected_log {
     bool present = false;
     std::uint64_t file_bytes = 0;
-    std::uint64_t commits = 0; // that the image lacks, and the log has
+    std::uint64_t commits = 0; // commits that are in the log and not in the image
     std::uint64_t record_bytes = 0;
     log::record_totals totals{}; // of these commits
 };
@@ -43,104 +43,110 @@ struct inspected_log {
 struct inspected_parts {
     std::uint64_t pages = 0;
     std::uint64_t blocks = 0;
-    bool allocator = false; // whether it could be checked
+    bool allocator = false; // the allocator could be checked
 };
 
-/// Others may open the heap for writing, and write to it, while it lives. One thread at a time.
+/// Other processes may open the heap for writing, and write to it, while an inspection exists. To be used by one thread
+/// at a time.
 class inspection final : public types::heap_bytes {
 public:
-    /// Of a heap that nobody has open for writing; takes no lock. Fails when nothing can be said of the heap: errc::in_use
-    /// when it is open for writing elsewhere, or was while it was read; not_found, not_a_heap, unsupported_format; corrupt or
-    /// truncated when no superblock is left. Other damage goes to problems(); it is certain as long as is_unchanged().
-    /// `files` must outlive the result. O(log).
+    /// Opens a heap that no process has open for writing; takes no lock. Fails if nothing can be said of the heap:
+    /// errc::in_use if another process has it open for writing, or had while it was read; not_found, not_a_heap,
+    /// unsupported_format; corrupt or truncated if no superblock is left. Other damage goes to problems(); it is
+    /// certain as long as is_unchanged(). `files` must outlive the result. O(log).
     static result<std::unique_ptr<inspection>> open(os::file_system& files, const std::string& path,
                                                     const inspection_progress& progress);
 
-    /// As open(), of a heap that somebody else is writing to: everything that its last commit names but
-    /// the pages is read at once, and kept in memory. A page that was overwritten since is damage to whoever reads it, so
-    /// misfits() are to be believed only as far as the writer did not cause them: see with_last_commit(). errc::in_use
-    /// when it moved on already. O(log and checksum tables).
+    /// Opens a heap that another process is writing to. Reads at once everything that the last commit names, except
+    /// pages, and keeps it in memory. A page that the writer has overwritten since then looks damaged, so misfits() are
+    /// reliable only as far as the writer did not cause them: see with_last_commit(). errc::in_use if the writer has
+    /// already committed again. O(log and checksum tables).
     static result<std::unique_ptr<inspection>> open_live(os::file_system& files, const std::string& path,
                                                          const inspection_progress& progress);
 
-    /// Another look at the same picture: what it reads is of the same commit, whatever was written since, and it has memory and problems of
-    /// its own. So the two may become two states.
+    /// Returns a second inspection of the same commit, whatever was written since. It has memory and problems of its
+    /// own, so the two may become two states.
     result<std::unique_ptr<inspection>> look_again();
 
     [[nodiscard]] bool is_live() const { return live_; }
-    /// Whether the superblocks are what they were when it was opened. Then all that was read of a heap that is not live was the
-    /// last commit's: whoever opens it for writing makes another superblock durable before anything else that can be seen here.
+    /// True if the superblocks are the same as when the heap was opened. Then all that was read of a heap that is not
+    /// live belongs to the last commit, because a process that opens it for writing makes another superblock durable
+    /// before it changes anything else that is read here.
     [[nodiscard]] result<bool> is_unchanged(os::file_system& files);
-    /// The current superblock as the file has it.
+    /// Returns the current superblock as it is in the file.
     [[nodiscard]] const format::superblock& super() const { return super_; }
     [[nodiscard]] std::uint64_t file_bytes() const { return file_bytes_; }
     [[nodiscard]] const inspected_log& log() const { return log_; }
-    /// Number of the last commit, or of the last one before the damage.
+    /// Returns the number of the last commit, or of the last one before the damage.
     [[nodiscard]] std::uint64_t version() const { return log_.commits + super_.checkpoint_version; }
-    /// Version of the last record in the log that changes the page, or places its chunk; 0: there is none.
+    /// Returns the version of the last record in the log that changes the page, or places its chunk; 0 if there is
+    /// none.
     [[nodiscard]] std::uint64_t last_change_of(std::uint64_t page) const;
-    /// Where the other superblock lies, if it is damaged as a power loss damages one: beside a log. Then it is no problem:
-    /// the current one counts, and the next open for writing mends the other.
+    /// Returns the offset of the other superblock if it is damaged in the way of a power loss: beside a log. Then it is
+    /// no problem: the current one is valid, and the next open for writing repairs the other.
     [[nodiscard]] std::optional<std::uint64_t> torn_superblock() const { return torn_superblock_; }
-    /// The heap as a recovery would leave it.
+    /// Returns the heap as a recovery would leave it.
     [[nodiscard]] store::heap_file& store() { return *store_; }
     [[nodiscard]] const std::string& path() const { return store_->path(); }
-    /// As a recovery would leave them.
+    /// Returns the files as a recovery would leave them.
     [[nodiscard]] os::file_system& files() { return *files_; }
-    /// What was found wrong so far.
+    /// Returns the problems found so far.
     [[nodiscard]] const std::vector<problem>& problems() const { return problems_.all(); }
-    /// Adds to them, once for each place in a file. Says whether it is new.
+    /// Adds a problem, once for each place in a file. Returns true if it is new.
     bool note(const failure& damage) { return problems_.add(damage); }
-    /// Bytes that are not what superblock, log and checksums say, as far as they were met: all else that is wrong is that
-    /// bytes which fit contradict each other.
+    /// Returns the places found so far whose bytes contradict superblock, log or checksums. All other problems are
+    /// contradictions between bytes whose checksums are right.
     [[nodiscard]] const std::vector<problem>& misfits() const { return misfits_.all(); }
-    /// Adds to both.
+    /// Adds to problems() and misfits().
     void note_misfit(const failure& damage, std::uint64_t bytes = 0);
-    /// Forgets what was found wrong but for these problems, which others than the heap's writer caused.
+    /// Keeps only these problems, which the heap's writer did not cause.
     void keep_only(const std::vector<problem>& proven);
-    /// Whether all of it was checked that was to be: not so after keep_only().
+    /// True if everything was checked that should be; false after keep_only().
     [[nodiscard]] bool is_all_checked() const { return all_checked_; }
 
-    /// errc::corrupt when it cannot be read. Null: nothing was ever committed.
+    /// Returns the header; null if nothing was ever committed. errc::corrupt if it cannot be read.
     result<const format::heap_header*> header();
-    /// Hands over a range of the heap in pieces, each with its heap offset; keeps none of it in memory. errc::corrupt,
-    /// with the place in the file, at the first page that is damaged.
+    /// Passes a range of the heap in pieces, each with its heap offset; keeps none of it in memory. errc::corrupt, with
+    /// the place in the file, at the first damaged page.
     result<void> read(heap_range range, const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit);
-    /// Where a byte of the heap lies in the file; error::k_no_offset: nowhere that is known.
+    /// Returns the file offset of a byte of the heap; error::k_no_offset if it has none, or none that is known.
     [[nodiscard]] std::uint64_t file_offset(std::uint64_t heap_offset) const;
-    /// The block that a heap offset lies in. Only after check_all(), and if that could check the allocator.
+    /// Returns the block that contains a heap offset. Only after check_all(), and if that could check the allocator.
     [[nodiscard]] std::optional<heap_range> block_of(std::uint64_t offset) const;
 
-    /// All of them, sorted. Likewise; empty if it could not.
+    /// Returns all blocks, sorted; empty if check_all() could not check the allocator.
     [[nodiscard]] std::vector<heap_range> blocks() const;
 
-    /// From now on it is not the last commit, but what this leads to from there. Before anything else is asked. Throws std::bad_alloc.
+    /// Turns the inspection from the last commit to the state that this delta leads to. To be called before anything
+    /// else is asked. Throws std::bad_alloc.
     result<void> become(const history::delta& way);
-    /// Memory up to there, if there is not so much: of zeros.
+    /// Makes memory up to this size, if there is less; the new part is zero.
     result<void> make_memory(std::uint64_t bytes);
 
-    /// Reads all pages, checksum tables and structures of the allocator, and compares; adds to problems(). O(heap).
+    /// Reads all pages, checksum tables and structures of the allocator, and compares them; adds to problems().
+    /// O(heap).
     result<inspected_parts> check_all(const inspection_progress& progress);
-    /// The same without the pages of everything but the allocator's structures. O(tables and those structures).
+    /// Does the same, but of the pages reads only those with the allocator's structures. O(tables and those
+    /// structures).
     result<inspected_parts> check_structure();
 
-    /// How the allocator's memory is used. Nothing, and the damage added to problems(), when its structures cannot be read
-    /// or do not fit. Reads them, and no other pages. O(heap / 4096).
+    /// Returns how the allocator's memory is used. Returns nothing, and adds to problems(), if its structures cannot be
+    /// read or contradict each other. Reads no other pages. O(heap / 4096).
     result<std::optional<alloc::occupancy>> survey_allocator();
-    /// Whether block_of() can tell.
+    /// True if block_of() can tell.
     [[nodiscard]] bool knows_blocks() const { return allocator_ != nullptr; }
-    /// End of the heap's memory: of the image, or of what the allocator has in use.
+    /// Returns the end of the heap's memory: of the image, or of the memory that the allocator uses.
     [[nodiscard]] std::uint64_t heap_bytes_end() const { return accessible_; }
 
     [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override;
     result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) override;
-    /// Reads the allocator's structures first, if nobody has. Damage of them goes to problems(), too.
+    /// Reads the allocator's structures first, if that has not been done. Adds damage of them to problems(), too.
     result<std::optional<heap_range>> block_around(std::uint64_t offset) override;
     [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const override;
 
 private:
     explicit inspection(os::file_system& files) : files_(std::make_shared<os::overlay_files>(files)) {}
-    /// Another look.
+    /// For look_again().
     inspection(const std::shared_ptr<os::overlay_files>& files, const std::shared_ptr<store::heap_file>& store)
         : files_(files), store_(store) {}
     static result<std::unique_ptr<inspection>> open_with(os::file_system& files, const std::string& path,
@@ -153,23 +159,23 @@ private:
 
     result<void> open_store(const std::string& path, store::heap_file::locking lock);
     result<void> find_log();
-    /// Damage of the superblock that does not rule is a problem, or what a power loss leaves: torn_superblock().
+    /// Damage of the superblock that is not current is a problem, or the trace of a power loss: torn_superblock().
     void judge_other_superblock();
     result<void> recover_image(const inspection_progress& progress);
     result<void> expect_unchanged(os::file_system& files);
     result<void> check_allocator(inspected_parts& parts);
     result<void> try_to_check_allocator(inspected_parts& parts);
-    /// The page at `page`, in memory.
+    /// Reads the page at `page` into memory.
     result<void> fetch(std::uint64_t page);
-    /// Makes memory of what an allocator has given out: what nobody ever wrote to is not in the image, and zeros. What is wrong with the
-    /// allocator, or is too much, others tell.
+    /// Makes memory for what an allocator has given out: pages that were never written are not in the image, and zero.
+    /// Other checks report an allocator that is damaged, or claims too much.
     void reach_used(std::uint64_t first_page, const format::alloc_state& state);
     result<void> read_metadata();
     template <class F>
     result<void> for_each_arena(const F& f);
 
     std::shared_ptr<os::overlay_files> files_;
-    std::shared_ptr<store::heap_file> store_; // which refers to files_
+    std::shared_ptr<store::heap_file> store_; // it refers to files_
     format::superblock super_{};
     std::uint64_t file_bytes_ = 0;
     inspected_log log_;
@@ -183,8 +189,8 @@ private:
     bool all_checked_ = true;
     std::optional<os::reservation> place_;
     std::uint64_t accessible_ = 0;
-    std::vector<bool> read_;        // pages of the image that are in memory
-    bool is_another_state_ = false; // become() was called: memory is not what the file has
+    std::vector<bool> read_;        // for each page of the image: it is in memory
+    bool is_another_state_ = false; // become() was called: memory differs from the file
     std::vector<std::byte> piece_;  // scratch of read()
     std::unique_ptr<alloc::block_allocator> allocator_;
 };

@@ -16,10 +16,10 @@ namespace remanence::inspect {
 
 namespace {
 
-constexpr unsigned k_looks = 12;                  // at what does not fit, in each attempt
+constexpr unsigned k_looks = 12;                  // at the places that do not fit, in each attempt
 constexpr std::uint64_t k_pages_looked_at = 1000; // so that a look is short
 
-/// The page of the heap that a problem is about.
+/// Returns the page of the heap that a problem concerns.
 std::optional<std::uint64_t> page_of(inspection& heap, const problem& which) {
     if (which.path != heap.path() || which.code == errc::truncated)
         return {};
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> page_of(inspection& heap, const problem& which) {
     return offset ? std::optional(*offset / k_page_bytes) : std::nullopt;
 }
 
-/// What did not fit in one look, taken apart.
+/// The places that did not fit in one look, by kind.
 struct suspects {
     std::vector<page_range> pages;
     std::vector<problem> others;
@@ -64,7 +64,7 @@ bool fits(inspection& now, std::uint64_t page) {
 
 bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
     if (now.last_change_of(page) > before.version())
-        return false; // a checkpoint may have written what `before` did not know of
+        return false; // a checkpoint may have written commits that `before` did not know
     const auto was = before.store().image().checksum_of(page);
     const auto is = now.store().image().checksum_of(page);
     if (!was || !is || *was != *is)
@@ -76,13 +76,13 @@ bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
 
 bool is_proven(inspection& before, inspection& now, const problem& other) {
     if (other.path == before.path() && other.code != errc::truncated)
-        return other.offset != error::k_no_offset; // what the superblock names
+        return other.offset != error::k_no_offset; // a structure that the superblock names
     return std::ranges::any_of(now.misfits(), [&](const problem& each) {
         return each.path == other.path && each.offset == other.offset && each.code == other.code;
     });
 }
 
-/// Which of them are damage for certain, `now` being the same heap a moment after `before`, where they did not fit.
+/// Returns the places that are certainly damaged. They did not fit in `before`; `now` is the same heap a moment later.
 suspects proven(inspection& before, inspection& now, const suspects& all) {
     suspects found;
     if (now.super().checksum != before.super().checksum)
@@ -102,7 +102,7 @@ suspects proven(inspection& before, inspection& now, const suspects& all) {
 
 std::vector<problem> as_problems(inspection& heap, const suspects& all) {
     std::vector<problem> found = all.others;
-    const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // a chunk lies in one piece
+    const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // a chunk is contiguous in the file
     for (page_range rest : all.pages) {
         while (rest.count != 0) {
             const std::uint64_t copy = heap.store().image().copy_of(rest.first * k_page_bytes);
@@ -118,7 +118,8 @@ std::vector<problem> as_problems(inspection& heap, const suspects& all) {
     return found;
 }
 
-/// Those of the pages that do not fit in a later look either, and what else did not in that one.
+/// Returns the pages among these that do not fit in a later look either, and all other places that do not fit in that
+/// look.
 suspects looked_at_again(inspection& now, const suspects& before) {
     suspects found;
     std::uint64_t left = k_pages_looked_at;
@@ -136,7 +137,8 @@ suspects looked_at_again(inspection& now, const suspects& before) {
     return found;
 }
 
-/// Whether something is damaged for certain. Then the heap's problems are what is: all of them, if the writer caused none.
+/// True if something is certainly damaged. Then the heap's problems are the real ones: all of them, if the writer
+/// caused none.
 bool is_damaged(os::file_system& files, inspection& heap) {
     suspects open = suspects_of(heap);
     if (open.empty()) // all bytes fit
@@ -165,7 +167,7 @@ bool is_damaged(os::file_system& files, inspection& heap) {
     return false;
 }
 
-/// Of the superblocks, when none can be read; nothing, when even that fails.
+/// Returns a checksum of the superblocks, for the case that none can be read; nothing if even that fails.
 std::optional<std::uint64_t> checksum_of_superblocks(os::file_system& files, const std::string& path) {
     auto file = files.open(path, os::access::read_only);
     if (!file)
@@ -202,7 +204,7 @@ result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, con
             opened = inspection::open_live(files, path, progress);
         if (!opened) {
             const errc code = opened.why().code;
-            // Of a heap that was closed a moment ago, too: somebody may have begun to write.
+            // This includes a heap that was closed a moment ago: another process may have begun to write.
             const bool may_have_moved = is_damage(code) || code == errc::in_use ||
                                         (code == errc::not_found && (is_live || opened.why().path != path)); // its log
             const auto now = is_damage(code) ? checksum_of_superblocks(files, path) : std::nullopt;

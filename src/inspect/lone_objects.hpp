@@ -1,5 +1,5 @@
-// Which objects that pointers lead to are whole. A raw pointer does not say how many objects it leads to, nor whether the object is a base of a
-// larger one; blocks do.
+// Finds out which targets of pointers are whole objects. A raw pointer does not tell how many objects it leads to, nor
+// if its target is a base of a larger object; the size of the block does.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,7 +10,7 @@
 
 namespace remanence::inspect {
 
-/// Said of a pointer that leads to something else, behind "leads to an int ".
+/// The end of a message about a pointer to something else; it follows "leads to an int ".
 inline constexpr std::string_view k_not_one_object =
     "that is not known as one object (it may be one of several, the base of a larger one, a part of a text, or behind "
     "the last element of a container)";
@@ -20,9 +20,11 @@ public:
     /// `objects` must outlive it.
     explicit lone_objects(object_reader& objects) : objects_(objects) {}
 
-    /// Whether a block begins there that has the bytes of a block for one object. errc::corrupt. O(log of the block's size).
+    /// True if a block begins there whose size is that of a block for one object. errc::corrupt. O(log of the block's
+    /// size).
     result<bool> is_alone(object_place of);
-    /// Bytes of its block behind the object, if it has room for a second one; else none. Precondition: is_alone(). errc::corrupt.
+    /// Returns the bytes of the block behind the object, if there is room for a second object; else none. Precondition:
+    /// is_alone(). errc::corrupt.
     result<std::span<const std::byte>> room_behind(object_place of);
 
 private:

@@ -1,8 +1,9 @@
-// The portable form (docs/reference/dump.md): the schema, then the objects line by line.
+// Writes the portable form (docs/reference/dump.md): the schema, then the objects line by line.
 //
-//  OD1  Nothing is written before it is known that all can be: types are looked at first, then objects. Who salvages writes what can be read.
+//  OD1  Nothing is written before it is certain that everything can be: types are checked first, then objects. A dump
+//       that leaves out damage writes whatever can be read.
 //
-// A pointer is told by the path to what it points at, which dump_targets finds before anything is written.
+// A pointer is written as the path to its target. dump_targets finds these paths before anything is written.
 #include "inspect/dump_targets.hpp"
 #include "inspect/dumped_row.hpp"
 #include "inspect/heap_schema.hpp"
@@ -28,7 +29,7 @@ constexpr std::size_t k_piece_bytes = std::size_t{64} * 1024;
 
 class dump_writer {
 public:
-    /// `others`: roots that are not to be written.
+    /// `others`: roots that are not written.
     dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots, std::vector<root_with_schema> others,
                 const dump_manner& manner, const std::function<void(std::string_view)>& sink)
         : heap_(heap), roots_(std::move(roots)), others_(std::move(others)), manner_(manner), sink_(sink) {}
@@ -125,7 +126,7 @@ private:
         return put_object(schema, {schema.root, root.object}, on_one_line(root.name), begin);
     }
 
-    /// Ends the line that begins with what the object is, from this place on.
+    /// Ends a line with the object's value. If the object is left out, removes the whole line, which begins at `begin`.
     result<void> put_object(const type_description& schema, object_place object, const std::string& name,
                             std::size_t begin) {
         auto& [reader, walk] = targets_.begin(schema);

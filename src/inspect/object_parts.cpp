@@ -1,4 +1,4 @@
-// An object as a list of paths and values, to be compared with another one, or to name a place in it.
+// Makes a list of an object's parts with paths and values: to compare it with another object, or to name a place in it.
 #include "inspect/object_parts.hpp"
 
 #include "inspect/heap_schema.hpp"
@@ -25,7 +25,7 @@ struct pointers_as_offsets : object_walk::listener {
     }
 };
 
-/// What stands behind a container's path for its elements: "[3]", or the key's text.
+/// Names the elements of a container, as they follow the container's path: "[3]", or the key's text.
 class element_names {
 public:
     explicit element_names(const type_row& container)
@@ -34,7 +34,7 @@ public:
                      container.shape == shape_kind::packed),
           is_keyed_(form_of(container) > form::sequence) {}
 
-    /// Where to put the next element's key as a text, if it has one.
+    /// Returns the string for the next element's key, if it has one.
     std::string& key() {
         key_.clear();
         return key_;
@@ -44,7 +44,7 @@ public:
             return '[' + std::to_string(index) + ']';
         std::string name = '[' + key_ + ']';
         if (has_several_) {
-            if (is_sorted_ && !of_keys_.contains(key_)) // the key before does not come again
+            if (is_sorted_ && !of_keys_.contains(key_)) // keys are sorted, so the one before does not come again
                 of_keys_.clear();
             name += '[' + std::to_string(of_keys_[key_]++) + ']';
         }
@@ -56,7 +56,7 @@ private:
     bool is_sorted_;
     bool is_keyed_;
     std::string key_;
-    std::map<std::string, std::uint64_t> of_keys_; // elements that came, of those that have a number within their key
+    std::map<std::string, std::uint64_t> of_keys_; // how many elements have come, for each key that is numbered
 };
 
 class object_parts {
@@ -73,7 +73,7 @@ public:
         const bool has_parts = !is_text && (what == form::members || what >= form::array);
         if (has_parts)
             REM_TRY(visit_(path, of, true));
-        bool is_whole = !has_parts; // it is told as one value
+        bool is_whole = !has_parts; // it has one value as a whole
         element_names names(reader_.row(of.row));
         REM_TRY(is_text ? result<void>() : for_each_part(reader_, of, [&](const object_part& each) -> result<bool> {
             is_whole = false;
@@ -116,7 +116,7 @@ result<std::map<std::string, std::string>> parts_of_root(inspection& heap, const
                                   return {};
                               std::string text;
                               REM_TRY(walk.put(text, of));
-                              // A second one by the same path is numbered: of a set that has several of a key.
+                              // A set with several equal keys has several elements of the same path: they are numbered.
                               std::string name = path;
                               for (std::uint64_t i = 1; found.contains(name); ++i)
                                   name = path + '[' + std::to_string(i) + ']';
@@ -148,10 +148,11 @@ result<std::map<std::uint64_t, std::string>> names_of_places(const heap_to_read&
         const auto name = [&](const std::string& path, object_place of, bool) -> result<void> {
             const std::uint64_t end = of.at + reader.size_of(of.row);
             for (auto each = places.lower_bound(of.at); each != places.end() && *each < end; ++each)
-                names[*each] = path; // parts come after what has them
+                names[*each] = path; // owners come before their parts, so the path of the smallest part is the last one
             return {};
         };
-        // What a wrong address leads to cannot be read, nor what lies too deep: what was named before stays.
+        // A wrong address leads to bytes that cannot be read, and objects may lie too deep. Places named before the
+        // failure stay named.
         if (auto done = for_each_part(reader, root.name, {root.schema->root, root.object}, name);
             !done && !is_damage(done.why().code) && done.why().code != errc::not_supported)
             return done.error();

@@ -15,7 +15,7 @@ using types::type_row;
 
 namespace {
 
-/// One step: a member, or what stands in brackets as JSON has it.
+/// One step: a member, or the JSON text in brackets.
 struct wanted_step {
     std::string member;
     std::string index;
@@ -23,7 +23,8 @@ struct wanted_step {
     std::string shown; // the path up to here
 };
 
-/// Behind a member's name. That of a base may have arguments of templates in it, which end where they begin.
+/// Returns the end of a member's name. The name of a base may contain template arguments in brackets; it ends behind
+/// them.
 std::size_t end_of_name(std::string_view path, std::size_t at) {
     for (int depth = 0; at < path.size(); ++at) {
         const char c = path[at];
@@ -34,7 +35,7 @@ std::size_t end_of_name(std::string_view path, std::size_t at) {
     return at;
 }
 
-/// Where the bracket is closed in which a value of JSON stands.
+/// Finds the bracket that closes the one in which a JSON value stands.
 std::size_t end_of_value(std::string_view path, std::size_t at) {
     for (int depth = 0; at < path.size(); ++at) {
         const char c = path[at];
@@ -52,7 +53,8 @@ std::size_t end_of_value(std::string_view path, std::size_t at) {
     return path.size();
 }
 
-/// A value as the dump writes it: without space between its parts, and with no escapes but those that are needed.
+/// Normalizes a value to the form that the dump writes: without space between its parts, and with only the necessary
+/// escapes.
 std::string normal_json(std::string_view value) {
     std::string normal;
     std::string text;
@@ -132,7 +134,7 @@ result<std::vector<wanted_step>> steps_of(std::string_view path, std::size_t fro
     return steps;
 }
 
-/// What stands for a pointer when nobody knows the path to what it points at.
+/// Writes pointers by the place that they lead to, since the path to their target is not known.
 struct pointers_by_place : object_walk::listener {
     void point(std::string& out, object_place, std::uint64_t to) override {
         out += "{\"$offset\":" + std::to_string(to) + '}';
@@ -164,7 +166,7 @@ public:
         shown_ = next.shown;
         return next.is_member ? member(*inner, next) : element(*inner, next);
     }
-    /// A path that ends at a pointer means what that points at; null stays null.
+    /// A path that ends at a pointer means the pointer's target; null stays null.
     result<void> end() {
         for (object_place& each : at_) {
             if (reader_.row(each.row).kind != type_kind::pointer)
@@ -178,7 +180,7 @@ public:
         return {};
     }
     [[nodiscard]] const std::vector<object_place>& found() const { return at_; }
-    /// Of a key of a multimap, which has a list of elements, even of one.
+    /// True if the path ends at a key of a multimap, which has a list of elements, even if there is only one.
     [[nodiscard]] bool are_of_a_key() const { return are_of_a_key_; }
 
 private:
@@ -191,7 +193,7 @@ private:
         const auto read = std::from_chars(of.index.data(), end, value);
         return of.is_member || read.ec != std::errc() || read.ptr != end ? std::nullopt : std::optional(value);
     }
-    /// Pointers, optionals and variants are not named on the path.
+    /// Steps through pointers, optionals and variants, which the path does not name.
     result<object_place> look_through(object_place at, const wanted_step& wanted) {
         constexpr int k_times = 64;
         for (int i = 0; i != k_times; ++i) {

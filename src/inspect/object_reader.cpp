@@ -218,7 +218,7 @@ result<object_reader::text_range> object_reader::range_of_link(object_place of) 
     return text_range{*place, *count};
 }
 
-/// Two lengths in LEB128, the key, the value.
+/// The record consists of two lengths in LEB128, the key and the value.
 result<object_reader::text_range> object_reader::range_in_record(object_place of) {
     std::array<std::uint64_t, 2> lengths{};
     std::uint64_t at = of.at;
@@ -238,7 +238,8 @@ result<object_reader::text_range> object_reader::range_in_record(object_place of
     return text_range{is_value ? at + lengths[0] : at, lengths[is_value ? 1 : 0]};
 }
 
-/// Boost's: the lowest bit is 1 if it is short, then its length and the characters follow; else length, capacity, address.
+/// A text of Boost is short if its lowest bit is 1: then its length and the characters follow. Otherwise it has length,
+/// capacity and address.
 result<object_reader::text_range> object_reader::range_of_foreign(object_place of) {
     constexpr std::uint64_t k_short_max = 22;
     const std::uint64_t at = of.at + schema_.rows[of.row].numbers[1];

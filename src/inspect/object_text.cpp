@@ -30,8 +30,8 @@ void put_chars(std::string& out, T value) {
     out.append(text.data(), end);
 }
 
-/// Of 80 bits, which can be written in ways that the processor never does: one that is 0 in its highest digit though it is large, for
-/// example. Their values say nothing, so their bits do.
+/// An 80-bit number has encodings that the processor never produces: a large number whose highest digit is 0, for
+/// example. Their values mean nothing, so they are written as bits.
 bool is_written_as_always(const std::byte* long_number) {
     constexpr std::uint64_t k_highest = std::uint64_t{1} << 63;
     constexpr std::uint16_t k_exponent = 0x7fff;
@@ -83,7 +83,7 @@ bool is_signed(const types::type_description& schema, std::uint32_t index) {
     return shape == shape_kind::signed_number || shape == shape_kind::character;
 }
 
-/// Of a bit-field, as a number of 8 bytes would have it.
+/// Returns the bits of a bit-field, extended to a number of 8 bytes.
 std::uint64_t bits_at(const std::byte* from, object_place of, bool is_signed) {
     std::uint64_t value = 0;
     for (unsigned i = 0; i != of.bits; ++i) {
@@ -172,14 +172,15 @@ result<void> object_walk::put_hidden(std::string& out, object_place of) {
     return {};
 }
 
-/// Nothing, where what a class leaves out is 0 or padding that is.
+/// Writes nothing if the left-out bytes are 0, or padding that is 0.
 result<void> object_walk::put_rest(std::string& out, object_place of, std::uint64_t room, std::string_view before) {
     auto read = reader_.rest(of, room);
     if (!read)
         return read.error();
     const type_row& row = reader_.row(of.row);
     std::string rest(*read);
-    put_bits(rest, reader_.rest_of(of.row), row, [](std::size_t, std::uint64_t) { return false; }); // told as members
+    // written as members
+    put_bits(rest, reader_.rest_of(of.row), row, [](std::size_t, std::uint64_t) { return false; });
     if (!has_unknown_bits(row) && rest.find_first_not_of('\0') == std::string::npos)
         return {};
     if (told_.carries_all() && has_address(row, reader_.rest_of(of.row), rest))
@@ -416,7 +417,8 @@ result<void> object_walk::put_held(std::string& out, object_place of, unsigned d
         out += "null";
         return {};
     }
-    // What an optional or a variant holds is told by a list and an object, so that it is no other null.
+    // The value of an optional or a variant is wrapped in a list or an object, so that it differs from every other
+    // null.
     if (row.shape == shape_kind::optional) {
         out += '[';
         REM_TRY(put(out, **held, depth + 1));

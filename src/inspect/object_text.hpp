@@ -1,4 +1,4 @@
-// Objects of a heap as JSON, by its schema. docs/reference/dump.md has the forms.
+// Writes objects of a heap as JSON, by its schema. docs/reference/dump.md describes the forms.
 #pragma once
 
 #include "base/result.hpp"
@@ -11,41 +11,42 @@
 
 namespace remanence::inspect {
 
-/// Quoted; `text` must be UTF-8, as names in a sound schema are.
+/// Appends a quoted text. `text` must be UTF-8, as names in a sound schema are.
 void put_json_text(std::string& out, std::string_view text);
-/// A text, or {"$bytes":"hex"} where it is no UTF-8.
+/// Appends a text, or {"$bytes":"hex"} if it is not UTF-8.
 void put_json_bytes(std::string& out, std::string_view bytes);
-/// A name as a part of one line: its control characters are escaped as JSON does it.
+/// Returns a name that can be part of one line: control characters are escaped as in JSON.
 [[nodiscard]] std::string on_one_line(std::string_view name);
-/// Of a floating point number of this size those that are not padding.
+/// Returns how many bytes of a floating-point number of this size are not padding.
 [[nodiscard]] constexpr std::size_t real_bytes(std::size_t size) { return size > 8 ? 10 : size; }
-/// Two hexadecimal digits for each byte.
+/// Appends two hexadecimal digits for each byte.
 void put_hex(std::string& out, std::string_view bytes);
 
-/// Said of what a class leaves out, behind "has " or "with ".
+/// Describes bytes that a class leaves out; it follows "has " or "with ".
 inline constexpr std::string_view k_left_out = "bytes that its REM_REFLECT leaves out, and that may be an address, "
                                                "which is another one elsewhere. Name the member in "
                                                "REM_REFLECT, or the base in its parentheses, or make these bytes 0";
 
-/// A place on the path from a root to a part of its object: a member's name, or the number of an element in its container (then
-/// 0 for the key and 1 for the value of a map's element).
+/// A step on the path from a root to a part of its object: a member's name, or the number of an element in its
+/// container. The step into a map's element is then 0 for the key and 1 for the value.
 struct path_step {
     std::string_view member; // a view of the schema's, or empty
     std::uint64_t element = 0;
 };
 
-/// Goes through an object and all that it holds, without what it points at. Deeper than k_depth_max levels: errc::not_supported.
+/// Walks through an object and all that it holds, but not through pointers. errc::not_supported below k_depth_max
+/// levels.
 class object_walk {
 public:
     struct listener {
         virtual ~listener() = default;
-        /// Whether meet() is to be called: else nobody needs to know the way.
+        /// True if meet() is to be called; otherwise no path is kept.
         [[nodiscard]] virtual bool follows() const { return false; }
-        /// Each object before its parts. `path` leads to it.
+        /// Called for each object before its parts. `path` leads to it.
         virtual void meet(object_place, const std::vector<path_step>& /*path*/) {}
-        /// Whether the text is to have all that memory has: else what a class leaves out may be missing in it.
+        /// True if the text must contain all bytes; otherwise it may omit bytes that a class leaves out.
         [[nodiscard]] virtual bool carries_all() const { return false; }
-        /// What stands for a pointer in the text. `to`: 0 for null.
+        /// Writes the text for a pointer. `to`: 0 for null.
         virtual void point(std::string& /*out*/, object_place /*pointer*/, std::uint64_t /*to*/) {}
     };
 
@@ -57,7 +58,7 @@ public:
         follows_ = told_.follows();
         return put(out, of, 0);
     }
-    /// The way to what is put next; for who puts the elements of a root one by one.
+    /// Returns the path of the next object, for callers that put the elements of a root one by one.
     std::vector<path_step>& path() { return path_; }
 
 private:
@@ -66,14 +67,14 @@ private:
     result<void> put_whole_number(std::string& out, const types::type_row& row, const std::byte* from);
     result<void> put_members(std::string& out, object_place of, const std::vector<types::type_part>& parts,
                              std::uint64_t room, unsigned depth);
-    /// A member as its struct's text has it.
+    /// A member, with the text that precedes its value.
     struct member_text {
-        std::string before; // its name, behind a brace or a comma
+        std::string before; // a brace or a comma, then its name
         path_step step;
         object_place place; // in its object
         std::uint64_t room = k_all_room;
     };
-    /// Of each row that was met, without bit-fields whose place is not known.
+    /// Returns the members of a row, without bit-fields whose place is not known. Kept for each row that was met.
     const std::vector<member_text>& members_of(std::uint32_t row, const std::vector<types::type_part>& parts);
     result<void> put_elements(std::string& out, object_place of, unsigned depth);
     result<void> put_pointer(std::string& out, object_place of);
@@ -85,7 +86,7 @@ private:
     object_reader& reader_;
     listener& told_;
     bool follows_ = false;
-    std::uint64_t next_room_ = k_all_room; // of the object that is put next
+    std::uint64_t next_room_ = k_all_room; // of the next object
     std::vector<path_step> path_;
     std::vector<std::vector<member_text>> members_;
 };

@@ -1,4 +1,4 @@
-// What is wrong with a heap's files, each thing once.
+// The problems of a heap's files, each listed once.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,10 +16,12 @@ struct problem : failure {
     std::uint64_t bytes = 0; // of the file, from the offset on; 0: not known
 };
 
-/// What one check found, another may find again, and say it in other words: of each place in a file the first counts.
+/// Two checks may find the same problem and describe it differently: for each place in a file, only the first
+/// description counts.
 class problem_list {
 public:
-    /// False, and nothing done, when the place, or without one the message, is there already.
+    /// Adds a problem. Returns false, and does nothing, if its place is listed already; for a problem without a place,
+    /// its message.
     bool add(const failure& why, std::uint64_t bytes = 0);
     [[nodiscard]] const std::vector<problem>& all() const { return all_; }
 
@@ -27,8 +29,8 @@ private:
     using place = std::pair<std::string, std::uint64_t>; // path and offset
 
     std::vector<problem> all_;
-    std::map<place, std::uint64_t> ends_; // of the stretches told of; none lies within another
-    std::set<std::string> messages_;      // of those without a place
+    std::map<place, std::uint64_t> ends_; // ends of the listed stretches; none lies within another
+    std::set<std::string> messages_;      // of the problems without a place
 };
 
 } // namespace remanence::inspect

@@ -67,7 +67,7 @@ result<std::vector<surveyed_root>> list_roots(inspection& heap) {
             failure why = entry.why();
             why.message = "root " + std::to_string(i + 1) + " of " + std::to_string((*directory)->count) +
                           " cannot be read from the root directory: " + why.message;
-            why.offset = error::k_no_offset; // the page is told of by itself
+            why.offset = error::k_no_offset; // the page has a problem of its own
             REM_TRY(damaged(why));
             continue;
         }
@@ -110,7 +110,7 @@ void check_roots(inspection& heap, const std::vector<surveyed_root>& roots) {
 result<void> check_schemas(inspection& heap, const std::vector<surveyed_root>& roots) {
     auto header = heap.header();
     if (!header || *header == nullptr || (*header)->type_table == 0)
-        return {}; // list_roots() has told of a header that is damaged
+        return {}; // list_roots() has reported a damaged header
     const std::uint64_t table = (*header)->type_table;
     const auto damaged = [&](failure why, std::uint64_t heap_offset) -> result<void> {
         if (!is_damage(why.code))

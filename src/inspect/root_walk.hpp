@@ -1,9 +1,9 @@
-// Follows a root of an inspected heap to all that it may reach.
+// Follows a root of an inspected heap to everything that it may reach.
 //
-// What a root reaches is not known from its type. It is guessed, generously: every aligned word of the root's object, and
-// of the blocks found so, that has the value of an address in a block of the heap is taken for a pointer there. So, if asked for,
-// is one that has the distance to where a block begins from its own place, or from where its own block begins, as our containers
-// have them. Pointers that are packed, tagged or not aligned are not followed.
+// The type of a root does not tell what it reaches. So the walk guesses generously: in the root's object, and in each
+// block it finds, it takes every aligned word for a pointer whose value is an address in a block of the heap. If asked
+// to, it also follows words that are the distance from their own place, or from the beginning of their block, to the
+// beginning of a block, as our containers store them. Pointers that are packed, tagged or not aligned are not followed.
 #pragma once
 
 #include "base/range.hpp"
@@ -19,10 +19,11 @@
 
 namespace remanence::inspect {
 
-/// Of heap offsets of blocks. Memory: that of the parts of the heap which it has some of, not of the heap.
+/// A set of heap offsets of blocks. Uses memory for the parts of the heap that have such blocks, not for the whole
+/// heap.
 class block_set {
 public:
-    /// False when it is there already.
+    /// Returns false if the offset is in the set already.
     bool insert(std::uint64_t offset);
     [[nodiscard]] bool contains(std::uint64_t offset) const;
 
@@ -31,22 +32,22 @@ private:
     std::unordered_map<std::uint64_t, std::bitset<k_part>> parts_;
 };
 
-/// What is followed. Small numbers look like distances now and then.
+/// The kinds of links that are followed. Small numbers look like distances now and then.
 enum class links { addresses, addresses_and_distances };
 
-/// Only after inspection::check_all(), and if that could check the allocator.
+/// To be used only after inspection::check_all(), and if that could check the allocator.
 class root_walk {
 public:
     root_walk(inspection& heap, links followed) : heap_(heap), followed_(followed), base_(heap.super().base) {}
 
-    /// The first damage that the root's object reaches; an error is one of the system. O(heap).
+    /// Returns the first damage that the root's object reaches. An error comes from the system. O(heap).
     result<std::optional<std::uint64_t>> run(std::uint64_t object);
-    /// Whether the block that begins there was reached, before any damage.
+    /// True if the walk reached the block that begins there before it met damage.
     [[nodiscard]] bool has_reached(std::uint64_t block) const { return seen_.contains(block); }
 
 private:
     void reach(std::uint64_t offset);
-    /// If a block begins there.
+    /// Reaches the block that begins there, if one does.
     void reach_beginning(std::uint64_t offset);
 
     inspection& heap_;

@@ -15,7 +15,7 @@ namespace {
 
 form form_with_keys(const type_row& row) { return row.numbers.back() == 0 ? form::set : form::map; }
 
-/// That of our container which it may become.
+/// Returns the form of our container that a foreign container may become.
 form form_of_foreign(const type_row& row) {
     switch (static_cast<foreign_way>(row.numbers[0])) {
     case foreign_way::text:
@@ -194,7 +194,7 @@ private:
         if (what == form::text || what == form::serialised || what > form::array)
             return true;
         std::vector<row_part> parts = parts_of(row);
-        if (row.kind == type_kind::members) // an aggregate that says its members may have others
+        if (row.kind == type_kind::members) // an aggregate that states its members may have others
             for (const type_part& each : row.parts)
                 parts.push_back({part_role::member, each.type, &each});
         // NOLINTNEXTLINE(misc-no-recursion)

@@ -15,7 +15,7 @@ using types::type_row;
 namespace {
 
 constexpr std::uint64_t k_word = 8;
-constexpr std::size_t k_numbers_of_bits = 3; // of each bit-field: which member, first bit, bits
+constexpr std::size_t k_numbers_of_bits = 3; // for each bit-field: its member, its first bit, its count of bits
 
 } // namespace
 

@@ -1,4 +1,5 @@
-// What `rem schema --cpp` prints: the structs and enumerations of a schema as C++, each after those that it holds.
+// Makes the output of `rem schema --cpp`: the structs and enumerations of a schema in C++, each after the types that it
+// contains.
 #include "base/units.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_text.hpp"
@@ -23,7 +24,7 @@ using types::type_row;
 
 namespace {
 
-/// Names with nothing but identifiers: no template, no local class, none of an unnamed namespace.
+/// True if the name consists of identifiers only: no template, no local class, no unnamed namespace.
 bool is_plain_name(std::string_view name) {
     return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
@@ -38,8 +39,9 @@ std::pair<std::string, std::string> split(const std::string& name) {
                                       : std::pair(name.substr(0, colon), name.substr(colon + 2));
 }
 
-/// A header that declares what a schema has of structs and enumerations, each after those that it holds. A class that does not say its members
-/// is declared with its size and alignment; a type that cannot be declared by its name is bytes in the struct that has it.
+/// Makes a header that declares the structs and enumerations of a schema, each after the types that it contains. A
+/// class that does not state its members is declared with its size and alignment only. If a type cannot be declared by
+/// its name, its member is an array of bytes.
 class header_writer {
 public:
     explicit header_writer(const type_description& schema) : schema_(schema), done_(schema.rows.size(), false) {
@@ -73,7 +75,8 @@ private:
         }
         return {row.size, std::has_single_bit(row.alignment) ? row.alignment : 1};
     }
-    /// Of the program, and not of a library; no template, whose other instances would be declared again; not in a class, which is no namespace.
+    /// True if the type belongs to the program and not to a library. It must be no template, whose other instances
+    /// would be declared again, and not nested in a class, which is no namespace.
     [[nodiscard]] bool is_declared_here(const type_row& row) const {
         const bool is_declarable = row.kind == type_kind::object || row.kind == type_kind::members;
         return is_declarable && !is_number(row) && row.size != 0 && is_plain_name(row.name) &&
@@ -131,7 +134,7 @@ private:
         return "alignas(" + std::to_string(is.alignment) + ") unsigned char " + name + '[' + std::to_string(is.bytes) +
                "];";
     }
-    /// Whether a compiler puts these members, one behind the other, where the row has them.
+    /// True if a compiler puts these members, in this order, at the offsets of the row.
     [[nodiscard]] bool is_laid_out_in_order(const type_row& row) const {
         std::uint64_t end = 0;
         std::uint64_t alignment = 1;

@@ -1,4 +1,4 @@
-// The visitor of objects by their shapes: what an object consists of, part by part, wherever it is read from.
+// The visitor of objects by their shapes: visits the parts of an object, wherever it is read from.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,12 +14,13 @@ namespace remanence::inspect {
 struct object_part {
     part_role role;
     object_place place;
-    const types::type_part* member = nullptr; // the schema's
-    std::uint64_t index = 0;                  // of a member, an alternative or an element, among these
+    const types::type_part* member = nullptr; // of the schema
+    std::uint64_t index = 0;                  // of a member, an alternative or an element
 };
 
-/// Visits what the object has itself, and its elements, until `visit` returns false or fails. A key comes before its value. What a pointer
-/// leads to is no part. `Source`: object_reader, or an object_source of src/objects, whose objects may be in a dump. Fails as it does.
+/// Visits the parts of the object itself, and its elements, until `visit` returns false or fails. A key comes before
+/// its value. The target of a pointer is no part. `Source`: object_reader, or an object_source of src/objects, whose
+/// objects may be in a dump. Returns the errors of the source.
 template <class Source, class Visit>
 result<void> for_each_part(Source& source, object_place of, const Visit& visit) {
     const types::type_row& row = source.row(of.row);

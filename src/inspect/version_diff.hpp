@@ -1,4 +1,4 @@
-// What differs between two states of a heap: bytes, blocks, roots, and parts of objects.
+// Compares two states of a heap: bytes, blocks, roots, and parts of objects.
 #pragma once
 
 #include "base/range.hpp"
@@ -14,16 +14,18 @@
 
 namespace remanence::inspect {
 
-/// Where two states may differ, to which these lead from a third one: sorted, in whole words of 8 bytes, joined.
+/// Returns the ranges in which two states may differ, if these deltas lead to them from a third state. Sorted, in whole
+/// words of 8 bytes, joined.
 std::vector<heap_range> ranges_of(const history::delta& one, const history::delta& other);
 
-/// Compares the two, which differ in these ranges alone. errc::corrupt. Throws std::bad_alloc. O(ranges, blocks, and what roots lead to).
+/// Compares two states that differ in these ranges only. errc::corrupt. Throws std::bad_alloc. O(ranges, blocks, and
+/// objects that roots lead to).
 result<version_difference> compare_versions(inspection& before, inspection& after,
                                             const std::vector<heap_range>& ranges);
 
 struct root_with_schema;
 
-/// The parts of a root's object that have no parts of their own, as JSON, by the path that leads to each. Pointers are not followed. The
+/// Returns the smallest parts of a root's object as JSON, by their paths. Pointers are not followed. Precondition: the
 /// root has a schema. errc::corrupt. O(object).
 result<std::map<std::string, std::string>> parts_of_root(inspection& heap, const root_with_schema& root);
 

@@ -59,7 +59,7 @@ bool is_all(std::string_view text, T& value) {
     return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-/// So that the same text comes out of it again.
+/// Encodes a number so that reading it yields the same text again.
 void put_json_number(std::string& out, std::string_view text) {
     std::uint64_t whole = 0;
     if (is_all(text, whole))
@@ -101,7 +101,7 @@ result<void> binary_writer::put(std::string& out, std::string_view lines) {
     return {};
 }
 
-/// One, without what lies in it; `index` is that of the next one then.
+/// Encodes one part, without the parts inside it, and advances `index` to the next part.
 void binary_writer::put_part(std::string& out, std::uint32_t& index) {
     const json_part& part = document_.at(index++);
     switch (part.kind) {
@@ -165,7 +165,7 @@ result<void> binary_reader::put_bytes(std::string& line, std::uint64_t count) {
     return {};
 }
 
-/// Behind the tag of JSON.
+/// Reads the number that follows the tag of JSON.
 result<void> binary_reader::put_number(std::string& line) {
     constexpr std::uint64_t k_digits_max = 100;
     auto item = next_head();
@@ -279,7 +279,7 @@ result<void> binary_reader::put_item(std::string& line, const head& item) {
     return {};
 }
 
-/// Counts an item that is complete, and ends what is complete with it.
+/// Counts a complete item, and closes the lists and objects that it completes.
 void binary_reader::end_item(std::string& line, bool has_opened) {
     if (!has_opened && !open_.empty())
         ++open_.back().done;

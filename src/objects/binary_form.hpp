@@ -1,5 +1,5 @@
-// The binary form: the lines of the portable form as a CBOR sequence (RFC 8949, RFC 8742), an item for each line. docs/reference/dump.md has
-// what becomes what. Lines that are written and read again are the same, byte by byte.
+// The binary form: the lines of the portable form as a CBOR sequence (RFC 8949, RFC 8742), one item for each line.
+// docs/reference/dump.md describes the mapping. Lines that are encoded and decoded again are the same, byte by byte.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,12 +13,12 @@
 
 namespace remanence::objects {
 
-/// What a dump in this form begins with: the tag that says "this is CBOR".
+/// The beginning of a dump in this form: the tag that says "this is CBOR".
 inline constexpr std::string_view k_binary_mark = "\xd9\xd9\xf7";
 
 class binary_writer {
 public:
-    /// Appends the items of whole lines. errc::invalid_argument: they are none of the portable form's.
+    /// Appends the items of whole lines. errc::invalid_argument if a line does not belong to the portable form.
     result<void> put(std::string& out, std::string_view lines);
 
 private:
@@ -32,14 +32,15 @@ class binary_reader {
 public:
     explicit binary_reader(buffered_input& input) : input_(input) {}
 
-    /// The next item as a line, without its end; false at the end. errc::invalid_argument: what is no CBOR, or not of this form.
+    /// Reads the next item as a line, without the line's end; returns false at the end. errc::invalid_argument if it is
+    /// not CBOR, or not of this form.
     result<bool> next(std::string& line);
 
 private:
-    /// A list or an object that is not complete.
+    /// A list or an object that is still incomplete.
     struct open_item {
         bool is_object;
-        std::uint64_t parts; // of an object names and values
+        std::uint64_t parts; // of an object: names and values
         std::uint64_t done = 0;
     };
     struct head {

@@ -1,5 +1,5 @@
-// Which blocks a container of each shape takes for so many elements: for those that fill it (shaped_filler.hpp), and for who wants to know
-// before (conversion_size.hpp).
+// The blocks that a container of each shape takes for a number of elements. The code that fills containers uses it
+// (shaped_filler.hpp), and the code that computes sizes before (conversion_size.hpp).
 #pragma once
 
 #include "objects/object_builder.hpp"
@@ -12,17 +12,18 @@ namespace remanence::objects {
 
 using block_layout = object_builder::layout;
 
-/// A node of a list, a tree or a chain.
+/// Returns the layout of a node of a list, a tree or a chain.
 [[nodiscard]] block_layout node_layout(object_builder& builder, const types::type_row& container);
 
 struct hash_node_layout : block_layout {
     bool keeps_hash;
     std::uint64_t hash_at;
 };
-/// A node of std::unordered_map and its kin. `keeps_hash`: whether it does, if its hash is a function of the program's.
+/// Returns the layout of a node of std::unordered_map and its relatives. `keeps_hash`: true if nodes store the hash; to
+/// be given if the hash is a function of the program.
 [[nodiscard]] hash_node_layout hash_node_layout_of(object_builder& builder, const types::type_row& container,
                                                    std::optional<bool> keeps_hash = {});
-/// 1: there is room for it in the container.
+/// Returns the number of buckets; 1 means that the container itself has room for it.
 [[nodiscard]] std::uint64_t buckets_of_hash_chain(std::uint64_t count);
 
 struct deque_layout {
@@ -30,36 +31,37 @@ struct deque_layout {
 };
 [[nodiscard]] deque_layout deque_layout_of(const types::type_row& container, std::uint64_t count);
 
-/// Of hash_map and hash_set. `slots_at`: in their block.
+/// The block of a hash_map or hash_set. `slots_at`: where the slots begin in it.
 struct hash_table_layout : block_layout {
     std::uint64_t buckets, controls, slots_at;
 };
 /// Precondition: count is not 0.
 [[nodiscard]] hash_table_layout hash_table_layout_of(const types::type_row& container, std::uint64_t count);
-/// How many elements so many buckets have room for.
+/// Returns how many elements fit into so many buckets.
 [[nodiscard]] std::uint64_t elements_of_buckets(std::uint64_t buckets);
 
-/// Our B-trees: how many elements each node gets is known before the first is made, and all but the root are at least half full.
+/// Plans our B-trees: the number of elements of each node is known before the first is made, and all nodes but the root
+/// are at least half full.
 class btree_layout {
 public:
     btree_layout(object_builder& builder, const types::type_row& container);
 
-    /// Whether what the numbers say of a node fits its parts (OB1).
+    /// True if the numbers that describe a node fit its parts (OB1).
     [[nodiscard]] bool is_sound() const;
     [[nodiscard]] block_layout element() const { return element_; }
     [[nodiscard]] bool is_inline() const { return is_.numbers[1] != 0; }
     [[nodiscard]] std::uint64_t capacity() const { return is_.numbers[0]; }
-    /// Of a node of this height with so many elements of its own.
+    /// Returns the layout of a node of this height with so many elements of its own.
     [[nodiscard]] block_layout node(std::size_t height, std::uint64_t count, bool is_root) const;
-    /// How many it can have.
+    /// Returns how many elements it can have.
     [[nodiscard]] std::uint64_t capacity(std::size_t height, std::uint64_t count, bool is_root) const {
         return height == 0 && is_root ? count : capacity();
     }
-    /// Of a tree with so many elements: 0 is a leaf.
+    /// Returns the height of a tree with so many elements; 0 is a leaf.
     [[nodiscard]] std::size_t height_for(std::uint64_t count);
-    /// How many elements the root of a subtree has itself, as few as suffice.
+    /// Returns how many elements the root of a subtree has itself: as few as suffice.
     [[nodiscard]] std::uint64_t own_elements(std::size_t height, std::uint64_t count) const;
-    /// How many of `below` elements a child of a node with so many gets.
+    /// Returns how many of `below` elements this child gets, if its node has `own` elements.
     [[nodiscard]] static std::uint64_t share(std::uint64_t own, std::uint64_t below, std::uint64_t child) {
         const std::uint64_t children = own + 1;
         return below / children + (child < below % children ? 1 : 0);
@@ -69,7 +71,7 @@ private:
     const types::type_row& is_;
     block_layout element_;
     std::uint64_t alignment_;
-    std::vector<std::uint64_t> elements_max_; // of a tree of each height
+    std::vector<std::uint64_t> elements_max_; // the most elements of a tree, for each height
 };
 
 } // namespace remanence::objects

@@ -132,7 +132,7 @@ result<void> conversion::make_text(object_place from, object_place to) {
     auto text = source_.text(from);
     if (!text)
         return text.error();
-    // It may lie in memory that an allocation moves no more than it moves anything else: a heap's stays.
+    // The text may lie in the heap. An allocation does not move it, because the heap's memory stays where it is.
     return builder_.put_text(to, *text);
 }
 
@@ -149,7 +149,7 @@ result<void> conversion::make_held(object_place from, object_place to, unsigned 
     }
     const auto becomes =
         is_variant ? rows_.alternatives(from.row, to.row)[(*held)->alternative] : std::optional<std::size_t>(0);
-    REM_CHECK(becomes); // it matches
+    REM_CHECK(becomes); // the rows match, so there is an alternative
     REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
     builder_.put_mark(to, is_variant ? static_cast<unsigned char>(*becomes) : 1);
     return {};
@@ -194,7 +194,8 @@ result<void> conversion::make_members(object_place from, object_place to, rooms 
     return {};
 }
 
-/// Bit-fields have no place of their own, nor has what a class leaves out: what lies between the other members is taken as it is.
+/// Bit-fields and bytes that a class leaves out have no known place: the bytes between the other members are copied as
+/// they are.
 result<void> conversion::make_rest(object_place from, object_place to, rooms room, bool may_lose) {
     const type_row& was = source_.row(from.row);
     const bool has_bits = inspect::has_bit_fields(was) && inspect::has_bit_fields(builder_.row(to.row));
@@ -328,16 +329,17 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
         return true;
     };
     const auto take = [&](const element_place& each) { return take_numbered(each, index); };
-    if (becomes_ordered && !has_order && function != key_function::own) { // they come in any order
+    if (becomes_ordered && !has_order && function != key_function::own) { // elements may come in any order
         struct numbered {
             element_place element;
-            std::uint64_t number; // so that equal ones stay in their order
+            std::uint64_t number; // so that equal elements keep their order
         };
         const auto key_of = [](const element_place& element) { return element.has_key ? element.key : element.value; };
         std::vector<numbered> all;
         REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
             auto itself =
-                compare(source_, key_of(each), key_of(each)); // what can be compared with itself can be sorted
+                // if a key can be compared with itself, keys can be sorted
+                compare(source_, key_of(each), key_of(each));
             if (!itself)
                 return itself.error();
             if (!*itself)
@@ -469,11 +471,11 @@ result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_
     }
     const auto bits = builder_.bits_for(to, *value);
     if (!bits)
-        return make_number(from, {to, 0}).error(); // which says why
+        return make_number(from, {to, 0}).error(); // fails and says why
     return function == key_function::seeded ? detail::hash_number(*bits, seed) : *bits;
 }
 
-/// By the program's function, of a key that is made for that alone.
+/// Hashes a key with the program's function. The key is made temporarily for that.
 result<std::uint64_t> conversion::hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
                                           std::uint64_t seed, unsigned depth) {
     const std::uint32_t to = builder_.row(container).parts[0].type;

@@ -1,4 +1,5 @@
-// Objects that functions of the program make: what follows by itself is made before, so that they find it.
+// Makes objects with functions of the program. The members that follow automatically are made first, so the functions
+// find them.
 #include "objects/conversion.hpp"
 
 #include "base/assert.hpp"
@@ -12,7 +13,7 @@ using types::type_part;
 
 namespace {
 
-/// Within objects between two functions: they have no pointers, and nobody points at them.
+/// Listens while intermediate objects are made: they have no pointers, and no pointer leads to them.
 struct between_functions final : conversion::listener {
     between_functions(conversion::listener& of, std::byte* of_heap) : told(of), base(of_heap) {}
     result<void> point(object_place /*from*/, object_place /*to*/) override {
@@ -30,7 +31,7 @@ struct between_functions final : conversion::listener {
     std::byte* base;
 };
 
-/// The same for members of an object that stays: functions wait until all pointers lead to the new objects.
+/// Listens while members of the final object are made. Functions wait until all pointers lead to the new objects.
 struct last_of_chain final : conversion::listener {
     explicit last_of_chain(conversion::listener& of) : told(of) {}
     result<void> point(object_place /*from*/, object_place /*to*/) override {
@@ -90,14 +91,15 @@ result<void> conversion::make_by_steps(const step_chain& chain, object_place fro
     return {};
 }
 
-/// But for what the function does.
+/// Makes everything except the part that the function does.
 result<void> conversion::make_filled(object_place from, object_place to, unsigned depth) {
     if (members_of(source_.row(from.row)) != nullptr && members_of(builder_.row(to.row)) != nullptr)
         return make_members(from, to, {}, true, depth);
     return told_.construct(builder_, to);
 }
 
-/// Members with pointers from the object that is stored, the others from the one that the function before has made.
+/// Makes members with pointers from the stored object, and the others from the intermediate object of the function
+/// before.
 result<void> conversion::make_last(const prepared_step& step, object_place stored, object_place between,
                                    object_place to, unsigned depth) {
     const std::vector<type_part>* const members = members_of(builder_.row(to.row));

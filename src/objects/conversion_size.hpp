@@ -1,4 +1,5 @@
-// How many bytes of blocks a conversion allocates, found out before: it goes through the old objects as the conversion will.
+// Computes how many bytes of blocks a conversion allocates, before it runs: it walks through the old objects as the
+// conversion will.
 #pragma once
 
 #include "objects/container_layout.hpp"
@@ -11,12 +12,12 @@ namespace remanence::objects {
 
 class conversion_size {
 public:
-    /// All must outlive it. What is looked at must match.
+    /// All arguments must outlive this object. The rows to visit must match.
     conversion_size(heap_source& source, object_builder& builder, const row_matching& rows)
         : source_(source), builder_(builder), rows_(rows) {}
 
-    /// An object that gets a block of its own. What new members hold by default is known of containers only, and what functions of the program
-    /// allocate is not known. errc::corrupt. O(objects).
+    /// Adds an object that gets a block of its own. Of default values only the blocks of containers are counted; the
+    /// memory that functions of the program allocate is not known. errc::corrupt. O(objects).
     result<void> add(object_place from, std::uint32_t to);
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -37,7 +38,7 @@ private:
     object_builder& builder_;
     const row_matching& rows_;
     std::uint64_t bytes_ = 0;
-    std::vector<char> owners_; // by row: whether objects of it may have blocks
+    std::vector<char> owners_; // for each row: its objects may own blocks
 };
 
 } // namespace remanence::objects

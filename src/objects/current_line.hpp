@@ -1,4 +1,4 @@
-// The line of a dump that is being loaded: what it says, and messages that name it.
+// The line of a dump that is being loaded: its contents, and messages that name it.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,32 +12,32 @@
 
 namespace remanence::objects {
 
-/// Digits without a sign; nothing where the text is anything else, or more than 64 bits.
+/// Reads digits without a sign. Returns nothing if the text is anything else, or the number has more than 64 bits.
 std::optional<std::uint64_t> number_in(std::string_view text, int radix);
 
 class current_line {
 public:
-    /// The path is the heap's, for messages. Both must outlive it.
+    /// `path`: the heap's path, for messages. Both must outlive this object.
     current_line(const read_bytes& read, const std::string& path) : lines_(read), path_(path) {}
 
     /// Goes to the next line; false at the end.
     result<bool> next();
-    /// Reads the next line and leaves the current one as it is, but for number(); false at the end.
+    /// Reads the next line and keeps the current one, except for number(); returns false at the end.
     result<bool> next_unparsed(std::string& line);
     /// Makes a line the current one that next_unparsed() has read.
     result<void> take(std::string line);
 
-    /// How many lines have been read.
+    /// Returns how many lines have been read.
     [[nodiscard]] const std::uint64_t& number() const { return lines_.number(); }
     [[nodiscard]] const json_document& document() const { return document_; }
     [[nodiscard]] bool has(std::string_view name) const { return document_.member(0, name) != 0; }
     [[nodiscard]] bool has_list(std::string_view name) const { return find(name, json_kind::list) != nullptr; }
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
     [[nodiscard]] bool is_true(std::string_view name) const;
-    /// A name, which may be no UTF-8.
+    /// Returns a name, which may be not UTF-8.
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
 
-    /// The error for this line.
+    /// Returns an error for this line.
     [[nodiscard]] unexpected wrong(const std::string& what, errc code = errc::invalid_argument) const {
         return wrong_at(number(), what, code);
     }
@@ -45,7 +45,7 @@ public:
                                       errc code = errc::invalid_argument) const {
         return cannot_load("line " + std::to_string(line) + ": " + what, code);
     }
-    /// The error for no line in particular, or for one that `what` names.
+    /// Returns an error for no particular line, or for one that `what` names.
     [[nodiscard]] unexpected cannot_load(const std::string& what, errc code) const;
 
 private:

@@ -31,18 +31,18 @@ namespace {
 /// A schema of the dump, or the program's own of the same type.
 struct known_schema {
     type_description stored;
-    detail::type_fingerprint type; // its name and place-independence are those of a root
+    detail::type_fingerprint type; // name and position independence as in a root's entry
     std::string encoded;
 };
 
-/// A root or an object, as its line tells it.
+/// A root or an object, as its line describes it.
 struct told_object {
     std::optional<std::string> root; // its name; nothing: an object that only pointers lead to
     std::string owner;               // for messages
     std::size_t schema = 0;
     std::uint32_t row = 0;
-    const detail::type_to_load* own = nullptr; // of a root: the program's type of this name
-    detail::type_fingerprint type;             // likewise
+    const detail::type_to_load* own = nullptr; // for a root: the program's type of this name
+    detail::type_fingerprint type;             // for a root: its type
 };
 
 class dump_loader final : conversion::listener {
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    /// What failed in an object, with the place.
+    /// Returns the error of a failure in an object, with the place.
     [[nodiscard]] unexpected wrong_in(const std::string& owner, const conversion& by, unexpected why) const {
         if (why.why().code != errc::invalid_argument && why.why().code != errc::not_supported &&
             why.why().code != errc::type_mismatch)
@@ -159,7 +159,7 @@ private:
         return {};
     }
 
-    /// How objects of this schema become those of the program, or of the same schema.
+    /// Returns how objects of this schema become those of the program, or of the same schema if the program has none.
     result<way_of_making*> way_for(const told_object& told) {
         const detail::type_to_load* const own = told.own;
         auto& made = ways_[{told.schema, own}];
@@ -174,7 +174,7 @@ private:
                 made->to = std::move(*described);
             } else {
                 made->to = schemas_[told.schema].stored;
-                made->from = &made->to; // so that nothing has to be matched
+                made->from = &made->to; // the same schema, so that nothing has to be matched
             }
             made->rows = std::make_unique<row_matching>(*made->from, made->to);
             for (const std::string& each : dropped_)
@@ -199,7 +199,7 @@ private:
         return made.get();
     }
 
-    /// A root or an object, with its elements. Returns whether the next line has been read.
+    /// Reads a root or an object, with its elements. Returns true if the next line has been read.
     result<bool> take_object() {
         told_object told;
         REM_TRY(read_object(told));
@@ -261,7 +261,7 @@ private:
         return {};
     }
 
-    /// The object's memory, which is zero but for what lies behind it in its block.
+    /// Allocates the object, in zeroed memory. Writes the bytes that follow a small object in its block.
     result<made_object> make_place(const told_object& told) {
         auto by = way_for(told);
         if (!by)
@@ -306,7 +306,8 @@ private:
         return {};
     }
 
-    /// The lines up to one of another kind, which stays the current one. Their number is to be known before the first is made (OB2).
+    /// Reads lines up to one of another kind, which becomes the current one. The number of elements must be known
+    /// before the first is made (OB2).
     result<bool> take_elements(const told_object& told, const made_object& made) {
         if (!inspect::is_container(made.by->from->rows[told.row]))
             return line_.wrong("a " + made.by->from->name_of(told.row) + " has no elements");
@@ -329,7 +330,7 @@ private:
         return *has_line;
     }
 
-    /// Returns whether there is a line behind them, which has been read then.
+    /// Keeps the lines of elements. Returns true if another line follows; it has been read then.
     result<bool> keep_elements(kept_lines& kept, std::string& line) {
         for (;;) {
             auto more = line_.next_unparsed(line);
@@ -372,7 +373,7 @@ private:
         source_pointer_ = nullptr;
         return {};
     }
-    /// Nothing: it is no element of a container of this row.
+    /// Returns nothing if the line is no element of a container of this row.
     static std::optional<element_place> element_in(const json_document& line, const type_row& container) {
         const bool is_map = inspect::is_map(container);
         const inspect::element_rows rows = inspect::rows_of_elements(container);
@@ -382,7 +383,7 @@ private:
             return {};
         return element_place{.value = {rows.value, value}, .has_key = is_map, .key = {is_map ? rows.key : 0, key}};
     }
-    /// Before they are made: the first object of which the program's class would not have a value.
+    /// Before the objects are made: refuses the first one that has a value which the program's class has no member for.
     result<void> refuse_losses(object_source& source, const way_of_making& by, const std::string& owner,
                                const std::vector<std::pair<object_place, std::uint32_t>>& parts) const {
         lost_values lost(source, *by.rows);
@@ -468,9 +469,9 @@ private:
     std::vector<new_root> new_roots_;
     std::vector<made_object> objects_;
     dump_references references_;
-    bool has_pointers_ = false; // some schema has
+    bool has_pointers_ = false; // a schema has pointers
 
-    // What is being made.
+    // The object that is being made:
     way_of_making* by_ = nullptr;
     std::optional<json_source> source_;
     json_source* source_pointer_ = nullptr;

@@ -16,11 +16,13 @@
 
 namespace remanence::objects {
 
-/// Adds the roots of a dump, of the portable form or the binary one, and their schemas; returns their number. With the write lock held; when it fails, the caller rolls back. `types`: those of the
-/// program, of which roots are made by their names; all others are made by the dump's schema, as this platform would have them.
-/// errc::exists: the heap has such a root; errc::invalid_argument, with the line, for what is no dump, or is not whole;
-/// `dropped`: row_matching::drop(). errc::not_supported for a type that cannot be made without the program; errc::exhausted. O(dump); memory for the lines of a root,
-/// and for each pointer.
+/// Adds the roots of a dump, in the portable form or the binary one, and their schemas; returns the number of roots.
+/// The caller holds the write lock, and rolls back after a failure. `types`: types of the program; a root of such a
+/// name is made as that type. All others are made by the dump's schema, with this platform's layout. `dropped`:
+/// row_matching::drop().
+/// errc::exists if the heap has such a root; errc::invalid_argument, with the line, if it is no dump or incomplete;
+/// errc::not_supported for a type that cannot be made without the program; errc::exhausted. O(dump); memory for the
+/// lines of one root, and for each pointer.
 result<std::size_t> load_dump(txn::heap_memory& memory, const read_bytes& read,
                               std::span<const detail::type_to_load> types, const std::vector<std::string>& dropped);
 

@@ -1,5 +1,6 @@
-// The pointers of a dump. A dump tells a pointer by the path to what it leads to (docs/reference/dump.md, "What pointers lead to"), which
-// may come later, so all are resolved when all objects are there: in one walk, in the order of their ways.
+// The pointers of a dump. A dump describes a pointer by the path to its target (docs/reference/dump.md, "What pointers
+// lead to"). The target may come later, so all pointers are resolved when all objects exist: in one walk, in the order
+// of their paths.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,7 +24,7 @@
 
 namespace remanence::objects {
 
-/// How the objects of a type are made.
+/// How objects of a type are made.
 struct way_of_making {
     const types::type_description* from;
     types::type_description to;
@@ -43,41 +44,42 @@ struct dumped_step {
     friend auto operator<=>(const dumped_step&, const dumped_step&) = default;
 };
 
-/// A pointer that was made null, and where it is to lead.
+/// A pointer that was made null, and the path that it must lead to.
 struct dumped_reference {
     bool is_in_object = false;
     std::string root = {};
     std::uint64_t object = 0;
     std::vector<dumped_step> steps = {};
     std::uint64_t at = 0;     // heap offset of the pointer
-    std::string pointee = {}; // the name of the type
+    std::string pointee = {}; // the name of the target's type
     std::uint64_t line = 0;
     [[nodiscard]] auto way() const { return std::tie(is_in_object, root, object, steps); }
 };
 
-/// The way that the list of a {"$ref":[...]} tells; nothing if it is none.
+/// Returns the path that the list of a {"$ref":[...]} describes; nothing if the list is malformed.
 std::optional<dumped_reference> reference_of(const json_document& document, std::uint32_t list);
 
 class dump_references {
 public:
-    /// `path` is the heap's, for messages. It must outlive the object.
+    /// `path`: the heap's path, for messages. It must outlive the object.
     explicit dump_references(const std::string& path) : path_(path) {}
 
     void add(dumped_reference made) { all_.push_back(std::move(made)); }
-    /// References count elements as the dump does. Those of hash containers come to lie in another order, and so do those that are sorted:
-    /// the element of that number is here.
+    /// Notes where an element is. References count elements in the order of the dump, but elements of hash containers
+    /// and of sorted ones get another order here.
     void put_element(object_place container, std::uint64_t number, const element_place& here);
-    /// Writes all addresses. errc::invalid_argument, with the line, for a reference that leads to nothing.
+    /// Writes all addresses. errc::invalid_argument, with the line, if a reference leads nowhere.
     result<void> resolve(const std::map<std::string, made_object>& roots, const std::vector<made_object>& objects);
-    /// Checks the program's orders of keys that have pointers, in one root. Precondition: resolve() was called, so these lead somewhere.
-    /// errc::invalid_argument: an element is out of order, or there twice.
+    /// Checks the order of keys that have pointers, in one root, with the program's comparators. Precondition:
+    /// resolve() was called, so the pointers are valid. errc::invalid_argument if an element is out of order, or there
+    /// twice.
     result<void> check_orders(const std::string& root, const made_object& made) const;
 
 private:
     using references_span = std::span<const dumped_reference>;
 
     [[nodiscard]] unexpected leads_nowhere(const dumped_reference& which, const std::string& why) const;
-    /// All of these have ways through the place, whose first `depth` steps lead to it.
+    /// Resolves references whose paths go through this place; their first `depth` steps lead to it.
     result<void> resolve_in(way_of_making& by, object_place place, references_span which, std::size_t depth);
     result<void> resolve_here(way_of_making& by, object_place place, const dumped_reference& which);
     result<void> resolve_in_members(way_of_making& by, object_place place, references_span which, std::size_t depth);
@@ -89,7 +91,7 @@ private:
 
     const std::string& path_;
     std::vector<dumped_reference> all_;
-    std::unordered_map<std::uint64_t, std::vector<element_place>> elements_; // of containers, as the dump has them
+    std::unordered_map<std::uint64_t, std::vector<element_place>> elements_; // of containers, in the order of the dump
 };
 
 } // namespace remanence::objects

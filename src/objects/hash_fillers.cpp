@@ -1,4 +1,4 @@
-// Containers whose elements lie where the hashes of their keys say.
+// Fills containers in which the hash of a key decides where the element lies.
 #include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
 
@@ -25,7 +25,7 @@ public:
         : shaped_filler(to, container), by_(to.functions_of(container.row)) {}
 
 protected:
-    /// Of two keys that are made.
+    /// Compares two keys that have been made.
     result<bool> are_equal(object_place a, object_place b) {
         if (by_ != nullptr)
             return by_->equal(to_.at(a.at), to_.at(b.at));
@@ -35,10 +35,10 @@ protected:
         return *order && **order == 0;
     }
 
-    const detail::key_functions* const by_; // the program's
+    const detail::key_functions* const by_; // of the program
 };
 
-/// std::unordered_map and its kin.
+/// Fills std::unordered_map and its relatives.
 class filler_of_hash_chain final : public hash_filler {
 public:
     using hash_filler::hash_filler;
@@ -48,7 +48,7 @@ public:
         has_several_ = has_several_of_a_key(is_);
         buckets_ = buckets_of_hash_chain(count);
         head_ = container_.at + is_.numbers[0];
-        table_ = container_.at + 7 * k_word; // room for one
+        table_ = container_.at + 7 * k_word; // the container itself has room for one bucket
         first_of_.assign(buckets_, k_none);
         if (buckets_ != 1) {
             auto table = to_.allocate(buckets_ * k_word, k_word);
@@ -62,7 +62,7 @@ public:
         to_.put_word(container_.at + 2 * k_word, buckets_);
         to_.put_word(container_.at + 4 * k_word, count);
         std::memcpy(to_.at(container_.at + 5 * k_word), &load, sizeof load);
-        to_.put_word(container_.at + 6 * k_word, buckets_); // grows beyond so many
+        to_.put_word(container_.at + 6 * k_word, buckets_); // with more elements, the container grows
         return {};
     }
     [[nodiscard]] bool wants_hash() const override { return true; }
@@ -75,7 +75,7 @@ public:
         element_ = to_.element_at(is_, node_ + is_.numbers[1], is_.numbers[2]);
         return element_;
     }
-    /// The node comes into its bucket: behind its equals, or as the last.
+    /// Puts the node into its bucket: behind an equal one, or at the end.
     result<void> made() override {
         if (layout_.keeps_hash)
             to_.put_word(node_ + layout_.hash_at, hash_);
@@ -107,7 +107,7 @@ public:
         nodes_[index].next = std::exchange(nodes_[behind].next, index);
         return {};
     }
-    /// One chain of all, a bucket behind the other, each known by the node before it.
+    /// Links all nodes in one chain, bucket by bucket. Each bucket refers to the node before its first one.
     result<void> finish() override {
         std::uint64_t last = head_;
         for (const std::size_t first : order_) {
@@ -124,7 +124,7 @@ private:
     static constexpr std::size_t k_none = ~std::size_t{0};
     struct known_node {
         std::uint64_t node, hash;
-        std::size_t next; // of its bucket
+        std::size_t next; // in the same bucket
     };
     [[nodiscard]] object_place key_at(std::uint64_t node) const { return {is_.parts[0].type, node + is_.numbers[1]}; }
 
@@ -138,10 +138,10 @@ private:
     element_place element_;
     std::vector<known_node> nodes_;
     std::vector<std::size_t> first_of_; // of each bucket
-    std::vector<std::size_t> order_;    // the first of each bucket, in the order in which they came
+    std::vector<std::size_t> order_;    // the first node of each bucket, in the order of insertion
 };
 
-/// hash_map and hash_set (containers/detail/hash_table.hpp).
+/// Fills hash_map and hash_set (containers/detail/hash_table.hpp).
 class filler_of_hash_table final : public hash_filler {
 public:
     using hash_filler::hash_filler;

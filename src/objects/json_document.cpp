@@ -38,7 +38,7 @@ void json_document::skip_space() {
 
 result<void> json_document::parse_text(std::string_view& into) {
     const std::size_t begin = ++at_; // behind the quotation mark
-    for (;; ++at_) {                 // over what is no ASCII
+    for (;; ++at_) {                 // skips bytes that are not ASCII, too
         at_ += plain_prefix(text_.substr(at_));
         if (is_at_end() || text_[at_] == '"' || text_[at_] == '\\' || static_cast<unsigned char>(text_[at_]) < 0x20)
             break;
@@ -55,7 +55,7 @@ result<void> json_document::parse_text(std::string_view& into) {
     return {};
 }
 
-/// From the first escape on, up to behind the quotation mark.
+/// Decodes a text from its first escape on, up to and including the quotation mark.
 result<void> json_document::decode_rest(std::string& out) {
     for (;;) {
         if (is_at_end())
@@ -88,7 +88,7 @@ result<void> json_document::decode_escape(std::string& out) {
     return {};
 }
 
-/// Behind "\u". A character beyond the first 65536 is a pair of these.
+/// Decodes what follows "\u". A character beyond the first 65536 is a pair of these.
 result<void> json_document::decode_character(std::string& out) {
     std::uint32_t code = 0;
     if (!read_code_unit(code))
@@ -152,7 +152,7 @@ result<void> json_document::parse_number() {
     return {};
 }
 
-/// What is no list and no object; of these, their beginning.
+/// Parses a scalar, or the beginning of a list or an object.
 result<void> json_document::parse_value() {
     const char c = text_[at_];
     const auto word = [&](std::string_view spelled, json_part part) -> result<void> {
@@ -200,7 +200,7 @@ result<void> json_document::parse(std::string_view text) {
         return fail(errc::invalid_argument, "it is longer than 4 GiB");
     if (!types::is_utf8(text))
         return fail(errc::invalid_argument, "it is not UTF-8");
-    bool may_end = false; // the list or object that is open has nothing yet
+    bool may_end = false; // the open list or object is still empty
     for (;;) {
         skip_space();
         if (is_at_end())
@@ -225,7 +225,7 @@ result<void> json_document::parse(std::string_view text) {
     }
 }
 
-/// Of a member, up to its value.
+/// Parses the name of a member, up to its value.
 result<void> json_document::parse_name() {
     if (text_[at_] != '"')
         return wrong("a name in quotation marks is missing");
@@ -242,7 +242,7 @@ result<void> json_document::parse_name() {
     return is_at_end() ? wrong("the line ends within a value") : result<void>();
 }
 
-/// Behind a value: what it lies in goes on, or ends.
+/// Parses what follows a value: a comma, or the end of the enclosing list or object.
 result<void> json_document::end_value() {
     for (;;) {
         skip_space();

@@ -33,7 +33,7 @@ std::string shown(const json_part& part) {
     case json_kind::text: {
         std::size_t end = std::min(part.text.size(), k_shown_max);
         while (end != 0 && end != part.text.size() && (static_cast<unsigned char>(part.text[end]) & 0xc0U) == 0x80)
-            --end; // whole characters
+            --end; // so that no character is cut in two
         return '"' + std::string(part.text.substr(0, end)) + (end == part.text.size() ? "\"" : "...\"");
     }
     case json_kind::list:
@@ -44,7 +44,7 @@ std::string shown(const json_part& part) {
     return {};
 }
 
-/// False: it is no whole number, or has more than 64 bits.
+/// Returns false if the text is no whole number, or needs more than 64 bits.
 bool read_whole(std::string_view text, scalar& value) {
     const char* const end = text.data() + text.size();
     std::from_chars_result read{};
@@ -91,7 +91,7 @@ unexpected json_source::is_not(object_place of, std::string_view wanted) const {
     return damaged(of, shown(part(of)) + " is no " + schema().name_of(of.row) + ": that is " + std::string(wanted));
 }
 
-/// By its own size: reading it as a longer one, and rounding that, may give a neighbour.
+/// Reads the number in its own size. Reading it as a longer one and rounding that may give a neighbouring value.
 result<scalar> json_source::real(object_place of) {
     const type_row& is = row(of.row);
     return is.size == sizeof(float)    ? real_of<float>(of)
@@ -202,7 +202,7 @@ result<std::string_view> json_source::text(object_place of) {
     return is_not(of, "a text, or {\"$bytes\":...}");
 }
 
-/// Of a member that has bytes as hexadecimal digits.
+/// Returns a member that contains bytes as hexadecimal digits.
 result<std::string_view> json_source::hex_of(object_place of, std::string_view name) {
     const std::uint32_t hex = document_.member(static_cast<std::uint32_t>(of.at), name);
     auto bytes =
@@ -270,7 +270,7 @@ result<std::string_view> json_source::rest(object_place of, std::uint64_t /*room
     return std::string_view(decoded_);
 }
 
-/// The value of such a member, which has to fit.
+/// Returns the value of a bit-field; an error if it does not fit.
 result<std::uint64_t> json_source::bit_field(object_place of, const type_part& member, unsigned bits) {
     const std::uint32_t found = document_.member(static_cast<std::uint32_t>(of.at), member.name);
     if (found == 0)
@@ -282,7 +282,7 @@ result<std::uint64_t> json_source::bit_field(object_place of, const type_part& m
     const bool is_signed =
         types::is_signed(is.shape == shape_kind::enumeration ? row(is.parts[0].type).shape : is.shape);
     const unsigned digits = is_signed ? bits - 1 : bits;
-    const std::uint64_t above = value->is_negative ? ~value->bits : value->bits; // the sign's digit is 0
+    const std::uint64_t above = value->is_negative ? ~value->bits : value->bits; // the sign bit must be 0
     if ((value->is_negative && !is_signed) || (digits != 64 && above >> digits != 0))
         return damaged(of, shown(document_.at(found)) + " does not fit into the " + std::to_string(bits) + " bits of " +
                                member.name);

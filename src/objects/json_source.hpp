@@ -1,4 +1,5 @@
-// Objects as a line of the portable form tells them (docs/reference/dump.md). `at` of a place is the number of a part of the document.
+// Reads objects from a line of the portable form (docs/reference/dump.md). A place's `at` is the index of a part of the
+// document.
 #pragma once
 
 #include "objects/json_document.hpp"
@@ -10,12 +11,12 @@
 
 namespace remanence::objects {
 
-/// What was {"$bytes":"hex"}, or nothing when that is none.
+/// Decodes the digits of {"$bytes":"hex"}; returns nothing if they are malformed.
 std::optional<std::string> bytes_of_hex(std::string_view hex);
 
 class json_source final : public object_source {
 public:
-    /// `line` is its number, for messages. All must outlive it.
+    /// `line`: the line's number, for messages. All arguments must outlive this object.
     json_source(const json_document& document, const types::type_description& schema, const std::uint64_t& line)
         : object_source(schema), document_(document), line_(line) {}
 
@@ -32,7 +33,7 @@ public:
     [[nodiscard]] unexpected damaged(object_place of, const std::string& what) const override;
     [[nodiscard]] unexpected too_deep(object_place of) const override;
     [[nodiscard]] std::string line() const override { return "line " + std::to_string(line_) + ": "; }
-    /// The list of a {"$ref":[...]}.
+    /// Returns the list of a {"$ref":[...]}.
     result<std::uint32_t> reference(object_place pointer) const;
     [[nodiscard]] const json_document& document() const { return document_; }
 
@@ -40,14 +41,14 @@ private:
     [[nodiscard]] const json_part& part(object_place of) const {
         return document_.at(static_cast<std::uint32_t>(of.at));
     }
-    /// As a dump writes an object that has no bases.
+    /// True if the members have this order; a dump writes objects without bases so.
     [[nodiscard]] bool has_these_in_order(object_place of, const std::vector<types::type_part>& members) const;
     result<scalar> real(object_place of);
     template <class T>
     result<scalar> real_of(object_place of);
     result<std::uint64_t> bit_field(object_place of, const types::type_part& member, unsigned bits);
     result<std::string_view> hex_of(object_place of, std::string_view name);
-    /// Whether an object of this row may have "$rest".
+    /// True if an object of this row may have "$rest".
     [[nodiscard]] bool may_have_rest(std::uint32_t row_index) const;
     [[nodiscard]] unexpected is_not(object_place of, std::string_view wanted) const;
 
@@ -57,7 +58,7 @@ private:
     struct {
         std::uint64_t line = 0;
         std::uint32_t object = 0;
-        std::uint32_t next = 0; // behind the member of it that was found last: most come in their order
+        std::uint32_t next = 0; // behind the member that was found last: usually members come in order
     } found_;
 };
 

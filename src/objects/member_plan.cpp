@@ -1,4 +1,4 @@
-// What of an object is copied as it is: numbers that have not changed, whatever they lie in.
+// Finds the bytes of an object that are copied unchanged: numbers that have not changed, in whatever they lie.
 #include "objects/conversion.hpp"
 #include "types/number_shapes.hpp"
 
@@ -22,12 +22,12 @@ bool is_same_number(const type_row& was, const type_row& is) {
            was.size <= k_number_bytes_max && (was.shape != shape_kind::enumeration || has_all_enumerators(was, is));
 }
 
-/// False: an object of this row is not only such numbers, and nothing was added.
+/// Returns false, and adds nothing, if an object of this row contains anything but such numbers.
 // NOLINTNEXTLINE(misc-no-recursion): sound schemas end
 bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    if (chain(from, to) != nullptr || pointees_.contains(from)) // where it is now has to be noted
+    if (chain(from, to) != nullptr || pointees_.contains(from)) // the listener must learn where it is now
         return false;
     const auto copy = [&](std::uint64_t count) {
         if (!plan.copies.empty()) {

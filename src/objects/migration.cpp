@@ -1,4 +1,4 @@
-// Tells what is to be done to a root, and what cannot be done; the work itself is root_conversion.
+// Finds out what must be done to a root, and what cannot be done. root_conversion does the work.
 #include "objects/migration.hpp"
 
 #include "objects/conversion_size.hpp"
@@ -21,7 +21,8 @@ using types::type_row;
 
 namespace {
 
-/// Whether an enumeration has other enumerators than one of this name in the other schema. The fingerprint does not tell.
+/// True if an enumeration has other enumerators than the one of the same name in the other schema. The fingerprint does
+/// not contain them.
 bool has_other_enumerators(const type_description& stored, const type_description& program) {
     return std::any_of(stored.rows.begin(), stored.rows.end(), [&](const type_row& was) {
         const auto is_namesake = [&](const type_row& is) { return is.shape == was.shape && is.name == was.name; };
@@ -34,8 +35,7 @@ bool has_other_enumerators(const type_description& stored, const type_descriptio
     });
 }
 
-/// Whether the heap's schema of a root with this type's fingerprint says that its objects are of another release. Of a damaged schema nothing
-/// is known.
+/// True if the heap's schema for this fingerprint describes objects of another release. False if the schema is damaged.
 bool has_other_schema(txn::heap_memory& memory, const detail::type_fingerprint& type, const types::root_view& root) {
     if (root.fingerprint_algorithm == type.algorithm && types::look_up_schema(memory, type).has_changed)
         return true;
@@ -150,7 +150,7 @@ private:
         return rows;
     }
 
-    /// Of types that match: whether the objects can be converted, and no value is lost unasked.
+    /// For types that match: checks that the objects can be converted, and that no value is lost without permission.
     result<void> find_obstacles(heap_source& old_objects, const object_builder& builder, const row_matching& rows,
                                 std::uint64_t object, migration_outcome& outcome) {
         auto why = why_not_converted(builder, rows, outcome.is_in_place, object);
@@ -163,7 +163,7 @@ private:
             *why = std::move(*lost);
         }
         for (const std::string& each : *why) {
-            std::erase_if(outcome.changes, // "book.year is gone", of which this says more
+            std::erase_if(outcome.changes, // the new sentence says more than "book.year is gone"
                           [&](const type_change& known) { return each.starts_with(known.what + ", and "); });
             outcome.changes.push_back({each, false});
         }
@@ -171,7 +171,7 @@ private:
         return {};
     }
 
-    /// Those that somebody must decide first.
+    /// Lists first the changes that need a decision.
     static std::string text_of(const std::vector<type_change>& changes) {
         std::string text;
         for (const bool is_automatic : {false, true}) {
@@ -183,7 +183,7 @@ private:
         return text;
     }
 
-    /// By this plan, or anew.
+    /// Converts in place by this plan, or makes the objects anew.
     result<void> convert(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                          const place_plan* in_place, std::uint64_t object) {
         root_conversion converted(memory_, old_objects, builder, rows, names(), request_.makers());
@@ -200,7 +200,7 @@ private:
         return converted.free_garbage();
     }
 
-    /// Why objects that match cannot be made anew, or changed in place; empty: they can.
+    /// Returns why objects that match cannot be made anew, or changed in place; empty if they can.
     result<std::vector<std::string>> why_not_converted(const object_builder& builder, const row_matching& rows,
                                                        bool is_in_place, std::uint64_t object) {
         std::vector<std::string> why;
@@ -210,7 +210,7 @@ private:
                 why.push_back(std::move(*shape));
         }
         if (!why.empty() || (request_.only_says && !request_.estimates))
-            return why; // who goes on will ask again
+            return why; // the conversion itself checks again
         auto shared = root_with_common_objects(memory_, schemas_, request_.root, from_, object);
         if (!shared)
             return shared.error();
@@ -219,7 +219,7 @@ private:
         return why;
     }
 
-    /// Of all objects of the root, and of those that pointers lead to.
+    /// Checks all objects of the root, and those that pointers lead to.
     result<std::vector<std::string>> values_lost(heap_source& old_objects, const row_matching& rows,
                                                  std::uint64_t root) {
         const object_place old{from_.root, root};
@@ -236,7 +236,7 @@ private:
         return lost.found("say .drop(), or .rename() if it has another name now; in C, name it in rem_migration");
     }
 
-    /// The root has this object, of the program's type.
+    /// Makes this object the root's object, with the program's type.
     result<void> become(void* object) {
         REM_TRY(directory_.replace(request_.root, request_.type, object));
         return store_schema();
@@ -248,7 +248,7 @@ private:
         return types::store_schemas(memory_, types);
     }
 
-    /// Of objects that are to be made anew.
+    /// Estimates the memory for objects that are made anew.
     result<void> estimate(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                           std::uint64_t root, memory_need& memory) {
         const object_place old{from_.root, root};
@@ -292,7 +292,8 @@ private:
 } // namespace
 
 result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request) {
-    // A fingerprint has one schema: when it is renewed, nothing says any more what the other roots of this fingerprint are.
+    // A fingerprint has only one schema. Once it is renewed, no schema describes the other roots of this fingerprint.
+    // So they are converted first.
     std::vector<std::string> others;
     std::optional<bool> is_other;
     REM_TRY(types::root_directory(memory).for_each([&](const types::root_view& each) {

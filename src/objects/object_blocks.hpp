@@ -1,4 +1,4 @@
-// The blocks that an object owns, by its schema: to be freed, when another one takes its place.
+// Finds the blocks that an object owns, by its schema. They are freed when another object takes its place.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,8 +9,8 @@
 
 namespace remanence::objects {
 
-/// Appends the heap offsets at which they begin: of all that the object holds, but neither its own nor those of what it points at.
-/// errc::corrupt. O(object).
+/// Appends the heap offsets of the blocks that the object owns: not its own block, and not those of the targets of its
+/// pointers. errc::corrupt. O(object).
 result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of,
                            std::vector<std::uint64_t>& blocks);
 

@@ -22,20 +22,21 @@ namespace {
 
 constexpr std::uint64_t k_short_text_max = 15; // of std::string
 constexpr std::uint64_t k_short_link_max = 23; // of string_pi
-// What schemas say of objects is input. Products of these stay below 2^64.
+// The descriptions of objects in schemas are input. With this limit, products stay below 2^64.
 constexpr std::uint64_t k_object_bytes_max = std::uint64_t{1} << 46;
 constexpr std::uint64_t k_alignment_max = 4096;
 constexpr std::uint64_t k_elements_max = std::uint64_t{1} << 32;
 constexpr std::uint64_t k_element_bytes_max = std::uint64_t{1} << 27;
-constexpr std::uint64_t k_offset_max = std::uint64_t{1} << 20; // within nodes, and sizes of slots
+constexpr std::uint64_t k_offset_max = std::uint64_t{1} << 20; // the largest offset within a node, and the largest slot
 
-/// Whether its elements are found by keys, and packed ones are not among them.
+/// True if elements are found by keys. Packed containers do not count.
 bool has_keys(const type_row& row) { return form_of(row) == form::set || form_of(row) == form::map; }
 
-/// Where among the parts of a container with keys its comparator or hash is.
+/// Returns the index of the comparator or hash among the parts of a container with keys.
 std::size_t part_of_function(const type_row& container) { return inspect::is_map(container) ? 2 : 1; }
 
-/// Whether a text or a container has its words where begin() and put_text() write them (OB3). Nothing: it is neither.
+/// True if a text or a container has its words where begin() and put_text() write them (OB3). Returns nothing if it is
+/// neither.
 std::optional<bool> has_words_as_here(const types::type_description& schema, const type_row& is) {
     const auto& n = is.numbers;
     switch (is.shape) {
@@ -117,7 +118,7 @@ key_function function_of_keys(const types::type_description& schema, std::uint32
         return key_function::own;
     if (is.shape == shape_kind::hash_table && name.starts_with("rem::seeded_hash<"))
         return key_function::seeded;
-    const bool is_pair = schema.rows[key].shape == shape_kind::members; // of which std::hash has none
+    const bool is_pair = schema.rows[key].shape == shape_kind::members; // std::hash does not exist for pairs
     if (is.shape == shape_kind::hash_chain && !is_pair &&
         (name.starts_with("rem::hash<") || name.starts_with("std::hash<")))
         return key_function::standard_hash;
@@ -187,7 +188,7 @@ std::optional<std::uint64_t> object_builder::bits_for(std::uint32_t index, const
         return value.bits;
     }
     const std::uint64_t largest = std::numeric_limits<std::uint64_t>::max() >> (64 - bits + (is_signed ? 1 : 0));
-    // A character is printed as a signed number; one that was read as unsigned is the same byte.
+    // A character is written as a signed number; one that was read as unsigned is the same byte.
     if (value.bits > largest)
         return {};
     return value.bits;
@@ -259,7 +260,7 @@ result<void> object_builder::put_text(object_place to, std::string_view text) {
         }
         put_word(to.at + n[0], base_ + place);
         put_word(to.at + n[1], text.size());
-        if (!text.empty()) // it may have no address then
+        if (!text.empty()) // an empty text may have no address
             std::memcpy(at(place), text.data(), text.size());
         return {};
     }
@@ -314,7 +315,7 @@ const detail::key_functions* object_builder::functions_of(std::uint32_t index) c
 
 bool object_builder::has_pointers_in_keys(std::uint32_t index) const {
     std::vector<std::uint32_t> rows{row(index).parts[0].type};
-    for (std::size_t i = 0; i != rows.size(); ++i) { // grows
+    for (std::size_t i = 0; i != rows.size(); ++i) { // rows grows meanwhile
         const type_row& each = row(rows[i]);
         if (each.kind == types::type_kind::pointer)
             return true;

@@ -104,7 +104,7 @@ bool has_known_order(const type_description& schema,
         return true;
     case form::number:
         return row.size <= sizeof(std::uint64_t) || row.shape == shape_kind::floating;
-    case form::members: // others may have an operator of their own
+    case form::members: // classes may have an operator of their own
         return (row.name.starts_with("std::pair<") || row.name.starts_with("std::tuple<")) &&
                std::all_of(row.fields.begin(), row.fields.end(),
                            [&](const type_part& part) { return has_known_order(schema, part.type); });
@@ -151,7 +151,7 @@ result<std::optional<int>> compare(object_source& source, object_place a, object
     }
     if (x->is_negative != y->is_negative)
         return std::optional(x->is_negative ? -1 : 1);
-    return order(x->bits, y->bits); // of two that are negative, too
+    return order(x->bits, y->bits); // also right for two negative numbers
 }
 
 } // namespace remanence::objects

@@ -1,5 +1,5 @@
-// Objects to be made anew, wherever they are read from: the memory of a heap, or a line of the portable form. Each has a row of a schema;
-// what `at` means is the source's own business.
+// Objects that are read to be made anew: from the memory of a heap, or from a line of the portable form. Each has a row
+// of a schema; the meaning of `at` depends on the source.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,7 +17,7 @@
 namespace remanence::objects {
 
 inline constexpr std::uint64_t k_word = 8; // bytes of an address
-/// The member of an object's text that has the bytes in which no member lies.
+/// The member that contains the bytes outside of all members, in the text of an object.
 inline constexpr std::string_view k_rest = "$rest";
 
 using inspect::alignment_of;
@@ -35,16 +35,17 @@ using inspect::object_place;
 struct scalar {
     enum class form : std::uint8_t { whole, real, bytes };
     form what = form::whole;
-    bool is_negative = false; // whole
-    std::uint64_t bits = 0;   // whole, as two's complement
-    long double real = 0;     // real
-    // real: what the number itself looks like, and its size, so that one of the same size has every bit of a NaN.
+    bool is_negative = false; // for whole numbers
+    std::uint64_t bits = 0;   // for whole numbers, as two's complement
+    long double real = 0;     // for real numbers
+    // For real numbers: the bytes and the size of the original, so that a target of the same size gets every bit of a
+    // NaN.
     std::array<std::byte, sizeof(long double)> real_bits = {};
     std::size_t real_size = 0;
-    std::string_view bytes = {}; // of numbers of more than 8 bytes
-    std::string_view label = {}; // of an enumeration, if it has one
+    std::string_view bytes = {}; // for numbers of more than 8 bytes
+    std::string_view label = {}; // for an enumeration, if the value has a name
 
-    /// Takes a float, a double or a long double from its bytes. False: it has another size than these.
+    /// Reads a float, a double or a long double from its bytes. Returns false if the size is another one.
     [[nodiscard]] bool take_real(const std::byte* from, std::uint64_t size);
 };
 
@@ -59,41 +60,44 @@ public:
     [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
 
     virtual result<scalar> number(object_place of) = 0;
-    /// Of a text, of an array of characters (without zeros at its end), and what is serialised. Valid until the next call.
+    /// Returns a text, an array of characters (without zeros at its end), or a serialised object. Valid until the next
+    /// call.
     virtual result<std::string_view> text(object_place of) = 0;
-    /// What an optional or a variant holds; nothing when it is empty.
+    /// Returns the value of an optional or a variant; nothing if it is empty.
     virtual result<std::optional<held_place>> held(object_place of) = 0;
-    /// Of a container or an array.
+    /// Returns the number of elements of a container or an array.
     virtual result<std::uint64_t> count(object_place of) = 0;
     using visit_element = inspect::object_reader::visit_element;
     virtual result<void> for_each_element(object_place of, const visit_element& visit) = 0;
-    /// One of row.parts or row.fields; nothing when the object does not have it (bit-fields).
+    /// Returns the place of one of row.parts or row.fields; nothing if the object does not have it (bit-fields).
     virtual result<std::optional<object_place>> member(object_place of, const types::type_part& part) = 0;
-    /// The object itself, if it lies in memory; null: it does not.
+    /// Returns the bytes of the object if it lies in memory; else null.
     virtual result<const std::byte*> bytes(object_place /*of*/) { return nullptr; }
-    /// Of a class that hides its members, if it is told by its bytes. Valid until the next call.
+    /// Returns an object of a class that hides its members, if it is written as bytes. Valid until the next call.
     virtual result<std::string_view> hidden(object_place of) = 0;
-    /// What lies where no member is (object_reader::rest()), which has the bytes up to `room`. Likewise; empty: they are all 0.
+    /// Returns the bytes outside of all members (object_reader::rest()), up to `room`; empty if they are all 0. Valid
+    /// until the next call.
     virtual result<std::string_view> rest(object_place of, std::uint64_t room) = 0;
-    /// Fails when an object has what its row does not have.
+    /// Fails if an object has a member that its row does not have.
     virtual result<void> check_members(object_place /*of*/) { return {}; }
     virtual result<bool> is_null(object_place pointer) = 0;
 
-    /// What a message about an object begins with, if its text is known by lines.
+    /// Returns the beginning of a message about an object, if the source consists of lines.
     [[nodiscard]] virtual std::string line() const { return {}; }
-    /// Of an object that cannot be used: errc::corrupt of a heap, errc::invalid_argument of a text.
+    /// Returns the error for an object that cannot be used: errc::corrupt for a heap, errc::invalid_argument for a
+    /// text.
     [[nodiscard]] virtual unexpected damaged(object_place of, const std::string& what) const = 0;
-    /// errc::not_supported, of an object that lies more than k_depth_max levels deep in others.
+    /// Returns errc::not_supported, for an object that is nested more than k_depth_max levels deep.
     [[nodiscard]] virtual unexpected too_deep(object_place of) const = 0;
 
 private:
     const types::type_description& schema_;
 };
 
-/// The memory of a heap.
+/// Reads from the memory of a heap.
 class heap_source final : public object_source {
 public:
-    /// All must outlive it.
+    /// All arguments must outlive this object.
     heap_source(types::heap_bytes& heap, const std::string& path, std::uint64_t base, std::uint64_t bytes,
                 const types::type_description& schema)
         : object_source(schema), reader_(heap, path, base, bytes, schema) {}
@@ -122,13 +126,15 @@ private:
     inspect::object_reader reader_;
 };
 
-/// The name of a template without its arguments: "std::vector" of "std::vector<int>". Other names as they are.
+/// Returns the name of a template without its arguments: "std::vector" for "std::vector<int>". Other names stay as they
+/// are.
 [[nodiscard]] inline std::string_view without_arguments(std::string_view name) {
     return name.substr(0, name.find('<'));
 }
-/// Whether keys of this row have an order that is known here, that of std::less.
+/// True if the order of keys of this row is known here: it is that of std::less.
 [[nodiscard]] bool has_known_order(const types::type_description& schema, std::uint32_t row);
-/// Less than 0, 0, or more. Precondition: has_known_order(). Nothing: they cannot be compared (a number that is none).
+/// Returns a number less than 0, 0, or more. Returns nothing if they cannot be compared (a NaN). Precondition:
+/// has_known_order().
 result<std::optional<int>> compare(object_source& source, object_place a, object_place b);
 
 } // namespace remanence::objects

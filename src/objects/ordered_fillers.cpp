@@ -1,4 +1,4 @@
-// Containers whose elements lie in the order of their keys.
+// Fills containers whose elements lie in the order of their keys.
 #include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
 
@@ -15,7 +15,8 @@ using detail::shape_kind;
 
 namespace {
 
-/// What both kinds of ordered containers check: that a key is not before the one before it, nor equal, unless it may be.
+/// The check of both kinds of ordered containers: a key must not precede the one before it, nor equal it, unless equal
+/// keys are allowed.
 class order_check {
 public:
     order_check(object_builder& to, object_place container)
@@ -55,14 +56,14 @@ private:
     object_builder& to_;
     object_place container_;
     key_function function_;
-    const detail::key_functions* by_; // the program's
+    const detail::key_functions* by_; // of the program
     bool is_checked_here_;
     bool has_several_;
     std::optional<object_place> before_;
     object_place next_;
 };
 
-/// std::map and its kin: a red-black tree as low as it can be, whose last level is red unless it is full.
+/// Fills std::map and its relatives: a red-black tree of minimal height. The last level is red unless it is full.
 class filler_of_tree final : public shaped_filler {
 public:
     filler_of_tree(object_builder& to, object_place container) : shaped_filler(to, container), check_(to, container) {}
@@ -74,7 +75,8 @@ public:
         to_.put_address(header + k_left, header);
         to_.put_address(header + k_right, header);
         to_.put_word(header + 4 * k_word, count);
-        nodes_.reserve(std::min<std::uint64_t>(count, std::uint64_t{1} << 20)); // a number that somebody wrote
+        // a bound, because the number comes from the input
+        nodes_.reserve(std::min<std::uint64_t>(count, std::uint64_t{1} << 20));
         return {};
     }
     result<element_place> add(std::uint64_t /*hash*/) override {
@@ -91,7 +93,7 @@ public:
         if (nodes_.empty())
             return {};
         const std::uint64_t header = container_.at + is_.numbers[0];
-        // A level below this one is not full.
+        // All levels above this one are full.
         const auto full_levels = static_cast<unsigned>(std::bit_width(nodes_.size() + 1) - 1);
         to_.put_address(header + k_parent, link(0, nodes_.size(), header, 0, full_levels));
         to_.put_address(header + k_left, nodes_.front());
@@ -104,7 +106,7 @@ private:
     static constexpr std::uint64_t k_left = 16;
     static constexpr std::uint64_t k_right = 24;
 
-    /// The nodes [first, last) as a tree; returns its root, 0: there are none.
+    /// Links the nodes [first, last) to a tree; returns its root, or 0 if there are none.
     // NOLINTNEXTLINE(misc-no-recursion): by height
     std::uint64_t link(std::size_t first, std::size_t last, std::uint64_t parent, unsigned level,
                        unsigned full_levels) {
@@ -124,7 +126,8 @@ private:
     std::vector<std::uint64_t> nodes_;
 };
 
-/// Our B-trees (containers/detail/btree_node.hpp). How many elements each node gets is known before the first is made, so that none moves.
+/// Fills our B-trees (containers/detail/btree_node.hpp). The number of elements of each node is known before the first
+/// is made, so no element moves.
 class filler_of_btree final : public shaped_filler {
 public:
     filler_of_btree(object_builder& to, object_place container)
@@ -176,7 +179,8 @@ private:
         std::uint64_t made;
     };
 
-    /// A node with `count` elements below and in it, and the first of its children. Returns the place of the node.
+    /// Makes a node with `count` elements in it and below it, and the first of its children. Returns the place of the
+    /// node.
     result<std::uint64_t> open(std::size_t height, std::uint64_t count, std::uint64_t parent) {
         std::uint64_t first = 0;
         for (;;) {
@@ -202,7 +206,7 @@ private:
             --height;
         }
     }
-    /// The next child of the node that is open.
+    /// Makes the next child of the open node.
     result<void> open_child() {
         const level parent = open_.back();
         auto child = open(parent.height - 1, share(parent, parent.made), parent.node);

@@ -1,5 +1,5 @@
-// packed_map and packed_multimap (containers/detail/packed_leaf.hpp): records are gathered into leaves, and the tree above these is made at
-// the end.
+// Fills packed_map and packed_multimap (containers/detail/packed_leaf.hpp): records are collected into leaves, and the
+// tree above them is made at the end.
 #include "objects/packed_filler.hpp"
 
 #include "base/units.hpp"
@@ -34,7 +34,7 @@ public:
         count_ = count;
         return {};
     }
-    result<element_place> add(std::uint64_t /*hash*/) override { // its texts have no place yet
+    result<element_place> add(std::uint64_t /*hash*/) override { // texts have no place before the record is complete
         return element_place{.value = {rows_.value, container_.at}, .has_key = true, .key = {rows_.key, container_.at}};
     }
     result<void> made() override {
@@ -90,7 +90,7 @@ private:
         std::uint64_t block, bytes;
     };
 
-    /// Of those that may stand between the keys of two leaves (PK1).
+    /// Returns the shortest text that may separate the keys of two leaves (PK1).
     static std::string shortest_between(const std::string& left, const std::string& right) {
         const auto common = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).second - right.begin();
         return right.substr(0, static_cast<std::size_t>(common) + 1);
@@ -119,8 +119,8 @@ private:
     bool has_key_ = false;
     std::string last_key_;
     std::string separator_;                                    // of the leaf that is being filled
-    std::vector<std::pair<std::string, std::string>> records_; // of it
-    std::uint64_t bytes_ = 0;                                  // of these, with their marks
+    std::vector<std::pair<std::string, std::string>> records_; // of that leaf
+    std::uint64_t bytes_ = 0;                                  // size of these records with their marks
     std::vector<leaf> leaves_;
 };
 
@@ -147,12 +147,12 @@ bool is_packed_as_here(const types::type_description& schema, const type_row& co
 void for_each_block_of_packed(std::uint64_t records, std::uint64_t bytes,
                               const std::function<void(object_builder::layout, std::uint64_t)>& visit) {
     constexpr std::uint64_t k_record_most = 14;    // two lengths and a mark
-    constexpr std::uint64_t k_leaf_least = 3072;   // of 4096, since a record that does not fit has at most a quarter
+    constexpr std::uint64_t k_leaf_least = 3072;   // of 4096 bytes: a record that does not fit has at most a quarter
     constexpr std::uint64_t k_leaves_of_node = 14; // at least
     const std::uint64_t leaves = (bytes + records * k_record_most) / k_leaf_least + 1;
     visit({detail::k_packed_leaf_bytes, k_word}, leaves);
     visit({2 * detail::k_packed_leaf_bytes, k_word},
-          leaves / k_leaves_of_node + 1); // nodes, and separators that are long
+          leaves / k_leaves_of_node + 1); // nodes, and long separators
 }
 
 result<std::unique_ptr<container_filler>> make_packed_filler(object_builder& builder, object_place container,

@@ -1,4 +1,4 @@
-// What is to be known of packed maps before one is filled.
+// The layout of packed maps, before one is filled.
 #pragma once
 
 #include "objects/object_builder.hpp"
@@ -8,9 +8,9 @@
 
 namespace remanence::objects {
 
-/// Whether a packed map of this row is laid out as it is here. Precondition: the schema is sound.
+/// True if a packed map of this row is laid out as it is here. Precondition: the schema is sound.
 [[nodiscard]] bool is_packed_as_here(const types::type_description& schema, const types::type_row& container);
-/// About which blocks one takes: their layout, and how many there are.
+/// Passes approximately the blocks that a packed map takes: their layout, and how many there are.
 void for_each_block_of_packed(std::uint64_t records, std::uint64_t bytes,
                               const std::function<void(object_builder::layout, std::uint64_t)>& visit);
 

@@ -1,4 +1,5 @@
-// The visitor of old objects together with what they become: their parts in pairs, as row_matching has matched the rows.
+// The visitor of old objects together with their successors: visits their parts in pairs, as row_matching has matched
+// the rows.
 #pragma once
 
 #include "inspect/row_forms.hpp"
@@ -15,14 +16,15 @@ using inspect::part_role;
 
 struct part_pair {
     part_role role;
-    object_place from; // of a member that is new, none
+    object_place from; // none for a new member
     std::uint32_t to;
     const types::type_part* member = nullptr; // of the newer row
     bool is_new = false;
     std::uint64_t index = 0; // of an element
 };
 
-/// What there is to be made: `same`, if either row is another one's, and no optional is made of what is none; else what the newer one is.
+/// Returns the form to make: `same` if either row is described by another one, unless an optional is made from
+/// something else; otherwise the newer row's form.
 inline form form_of_pair(const row_matching& rows, std::uint32_t from, std::uint32_t to) {
     const form was = form_of(rows.from().rows[from]);
     const form is = form_of(rows.to().rows[to]);
@@ -30,8 +32,8 @@ inline form form_of_pair(const row_matching& rows, std::uint32_t from, std::uint
         return is;
     return was == form::same || is == form::same ? form::same : is;
 }
-/// The rows that such ones are the same as, one after the other as row_matching has matched them: a number of a unit stays one until both
-/// are.
+/// Returns the pair of inner rows, one step at a time, as row_matching has matched them. A number with a unit is kept
+/// until both rows are such numbers.
 inline std::pair<std::uint32_t, std::uint32_t> unwrapped(const row_matching& rows, std::uint32_t from,
                                                          std::uint32_t to) {
     const types::type_row& was = rows.from().rows[from];
@@ -46,9 +48,9 @@ inline std::pair<std::uint32_t, std::uint32_t> unwrapped(const row_matching& row
     return {inner(was, from), inner(is, to)};
 }
 
-/// Visits one level: `visit` goes on with the pairs it wants. Of a wrapper, or an object that becomes an optional, the pair is the object
-/// itself, of one row less. Members that are gone are in no pair; pointers, and arrays of characters, have no parts. Precondition: the
-/// rows match. Fails as `source` and `visit` do.
+/// Visits one level: `visit` continues with the pairs it wants. For a wrapper, or an object that becomes an optional,
+/// the only pair is the object itself with the inner row. Members that are gone are in no pair; pointers and arrays of
+/// characters have no parts. Precondition: the rows match. Returns the errors of `source` and `visit`.
 template <class Source, class Visit>
 result<void> for_each_part_pair(Source& source, const row_matching& rows, object_place from, std::uint32_t to,
                                 const Visit& visit) {
@@ -72,7 +74,7 @@ result<void> for_each_part_pair(Source& source, const row_matching& rows, object
                 result<std::optional<object_place>> place = source.member(from, *origin);
                 if (!place)
                     return place.error();
-                pair.from = **place; // origins have offsets
+                pair.from = **place; // origins always have offsets
             }
             REM_TRY(visit(pair));
         }

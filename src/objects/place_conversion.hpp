@@ -1,7 +1,8 @@
-// Makes objects of one schema from those of another where they are, by a plan.
+// Changes objects of one schema to those of another in place, by a plan.
 //
-//  PC1  What an object was is copied before its first byte changes. All that is read of it later is read from the copy.
-//  PC2  Blocks of members that are gone are found before the object changes; they are freed by the caller, when all is done.
+//  PC1  An object is copied before its first byte changes. Everything that is read of it later is read from the copy.
+//  PC2  Blocks of members that are gone are found before the object changes; the caller frees them when everything is
+//       done.
 #pragma once
 
 #include "objects/place_plan.hpp"
@@ -13,7 +14,8 @@ namespace remanence::objects {
 
 class place_conversion {
 public:
-    /// All must outlive it. `copy` is a block of plan.largest() bytes. `garbage` gets the blocks of what is gone.
+    /// All arguments must outlive this object. `copy` is a block of plan.largest() bytes. `garbage` receives the blocks
+    /// of members that are gone.
     place_conversion(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                      const place_plan& plan, conversion::listener& told, std::uint64_t copy,
                      std::vector<std::uint64_t>& garbage)
@@ -26,7 +28,8 @@ public:
           copy_(copy),
           garbage_(garbage) {}
 
-    /// Precondition: plan.is_possible(). When it fails, the heap is as far as it came. O(objects that change).
+    /// Changes an object. Precondition: plan.is_possible(). If it fails, it leaves the heap partly converted. O(objects
+    /// that change).
     result<void> change(object_place from, std::uint32_t to) { return change(from, to, 0); }
 
 private:
@@ -34,7 +37,7 @@ private:
         object_place was;   // where it was
         std::uint64_t copy; // its bytes
         object_place is;
-        bool is_overwritten = false; // at its place there is something else by now, even if it has not moved
+        bool is_overwritten = false; // other bytes have been written to its place, even if it has not moved
         conversion::rooms room = {};
     };
 
@@ -57,8 +60,7 @@ private:
     conversion values_;
     std::uint64_t copy_;
     std::vector<std::uint64_t>& garbage_;
-    std::vector<std::pair<object_place, std::uint32_t>>
-        later_; // what lies in blocks of an object that is being changed
+    std::vector<std::pair<object_place, std::uint32_t>> later_; // objects in blocks of the object that is being changed
 };
 
 } // namespace remanence::objects

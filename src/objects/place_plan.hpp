@@ -1,7 +1,8 @@
-// Whether objects of one schema can become those of another where they are, and which of them change at all.
+// Tells if objects of one schema can become those of another in place, and which of them change at all.
 //
-//  PP1  Blocks, elements and keys keep their places and sizes. What moves within an object can be moved as it is, or with one address
-//       corrected: numbers, pointers, texts, and containers that keep all their nodes in blocks of their own.
+//  PP1  Blocks, elements and keys keep their places and sizes. Members that move within an object can be moved as
+//       bytes, perhaps with one address corrected: numbers, pointers, texts, and containers that keep all their nodes
+//       in blocks of their own.
 #pragma once
 
 #include "objects/conversion.hpp"
@@ -16,24 +17,24 @@ namespace remanence::objects {
 
 class place_plan {
 public:
-    /// All must outlive it. What `rows` has must match. O(rows).
+    /// All arguments must outlive this object. All of `rows` must match. O(rows).
     place_plan(const row_matching& rows, heap_source& old_objects, object_builder& builder);
 
-    /// False: objects are made anew.
+    /// If it returns false, objects are made anew.
     [[nodiscard]] bool is_possible() const { return is_possible_; }
-    /// Whether a byte changes of an object that was of the first row and is of the second one, or of what it holds.
+    /// True if a byte changes in an object that changes from the first row to the second, or in what it holds.
     [[nodiscard]] bool changes(std::uint32_t from, std::uint32_t to) const {
         const auto found = pairs_.find({from, to});
         return found != pairs_.end() && found->second.changes;
     }
-    /// Whether a member is gone from an object, or from what it holds without a block in between, and has blocks to be freed.
+    /// True if an object, or what it holds without a block in between, loses a member whose blocks must be freed.
     [[nodiscard]] bool loses(std::uint32_t from, std::uint32_t to) const {
         const auto found = pairs_.find({from, to});
         return found != pairs_.end() && found->second.loses;
     }
-    /// Whether what is converted has pointers.
+    /// True if what is converted has pointers.
     [[nodiscard]] bool has_pointers() const { return has_pointers_; }
-    /// Bytes of the largest object with members.
+    /// Returns the size of the largest object with members.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
 
 private:
@@ -41,9 +42,9 @@ private:
     struct pair_plan {
         bool changes = false;
         bool loses = false;
-        std::vector<row_pair> within = {};   // lie in it
-        std::vector<row_pair> elements = {}; // lie in its blocks
-        std::vector<row_pair> keys = {};     // likewise
+        std::vector<row_pair> within = {};   // they lie in the object
+        std::vector<row_pair> elements = {}; // they lie in its blocks
+        std::vector<row_pair> keys = {};     // they lie in its blocks, too
         std::vector<row_pair> pointees = {};
     };
 
@@ -62,7 +63,7 @@ private:
     object_builder& builder_;
     std::map<row_pair, pair_plan> pairs_;
     std::vector<row_pair> to_do_;
-    std::set<std::uint32_t> moved_; // rows of what gets another address
+    std::set<std::uint32_t> moved_; // rows of objects that get another address
     std::set<std::uint32_t> gone_;
     bool is_possible_ = true;
     bool has_pointers_ = false;

@@ -1,4 +1,4 @@
-// Which pointers can follow when objects are converted: those that lead to one whole object.
+// Tells which pointers can follow when objects are converted: those whose target is one whole object.
 #pragma once
 
 #include "objects/shared_objects.hpp"
@@ -10,16 +10,16 @@
 
 namespace remanence::objects {
 
-/// "book.next leads to …" with `why`, and what to do.
+/// Returns the sentence "book.next leads to …" with `why`, and advice.
 std::string refused_pointer(const types::type_description& schema, const named_pointee& to, const std::string& why);
 
-/// Places that pointers lead to within objects that are changed where they are.
+/// The places, within objects that are changed in place, that pointers lead to.
 class changed_places {
 public:
     void watch(const std::vector<named_pointee>& all);
     void change(std::uint64_t at, std::uint64_t bytes) { mark(at, bytes, true); }
     void keep(std::uint64_t at, std::uint64_t bytes) { mark(at, bytes, false); }
-    /// Whether it lies in an object that was changed, and in no part of that which was kept.
+    /// True if the place lies in an object that was changed, and not in a part of it that was kept.
     [[nodiscard]] bool have(std::uint64_t at) const { return changed_.contains(at); }
 
 private:

@@ -1,7 +1,8 @@
-// The renamings that a program tells, and whether the members that it names are there.
+// The renamings that a program declares. Checks that the members that they name exist.
 //
-//  RN1  A renaming that does not fit is refused, since what it was to keep would be lost. One whose new name is stored already was done
-//       by an earlier release, and one that no release before the stored one has done finds neither name: nothing is lost by these.
+//  RN1  A renaming that does not fit is refused, since the values that it should keep would be lost. Two cases are
+//       harmless: an earlier release has done the renaming, so the new name is stored already; or the member did not
+//       exist yet in the stored release, so neither name is found.
 #include "objects/conversion.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ std::string names_of(const type_description& schema, const std::vector<type_part
     return text;
 }
 
-/// A type's name with that of a class in it replaced, as in "rem::vector<app::circle>".
+/// Replaces the name of a class in a type's name, as in "rem::vector<app::circle>".
 std::string with_name_replaced(std::string type, const std::string& old_name, const std::string& new_name) {
     const auto goes_on = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';

@@ -1,5 +1,5 @@
-// All in which a root differs from the type that a program asks for, for the message that refuses it: part of programs that migrate roots
-// only.
+// Lists all differences between a root and the type that a program asks for, for the message that refuses it. Linked
+// only into programs that migrate roots.
 #include "objects/conversion.hpp"
 #include "objects/migration.hpp"
 #include "types/root_directory.hpp"
@@ -40,7 +40,7 @@ std::string changes_of(txn::heap_memory& memory, std::string_view name, const de
     const bool is_possible = rows.match((*was)->root, is->root);
     const std::string automatic = listed(rows.changes(), true);
     const std::string others = listed(rows.changes(), false);
-    if (others.starts_with("it was ")) // of another kind altogether
+    if (others.starts_with("it was ")) // a completely different kind
         return {};
     const std::string how =
         "heap_options::migrate = rem::migrations().to<" + type.name + ">(\"" + std::string(name) + "\")";

@@ -1,9 +1,10 @@
-// Makes the objects of a root anew, or changes them where they are, with those that it points at. What is to become of which is known before
-// (row_matching, place_plan).
+// Makes the objects of a root anew, or changes them in place, together with the targets of their pointers. The
+// decisions are made before (row_matching, place_plan).
 //
-//  RC1  Where objects are made anew, the old ones stay as they are until all new ones are made.
-//  RC2  Pointers are followed as a dump does it (inspect/dump_targets.hpp): first to learn what is pointed at; then the root is made, and those
-//       objects that lie in no other, the largest first; then each pointer gets the new address of what it led to.
+//  RC1  If objects are made anew, the old ones stay unchanged until all new ones are made.
+//  RC2  Pointers are followed as in a dump (inspect/dump_targets.hpp): first their targets are found; then the root is
+//       made, and the targets that lie in no other object, the largest first; then each pointer gets the new address of
+//       its target.
 //  RC3  Nothing is freed before all pointers are written.
 #pragma once
 
@@ -28,11 +29,11 @@
 
 namespace remanence::objects {
 
-/// The root that is migrated, as messages name it.
+/// The root that is migrated, as messages describe it.
 struct migrated_root {
     std::string name;
-    std::string type; // that it is to have
-    std::string path; // of its heap
+    std::string type; // the type that it will have
+    std::string path; // the heap's path
 
     [[nodiscard]] unexpected refused(errc code, const std::string& why) const;
 };
@@ -42,7 +43,7 @@ public:
     /// Makes an object by default in raw memory, by the name of its class.
     using maker_table = std::map<std::string, std::function<void(void*)>>;
 
-    /// The references must outlive it. `rows` match; `memory` has the write lock.
+    /// The references must outlive this object. `rows` must match; the caller holds the write lock of `memory`.
     root_conversion(txn::heap_memory& memory, heap_source& old_objects, object_builder& builder,
                     const row_matching& rows, migrated_root root, maker_table makers)
         : memory_(memory),
@@ -55,15 +56,15 @@ public:
           makers_(std::move(makers)),
           base_(reinterpret_cast<std::uintptr_t>(memory.base())) {}
 
-    // One of the two, once. When it fails, the heap is as far as it came. errc::type_mismatch, errc::not_supported, errc::exhausted,
-    // errc::corrupt. O(objects).
+    // Call one of the two, once. If it fails, it leaves the heap partly converted. errc::type_mismatch,
+    // errc::not_supported, errc::exhausted, errc::corrupt. O(objects).
 
-    /// Makes the root object anew; returns where it is.
+    /// Makes the root object anew; returns its offset.
     result<std::uint64_t> convert(std::uint64_t root);
-    /// Changes it where it is. Precondition: plan.is_possible().
+    /// Changes the root object in place. Precondition: plan.is_possible().
     result<void> change_in_place(const place_plan& plan, std::uint64_t root);
 
-    /// Frees what nobody needs then. Precondition: the directory has the new root.
+    /// Frees the old blocks. Precondition: the directory has the new root.
     result<void> free_garbage();
 
 private:
@@ -76,9 +77,9 @@ private:
         std::uint64_t was, is;
     };
     static constexpr std::uint64_t k_not_made = 0;
-    static constexpr std::uint64_t k_is_another = 1; // it became an object of another type than pointers lead to
+    static constexpr std::uint64_t k_is_another = 1; // it became an object of a type other than the pointers' one
 
-    // Of what is made, as it is made.
+    // Called for objects while they are made:
     void placed(object_place from, object_place to) override;
     void stays(object_place part) override;
     result<void> point(object_place from, object_place to) override;
@@ -97,19 +98,21 @@ private:
     result<void> change_pointees(const place_plan& plan, place_conversion& changing);
     result<void> check_garbage();
 
-    // What pointers lead to.
+    // The targets of pointers:
     void sort_pointees();
     [[nodiscard]] bool is_made(const pointee& of) const { return moved_.at(of) > k_is_another; }
-    /// Whether what lies here is an object that functions make, or a part of one.
+    /// True if a function makes the object at this place, or an object that contains it.
     [[nodiscard]] bool is_by_function(std::uint64_t at) const;
-    /// What a pointer leads to lies in no object that was found. `may_be_part`: it may lie in one that has become another.
+    /// Checks a target that lies in no object found so far. `may_be_part`: it may be part of an object that has changed
+    /// its type.
     result<void> check_alone(inspect::lone_objects& lone, const named_pointee& of, bool may_be_part);
-    /// Only while old objects are as they were.
+    /// To be called only while the old objects are unchanged.
     result<bool> is_part_of_object(const pointee& of);
-    /// The bytes behind a number in its block may be numbers, too; of other objects there must be none.
+    /// The bytes behind a number in its block may be further numbers, and are copied; behind other objects there must
+    /// be none.
     result<void> take_what_is_behind(inspect::lone_objects& lone, const named_pointee& from, object_place to);
-    /// Objects that were made anew have not lain in blocks of others, such as texts, unless they were parts of these. `blocks`: of all old
-    /// objects, sorted.
+    /// Checks that objects that were made anew did not lie in blocks that other objects own, such as texts, unless they
+    /// were parts of these. `blocks`: those of all old objects, sorted.
     result<void> check_blocks(const std::vector<std::uint64_t>& blocks);
 
     [[nodiscard]] unexpected refused(errc code, const std::string& why) const { return names_.refused(code, why); }
@@ -127,17 +130,17 @@ private:
     object_place root_ = {};
     pointees_of_root pointed_;
     std::vector<named_pointee>& pointees_ = pointed_.all;
-    std::unordered_map<pointee, std::uint64_t, pointee_hash>& moved_ = pointed_.places; // where it is now
-    std::vector<named_pointee> alone_;                               // made anew, and were in no other object
+    std::unordered_map<pointee, std::uint64_t, pointee_hash>& moved_ = pointed_.places; // the new place of each target
+    std::vector<named_pointee> alone_;                               // were made anew and lie in no other object
     std::optional<std::unordered_set<pointee, pointee_hash>> parts_; // is_part_of_object()
     bool is_in_place_ = false;
-    changed_places changed_;                              // in place
-    std::map<std::uint64_t, std::uint64_t> by_functions_; // where objects that functions make begin and end
+    changed_places changed_;                              // objects changed in place
+    std::map<std::uint64_t, std::uint64_t> by_functions_; // begin and end of each object that functions make
     std::vector<pointer> pointers_;
-    std::map<std::string, std::uint64_t> defaults_; // by the name of their class
+    std::map<std::string, std::uint64_t> defaults_; // by the name of the class
     std::vector<filling> to_fill_;
     std::vector<std::pair<const prepared_step*, std::uint64_t>> between_;
-    std::vector<std::uint64_t> garbage_; // blocks of what nobody needs at the end
+    std::vector<std::uint64_t> garbage_; // blocks that are freed at the end
 };
 
 } // namespace remanence::objects

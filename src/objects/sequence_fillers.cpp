@@ -1,4 +1,4 @@
-// Containers whose elements have an order and no keys.
+// Fills containers whose elements have an order and no keys.
 #include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
 
@@ -10,7 +10,7 @@ using detail::shape_kind;
 
 namespace {
 
-/// Of std::vector and vector_pi: one block.
+/// Fills std::vector and vector_pi: one block.
 class filler_of_vector final : public shaped_filler {
 public:
     using shaped_filler::shaped_filler;
@@ -50,7 +50,7 @@ private:
     std::uint64_t next_ = 0;
 };
 
-/// Blocks of so many elements, a map of their addresses, two iterators.
+/// Fills a deque: blocks of elements, a map of their addresses, two iterators.
 class filler_of_deque final : public shaped_filler {
 public:
     using shaped_filler::shaped_filler;
@@ -97,7 +97,7 @@ private:
     std::vector<std::uint64_t> blocks_;
 };
 
-/// std::list and std::forward_list.
+/// Fills std::list and std::forward_list.
 class filler_of_list final : public shaped_filler {
 public:
     using shaped_filler::shaped_filler;
@@ -133,7 +133,7 @@ private:
     std::uint64_t last_ = 0;
 };
 
-/// std::vector<bool>: words of bits. An element is made in a byte behind them, and put into its place then.
+/// Fills std::vector<bool>: words of bits. An element is made in a byte behind the words, and then written as a bit.
 class filler_of_bits final : public shaped_filler {
 public:
     using shaped_filler::shaped_filler;

@@ -1,4 +1,5 @@
-// How containers of each shape are filled: object_builder.cpp says what is known of them. A file has the shapes of a kind.
+// Declares how containers of each shape are filled; object_builder.cpp describes what is known about each. One source
+// file has the shapes of one kind.
 #pragma once
 
 #include "objects/object_builder.hpp"
@@ -8,7 +9,7 @@
 
 namespace remanence::objects {
 
-/// What all of them are made of.
+/// The common base of all fillers.
 class shaped_filler : public container_filler {
 public:
     shaped_filler(object_builder& to, object_place container)
@@ -20,10 +21,10 @@ protected:
     const types::type_row& is_;
 };
 
-/// Where the key of an element is.
+/// Returns the place of an element's key.
 inline object_place key_of(const element_place& element) { return element.has_key ? element.key : element.value; }
 
-/// A filler whose container is empty, and knows how many elements it gets.
+/// Makes a filler whose container is empty, and which knows how many elements it will get.
 template <class Filler>
 result<std::unique_ptr<container_filler>> begun(object_builder& builder, object_place container, std::uint64_t count) {
     auto filler = std::make_unique<Filler>(builder, container);
@@ -31,7 +32,8 @@ result<std::unique_ptr<container_filler>> begun(object_builder& builder, object_
     return std::unique_ptr<container_filler>(std::move(filler));
 }
 
-// Each makes the container empty. errc::exhausted; errc::invalid_argument where the schema says what cannot be.
+// Each of these makes the container empty. errc::exhausted; errc::invalid_argument if the schema describes an
+// impossible container.
 result<std::unique_ptr<container_filler>> make_sequence_filler(object_builder& builder, object_place container,
                                                                std::uint64_t count);
 result<std::unique_ptr<container_filler>> make_ordered_filler(object_builder& builder, object_place container,

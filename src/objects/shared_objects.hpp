@@ -1,4 +1,5 @@
-// Whether a root has objects in common with others: it points at theirs, they at its, or both at the same.
+// Finds out if a root shares objects with other roots: it points at theirs, they point at its, or both point at the
+// same.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,7 +17,7 @@
 
 namespace remanence::objects {
 
-/// An object that pointers lead to.
+/// The target of a pointer.
 struct pointee {
     std::uint32_t row;
     std::uint64_t at;
@@ -26,30 +27,31 @@ struct pointee_hash {
     std::size_t operator()(const pointee& key) const { return std::hash<std::uint64_t>()(key.at * 31 + key.row); }
 };
 
-/// And the first pointer found that leads to it.
+/// A target with the first pointer found that leads to it.
 struct named_pointee : pointee {
     std::uint32_t owner;     // row of the object that has the pointer
-    std::string_view member; // of it: a view of the schema's; empty: an element of it
+    std::string_view member; // that member, a view of the schema's; empty: an element
 };
 
 struct pointees_of_root {
     std::vector<named_pointee> all;
-    std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // of each, 0
+    std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // all targets, with the value 0
 };
 
-/// Whether a pointer is among the rows.
+/// True if one of the rows is a pointer.
 [[nodiscard]] bool has_pointer(const types::type_description& schema);
-/// What the object points at, and what that points at. errc::corrupt. O(objects).
+/// Collects the targets of the object's pointers, and the targets of their pointers. errc::corrupt. O(objects).
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found);
-/// Those that are parts of the root or of objects that pointers lead to, in the places that these have for them. errc::corrupt. O(objects).
+/// Returns the targets that are parts of the root, or of objects that pointers lead to, at the places of these parts.
+/// errc::corrupt. O(objects).
 result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
                                                                       const pointees_of_root& all);
-/// Where blocks begin that the object owns, and what it leads to by pointers. errc::corrupt. O(objects).
+/// Returns the blocks that the object owns, and those that its pointers lead to. errc::corrupt. O(objects).
 result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_source& objects, object_place root);
 
-/// A sentence about the first root found that has objects in common with this one; empty: there is none. Roots whose schemas say that it cannot
-/// be are not looked at. Where classes hide what they have, or a root has no schema, each aligned word that may be an address counts as one,
-/// and blocks that it leads to are looked at, too. errc::corrupt. O(objects of such roots).
+/// Returns a sentence about the first root that shares objects with this one; empty if there is none. Skips roots whose
+/// schemas exclude it. If classes hide their members, or a root has no schema, each aligned word that may be an address
+/// counts as a pointer, and the block that it leads to is searched, too. errc::corrupt. O(objects of such roots).
 result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
                                              std::string_view root, const types::type_description& schema,
                                              std::uint64_t object);

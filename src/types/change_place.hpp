@@ -1,4 +1,4 @@
-// Where changes lie, for messages about them.
+// Finds where changes lie, for messages about them.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -9,8 +9,9 @@
 
 namespace remanence::types {
 
-/// Of the first change in a block that is in use: "below the root "x" of type T, in x.number"; empty when it lies in none, or no root
-/// reaches it. The part is told where part_names.hpp knows it. Complexity: that of owner_walk.
+/// Describes the first change in a block that is in use: "below the root "x" of type T, in x.number". Empty if no
+/// change lies in such a block, or no root reaches it. Names the part if part_names.hpp knows it. Complexity: that of
+/// owner_walk.
 std::string root_of_first(txn::heap_memory& memory, const change::change_set& changes,
                           const alloc::block_allocator& blocks);
 

@@ -1,5 +1,5 @@
-// What remanence::checked and remanence::remanence differ in: each of the two libraries has its own copy of this file, and all
-// others in common.
+// The only file that differs between the two libraries: each of remanence::checked and remanence::remanence has its own
+// copy of it.
 #include "types/pointer_check.hpp"
 #include "types/schema_reader.hpp"
 

@@ -74,7 +74,7 @@ result<void> refuse_undeclared(txn::heap_memory& memory, const change::change_se
     const std::uint64_t chunk_pages = memory.chunk_bytes() / k_page_bytes;
     for (const change::whole_chunk& fresh : missed.fresh) {
         for (std::uint64_t i = 0; i < chunk_pages; ++i) {
-            // Never committed, so all of the page is new; but only what is not zero was written.
+            // The page was never committed, so all of it is new; but only words other than zero were written.
             if (fresh.checksums[i] != 0)
                 found.look_at_nonzero((fresh.chunk * chunk_pages + i) * k_page_bytes);
         }

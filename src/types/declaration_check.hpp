@@ -1,7 +1,8 @@
-// What a declared section changed without declaring it: named, and refused.
+// Finds and refuses the changes in a declared section that were not declared.
 //
-//  D1  Words that lie in no block do not count: nobody reads them. A destructor writes into what is then freed.
-//  D2  What the allocator keeps for itself counts: it declares all of it.
+//  D1  Words that lie in no block do not count, since no program reads them: a destructor may write into memory that is
+//      freed next.
+//  D2  The allocator's own structures count: the allocator declares all of its changes.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -11,8 +12,8 @@
 
 namespace remanence::types {
 
-/// errc::undeclared_change, naming the first such word, its block, root and type, if there is one. `missed`: what was
-/// changed and not declared. O(changed words); with such a word O(blocks).
+/// Fails with errc::undeclared_change if there is such a word; names the first one, with its block, root and type.
+/// `missed`: the changes that were not declared. O(changed words); with such a word O(blocks).
 result<void> refuse_undeclared(txn::heap_memory& memory, const change::change_set& missed,
                                const alloc::block_allocator& blocks);
 

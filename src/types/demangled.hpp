@@ -1,4 +1,4 @@
-// A mangled name as the C++ library spells it.
+// Demangles names with the function of the C++ library.
 #pragma once
 
 #include <cxxabi.h>
@@ -13,7 +13,7 @@ struct free_deleter {
     void operator()(char* text) const noexcept { std::free(text); } // NOLINT(cppcoreguidelines-no-malloc)
 };
 
-/// Returns `mangled` itself when it is no mangled name.
+/// Returns the readable name; returns `mangled` itself if it is no mangled name.
 inline std::string demangle(const char* mangled) {
     int status = 0;
     const std::unique_ptr<char, free_deleter> text(abi::__cxa_demangle(mangled, nullptr, nullptr, &status));

@@ -1,4 +1,5 @@
-// Structures and hashes of types. Whether a type can be named is found by mangled_name_reader.cpp, its readable name by name_shortener.cpp.
+// Structures and hashes of types. mangled_name_reader.cpp tells if a type can be named; name_shortener.cpp makes its
+// readable name.
 #include <remanence/types/detail/fingerprint.hpp>
 
 #include "base/checksum.hpp"
@@ -25,7 +26,7 @@ std::uint32_t structure_writer::write(write_type type) {
     return last_;
 }
 
-/// Types that consist of others and are told by these, not by name: one row for those that are alike.
+/// Adds a row for a type that is identified by its parts and has no name of its own. Equal types share one row.
 std::uint32_t structure_writer::intern(types::type_row row) {
     const auto known = std::find(rows_.begin(), rows_.end(), row);
     last_ = static_cast<std::uint32_t>(known - rows_.begin());
@@ -79,7 +80,8 @@ void structure_writer::object(const std::type_info& type, std::size_t size, std:
     last_ = index;
 }
 
-/// `into` must not be in rows_, which may move. `open` and `next` are what algorithm 1 wrote before the first, and before others.
+/// `into` must not be an element of rows_, because rows_ may reallocate. Algorithm 1 writes `open` before the first
+/// member and `next` before each other one.
 void structure_writer::take(const member_table& members, std::string_view open, std::string_view next,
                             types::type_row& into) {
     std::uint32_t name_begin = 0;
@@ -95,7 +97,7 @@ void structure_writer::take(const member_table& members, std::string_view open, 
     }
 }
 
-/// Calls `found` with the number and the offset of each member that has one.
+/// Calls `found` with the number and the offset of each member that has an offset.
 template <class Found>
 static void for_each_offset(const member_table& members, const Found& found) {
     if (members.locate == nullptr)
@@ -113,7 +115,8 @@ static void locate(const member_table& members, std::vector<types::type_part>& p
     for_each_offset(members, [&](std::size_t i, std::uint64_t offset) { parts[i].offset = offset; });
 }
 
-/// Of each bit-field whose place shows: its number among the members, its first bit from the object's beginning, and how many it has.
+/// Returns three numbers for each bit-field whose bits can be found: the number of its member, its first bit counted
+/// from the object's beginning, and its count of bits.
 static std::vector<std::uint64_t> bits_of(const member_table& members, const std::vector<types::type_part>& parts,
                                           std::uint64_t object_bytes) {
     std::vector<std::uint64_t> numbers;
@@ -147,7 +150,7 @@ void structure_writer::shape(const type_shape& shape) {
 }
 
 static void fill(const type_shape& shape, types::type_row& row) {
-    if (shape.kind == shape_kind::members) // its numbers are those of its bit-fields
+    if (shape.kind == shape_kind::members) // The numbers of this shape describe its bit-fields; they are set already.
         return;
     row.numbers.assign(shape.numbers, shape.numbers + shape.count);
     std::uint32_t begin = 0;
@@ -194,7 +197,8 @@ void structure_writer::text(std::string_view text) {
     rows_[open_].note += text;
 }
 
-/// Of names, places and values, which are what a change shows in; FNV-1a, never 0 unless there is nothing.
+/// Hashes names, places and values: the things in which a change of a class or an enumeration shows. FNV-1a; 0 only if
+/// there is nothing to hash.
 template <class Rows>
 static std::uint32_t hash_of_classes(const Rows& shapes) {
     std::uint32_t hash = 0;
@@ -254,9 +258,9 @@ type_fingerprint structure_writer::finish(const std::type_info& type, std::size_
     return result;
 }
 
-/// Of those that say them: their types may be met here for the first time.
+/// Writes the members that classes state. This may meet new types, which append to shapes_.
 void structure_writer::take_members_of_classes() {
-    for (std::size_t i = 0; i != shapes_.size(); ++i) { // grows
+    for (std::size_t i = 0; i != shapes_.size(); ++i) { // shapes_ grows meanwhile
         const row_with_shape each = shapes_[i];
         if (each.shape->members == nullptr)
             continue;

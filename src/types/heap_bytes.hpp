@@ -1,4 +1,4 @@
-// The memory of a heap, read by offsets that come from the file.
+// Gives access to the memory of a heap by offsets that come from the file.
 #pragma once
 
 #include "base/range.hpp"
@@ -17,14 +17,16 @@ public:
     heap_bytes& operator=(const heap_bytes&) = delete;
     virtual ~heap_bytes() = default;
 
-    /// Whether the range lies in the heap (I7).
+    /// True if the range lies in the heap (I7).
     [[nodiscard]] virtual bool contains(std::uint64_t offset, std::uint64_t bytes) const = 0;
-    /// Its bytes; errc::corrupt when they cannot be read. Precondition: it lies in the heap.
+    /// Returns the address of these bytes; errc::corrupt if they cannot be read. Precondition: the range lies in the
+    /// heap.
     virtual result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) = 0;
-    /// The allocated block that a place lies in, without its guard; nothing: it lies in none. errc::corrupt when the allocator's structures
-    /// are damaged. O(log of the block's size); the first time perhaps O(heap / 4096).
+    /// Returns the allocated block that contains the offset, without its red zones; nothing if no block does.
+    /// errc::corrupt if the allocator's structures are damaged. O(log of the block's size); the first call may take
+    /// O(heap / 4096).
     virtual result<std::optional<heap_range>> block_around(std::uint64_t offset) = 0;
-    /// What block_around() says of a block that was allocated with this size.
+    /// Returns the size that block_around() reports for a block that was allocated with this size.
     [[nodiscard]] virtual std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Says whether other programs can name a type. Reads mangled names by the grammar of the Itanium C++ ABI (section 5.1).
+// Tells if other programs can name a type. Reads mangled names by the grammar of the Itanium C++ ABI (section 5.1).
 #include <remanence/types/detail/fingerprint.hpp>
 
 #include "types/demangled.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 /// Reads the mangled name of a type up to the first part that no other program can name.
 ///
-/// It must follow the grammar, not look for letters: a 'Z' may also be a character of an identifier. Expressions in
-/// template arguments are the only thing not followed.
+/// It must follow the grammar instead of looking for letters: a 'Z' may also be a character of an identifier. It does
+/// not follow expressions in template arguments.
 class mangled_name_reader {
 public:
     explicit mangled_name_reader(std::string_view mangled) : rest_(mangled) {}
@@ -29,7 +29,8 @@ public:
     }
 
 private:
-    // Each returns false when the reading ends here: something unnameable was found, or something not understood.
+    // Each function returns false when the reading ends: it has found an unnameable part, or something it does not
+    // understand.
 
     bool type() { // NOLINT(misc-no-recursion): types nest
         for (;;) {
@@ -82,7 +83,7 @@ private:
         }
     }
 
-    /// <unscoped-name> or <substitution>, with template arguments.
+    /// Reads <unscoped-name> or <substitution>, with template arguments.
     bool name() {
         if (starts_with('S')) {
             skip(1);
@@ -158,7 +159,7 @@ private:
         return true;
     }
 
-    /// After the S: one of the abbreviations, or [0-9A-Z]* _
+    /// Reads what follows the S: one of the abbreviations, or [0-9A-Z]* _
     bool substitution() {
         if (rest_.empty())
             return false;
@@ -195,7 +196,7 @@ private:
         return type();
     }
 
-    /// L <type> <value> E
+    /// Reads L <type> <value> E
     bool literal() {
         skip(1);
         if (starts_with('_') || !type())
@@ -301,8 +302,8 @@ bool is_nameable(const char* mangled) {
     const verdict found = mangled_name_reader(mangled).read();
     if (found != verdict::not_understood)
         return found == verdict::nameable;
-    // An expression among the template arguments. The demangler's words for what has no name are unmistakable, but for
-    // types local to a function; these look like "f()::name".
+    // There is an expression among the template arguments. The demangler's words for unnamed types are unmistakable,
+    // except for types local to a function; these look like "f()::name".
     const std::string name = demangle(mangled);
     return name.find("(anonymous namespace)") == std::string::npos && name.find("{lambda") == std::string::npos &&
            name.find("{unnamed") == std::string::npos && name.find("'lambda") == std::string::npos &&

@@ -1,4 +1,4 @@
-// Makes names of types readable: demangles them, and leaves out what a programmer would leave out.
+// Makes the names of types readable: demangles them, and omits default template arguments.
 #include <remanence/types/detail/fingerprint.hpp>
 
 #include "types/demangled.hpp"
@@ -16,12 +16,13 @@ namespace remanence::detail {
 
 namespace {
 
-/// Text of a demangled name as alternating pieces: plain text, and the printed arguments of a template.
+/// The text of a demangled name as alternating pieces: plain text, and the printed arguments of a template.
 class name_shortener {
 public:
     explicit name_shortener(std::string_view demangled) : rest_(demangled) {}
 
-    /// The shortened name; nothing when it cannot be followed (an operator< or > in an expression, for example).
+    /// Returns the shortened name; nothing if the name cannot be parsed (an operator< or > in an expression, for
+    /// example).
     std::optional<std::string> run() {
         std::string result = type("");
         if (failed_ || !rest_.empty())
@@ -30,7 +31,7 @@ public:
     }
 
 private:
-    /// Reads up to one of the characters in `ends`, which is not taken, outside all brackets.
+    /// Reads up to one of the characters in `ends` that lies outside all brackets. Does not consume that character.
     std::string type(std::string_view ends) { // NOLINT(misc-no-recursion): types nest
         std::string result;
         while (!rest_.empty() && !failed_ && ends.find(rest_.front()) == std::string_view::npos) {

@@ -1,16 +1,16 @@
-// Which shapes are numbers.
+// Tells which shapes are numbers.
 #pragma once
 
 #include <remanence/types/detail/shape.hpp>
 
 namespace remanence::types {
 
-/// Whether its numbers may be negative.
+/// True if numbers of this shape may be negative.
 constexpr bool is_signed(detail::shape_kind shape) {
     return shape == detail::shape_kind::signed_number || shape == detail::shape_kind::character;
 }
 
-/// Whether it is a number without parts. An enumeration is one.
+/// True if the shape is a number without parts. An enumeration is one.
 constexpr bool is_number(detail::shape_kind shape) {
     switch (shape) {
     case detail::shape_kind::signed_number:

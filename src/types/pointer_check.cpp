@@ -33,7 +33,7 @@ word value_at(const std::byte* where) {
 
 const void* pointer(word address) { return reinterpret_cast<const void*>(address); }
 
-/// Tells addresses outside of a heap from other numbers.
+/// Distinguishes addresses outside of a heap from other numbers.
 class outside {
 public:
     outside(const txn::heap_memory& memory, const heap_finder& heap_at, bool with_files)
@@ -49,7 +49,7 @@ public:
                (!is_aligned(value, k_page_bytes) && memory_at(value) != nullptr); // P3, P4
     }
 
-    /// Whether a live block that an allocator of no heap took begins there.
+    /// True if a live block begins there whose allocator belonged to no heap.
     [[nodiscard]] bool is_marked_block(word address) {
         if (!is_aligned(address, __STDCPP_DEFAULT_NEW_ALIGNMENT__) || address < k_lowest_address ||
             address >= os::k_address_end || address - base_ < reserved_bytes_)
@@ -129,11 +129,11 @@ std::string advice_for(const std::string& target) {
            "pointed to by heap.make(), in C by rem_alloc().";
 }
 
-/// Words that look like pointers, without those that can hold none by their type (P6). Those are told by going through the heap, once
-/// for many words.
+/// Words that look like pointers, except those whose type can hold no pointer (P6). To find these, it walks through the
+/// heap once for many words.
 class finds {
 public:
-    /// `kept_max`: how many of them are kept, by place, beside their number.
+    /// `kept_max`: how many of them are kept, in the order of their places. The others are only counted.
     finds(txn::heap_memory& memory, const schema_reader* reader, std::size_t kept_max)
         : memory_(memory), reader_(reader), kept_max_(kept_max) {}
 
@@ -166,7 +166,7 @@ private:
     static constexpr std::size_t k_undecided_max = std::size_t{1} << 20;
 
     txn::heap_memory& memory_;
-    const schema_reader* reader_; // null: there is none to ask
+    const schema_reader* reader_; // null: no schema can be asked
     std::size_t kept_max_;
     std::vector<find> undecided_;
     std::vector<find> kept_;
@@ -235,10 +235,11 @@ private:
     finds found_;
 };
 
-/// How far from its allocator a string or container has the first link to what it owns.
+/// How far from its allocator a string or container keeps the first link to the memory it owns.
 constexpr word k_container_bytes_max = 96;
 
-/// P5. The first word near the allocator at `place`, itself left out, that leads to such a target.
+/// P5. Returns the first word near the allocator at `place` that leads to such a target. The word at `place` itself
+/// does not count.
 template <class Predicate>
 std::optional<find> link_near(const std::byte* place, const alloc::block& block, const txn::heap_memory& memory,
                               const Predicate& is_target) {
@@ -259,7 +260,8 @@ std::optional<find> link_near(const std::byte* place, const alloc::block& block,
     return std::nullopt;
 }
 
-/// What an allocator of another heap keeps, found as a word or, by our own containers, as a distance; else 0.
+/// Returns the owner that an allocator of another heap keeps, as an address or, in our own containers, as a distance;
+/// else 0.
 word other_owner_at(const std::byte* place, const txn::heap_memory& memory, const heap_finder& heap_at) {
     const word value = value_at(place);
     for (const word owner : {value, reinterpret_cast<word>(place) + value}) {
@@ -295,7 +297,7 @@ result<void> refuse_strange_memory(txn::heap_memory& memory, const std::vector<c
             target = "into another heap, " + path + ",";
         }
         if (!found)
-            continue; // it has no memory
+            continue; // it owns no memory
         ++count;
         if (!first || found->at < first->at) {
             first = found;

@@ -1,28 +1,32 @@
-// The check for pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a heap
-// would be broken for every later process, and often is only noticed there.
+// Finds pointers that leave the heap: to a stack, to malloc's memory, to another open heap. Such a pointer breaks the
+// heap for every later process, and often only that process notices.
 //
-// Of commits, in builds without NDEBUG and in remanence::checked; of a whole heap, when somebody asks. It guesses: a
-// pointer is a word whose value is an address. What it looks at is chosen so that it hardly ever takes something else for one:
+// It checks commits, in builds without NDEBUG and in remanence::checked, and a whole heap when the program asks. It
+// guesses: a pointer is a word whose value is an address. The rules below keep false findings rare:
 //
-//  P1  Only aligned words within live blocks. Of a commit those that it changes; the engine zeroes blocks as they are freed, so
-//      no word is left over from an earlier block of the same transaction.
-//  P2  Only addresses from 4 GiB up: small numbers are no pointers, even where a program's data begins at 4 MiB.
-//  P3  Only memory that is private, writable and of no file (os::memory_of_process), or another heap. Not vtables,
-//      functions and constants: they are found in no such memory. When a whole heap is checked, these, too.
-//  P4  Not the start of a page of the process, where hardly an object lies. A hash container's load factor, the float 1, seems to lead
-//      there when the four bytes of padding behind it are the upper half of some address.
+//  P1  Only aligned words within live blocks count; for a commit, only those that it changes. The engine zeroes blocks
+//      when they are freed, so no word is left over from an earlier block of the same transaction.
+//  P2  Only addresses from 4 GiB up count: small numbers are no pointers, even where a program's data begins at 4 MiB.
+//  P3  The address must lie in private, writable memory that belongs to no file (os::memory_of_process), or in another
+//      heap. So addresses of vtables, functions and constants do not count; a check of the whole heap counts them, too.
+//  P4  The start of a page of the process does not count, because objects rarely begin there. A hash container's load
+//      factor, the float 1, looks like such an address when the four bytes of padding behind it are the upper half of
+//      some address.
 //
-//  P5  What a string or container of no heap has taken, in an object of the heap, is found by where the allocator is and the
-//      mark in front of the block. Bytes that a program copied from its stack may hold the one or the other, not both. Likewise
-//      what one of another heap has taken, by where its allocator is and an address in that heap.
+//  P5  A string or container in the heap may own memory that belongs to no heap. Two things identify it: the place of
+//      its allocator, and the mark in front of the block. Bytes that a program copied from its stack may contain one of
+//      the two, but not both. A container that owns memory of another heap is identified by the place of its allocator
+//      and an address in that heap.
 //
-//  P6  Not words that can hold no pointer by their type, where the schema of a root says what lies there (described_words.hpp):
-//      numbers, padding, the rest of a text or of an optional hold what the stack held. Objects without a description are looked at
-//      whole: roots of C programs, classes that hide their members, what no root leads to.
+//  P6  Words whose type can hold no pointer do not count, if the schema of a root describes them (described_words.hpp):
+//      numbers, padding, and the unused rest of a text or an optional may contain old bytes of the stack. Objects
+//      without a description are checked as a whole: roots of C programs, classes that hide their members, and blocks
+//      that no root leads to.
 //
-// What remains, in objects without a description: a number that happens to equal an address, and bytes that a program copied from its
-// stack without ever having set them. Of a std::string, malloc's memory is found from 16
-// characters on, since a shorter one lies in the heap as a whole. It misses pointers that are packed, tagged in their
+// Two false findings remain, in objects without a description: a number that happens to equal an address, and bytes
+// that a program copied from its stack without ever having set them. In a std::string, malloc's memory is found from 16
+// characters on, since a shorter text lies in the heap as a whole. The check misses pointers that are packed, tagged in
+// their upper bits, not aligned, or kept as numbers.
 // upper bits, not aligned, or kept as numbers.
 #pragma once
 
@@ -40,39 +44,40 @@
 
 namespace remanence::types {
 
-/// The path of the open heap that an address lies in; empty when it lies in none. O(1), any thread.
+/// Returns the path of the open heap that contains an address; empty if none does. O(1), any thread.
 using heap_finder = std::function<std::string(const void*)>;
 
-/// errc::foreign_pointer when the commit would store one. The message names the first by root, type and offset, what it
-/// points to, what to do, and how many there are. To be called with the allocation lock held.
+/// Fails with errc::foreign_pointer if the commit would store such a pointer. The message names the first one by root,
+/// type and offset, says where it points and what to do, and counts them. The caller holds the allocation lock.
 /// Complexity: O(changed bytes); reads /proc/self/maps at most once. If a word looks like an address, also O(heap).
 result<void> check_pointers(txn::heap_memory& memory, const change::change_set& changes,
                             const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
-/// Refuses as check_pointers() does, in any build and without a guess. `places` in the heap are those where an allocator of no
-/// heap, or of another one, was made, or asked for memory, and is still: P5. It has memory if a word near it, an address or a
-/// distance from its own place (detail::link), leads to a block that has the mark of what an allocator of no heap took
-/// (remanence/types/detail/outside_block.hpp), or into that other heap. To be called with the allocation lock held, while
-/// memory does not change.
-/// Complexity: O(places), and that of check_pointers() on a find.
+/// Refuses as check_pointers() does, but in every build and without a guess (P5). `places` in the heap are those where
+/// an allocator of no heap, or of another heap, was made or asked for memory, and still exists. The allocator owns
+/// memory if a word near it leads to a block that has the mark of an allocator of no heap
+/// (remanence/types/detail/outside_block.hpp), or into that other heap. The word is an address, or a distance from its
+/// own place (detail::link). The caller holds the allocation lock, and memory does not change meanwhile.
+/// Complexity: O(places), and that of check_pointers() if it finds a word.
 result<void> refuse_strange_memory(txn::heap_memory& memory, const std::vector<const void*>& places,
                                    const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
-/// A word of the heap that leads out of it.
+/// A word of the heap that leads out of the heap.
 struct foreign_pointer {
-    std::string root;     // that reaches it; empty: none does, or that cannot be told
+    std::string root;     // the root that reaches it; empty if none does, or if that is not known
     std::string type;     // of that root
     std::uint64_t offset; // of the word, in the heap
     std::string what;     // a sentence
 };
 struct pointer_survey {
-    std::uint64_t blocks = 0; // that were looked at
+    std::uint64_t blocks = 0; // blocks that were checked
     std::uint64_t found = 0;
-    std::vector<foreign_pointer> first; // of those, k_pointers_listed_max at most
+    std::vector<foreign_pointer> first; // the first of them, at most k_pointers_listed_max
 };
 inline constexpr std::size_t k_pointers_listed_max = 1000;
 
-/// Looks at every live block, in any build; `reader` tells where no pointer can lie. To be called with the allocation lock held, while memory does not change.
+/// Checks every live block, in any build; `reader` tells where no pointer can lie. The caller holds the allocation
+/// lock, and memory does not change meanwhile.
 /// Complexity: O(heap); reads /proc/self/maps at most once.
 pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allocator& blocks,
                                const heap_finder& heap_at, const schema_reader& reader);

@@ -21,17 +21,18 @@ std::uint64_t* table_of(std::byte* base, const format::root_directory& d) {
     return reinterpret_cast<std::uint64_t*>(base + d.table);
 }
 
-/// Whole words, so that the rest of the last one is ours: it must not look like an address.
+/// Returns the size in whole words. So the rest of the last word belongs to the entry, and is zero: it must not look
+/// like an address.
 std::uint64_t entry_bytes(const format::root_entry& e) {
     return align_up(sizeof e + e.name_bytes + e.type_bytes + e.description_bytes, sizeof(std::uint64_t));
 }
 
-/// Hashes by algorithm 1 are compared with such; they say nothing of layout numbers, which nobody could state then.
+/// True if the hashes by algorithm 1 are equal. Algorithm 1 does not include layout numbers, which did not exist then.
 bool matches_by_algorithm_1(const root_entry_view& root, const detail::type_fingerprint& type) {
     return root.fingerprint_algorithm == 1 && root.fingerprint_hash == type.hash_1 && root.bytes == type.size;
 }
 
-/// What to do after a sentence about a type that is not the stored one.
+/// The advice that follows a sentence about a type other than the stored one.
 constexpr const char* k_keep_both = " Ask for the stored type, or keep this one under another name or in another file.";
 
 std::string of_other_type(const root_entry_view& root, const detail::type_fingerprint& type, const std::string& path) {
@@ -189,7 +190,7 @@ result<void> root_directory::renew(std::string_view name, const stored_fingerpri
         return {};
     std::uint64_t* table = table_of(memory_.base(), dir);
     auto* old = reinterpret_cast<format::root_entry*>(memory_.base() + table[where->index]);
-    // What the object holds was written by programs that knew it as `flags` say.
+    // The flags stay: they describe the programs that wrote the object.
     auto block = make_entry(name, type, old->object, old->flags);
     if (!block)
         return block.error();
@@ -315,7 +316,7 @@ result<void> root_directory::replace(std::string_view name, const detail::type_f
     const std::uint64_t place = memory_.offset_of(object);
     if (stored_fingerprint{root->fingerprint_hash, root->fingerprint_algorithm} ==
             stored_fingerprint{type.hash, type.algorithm} &&
-        root->bytes == type.size) { // as most often: the same word is written again and again
+        root->bytes == type.size) { // the most frequent case: a program writes the same word again and again
         REM_TRY(memory_.declare(old, sizeof *old));
         old->object = place;
         return {};

@@ -1,4 +1,4 @@
-// Roots: named, typed objects from which everything else in a heap is reached.
+// Roots: named, typed objects. Everything else in a heap is reached from them.
 //
 // The directory lies in the heap, so it is committed and rolled back with everything else.
 #pragma once
@@ -24,10 +24,10 @@ struct root_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
-    bool position_independent; // says the program that made it
+    bool position_independent; // as the program said that made it
 };
 
-/// Whether a root is found whose type differs from the one asked for in names of members alone.
+/// Tells if a root is found whose type differs from the requested one only in the names of members.
 enum class renamed_members { refused, accepted };
 
 /// The fingerprint in an entry.
@@ -39,7 +39,8 @@ struct stored_fingerprint {
 
 struct found_root {
     void* object; // null: there is no such root
-    /// Set when the root has the type that was asked for, by an older algorithm or but for renamed members: renew() then.
+    /// Set if the root has the requested type, but its fingerprint uses an older algorithm or members are renamed. Call
+    /// renew() then.
     std::optional<stored_fingerprint> outdated;
 };
 
@@ -63,24 +64,24 @@ public:
     root_directory(const root_directory&) = delete;
     root_directory& operator=(const root_directory&) = delete;
 
-    /// errc::type_mismatch, naming both types or the member that differs, when the root is of another one; errc::corrupt.
-    /// O(log roots).
+    /// Finds a root. errc::type_mismatch if the root has another type; the message names both types, or the member that
+    /// differs. errc::corrupt. O(log roots).
     result<found_root> find(std::string_view name, const detail::type_fingerprint& type, renamed_members renamed) const;
-    /// Precondition: there is no such root. errc::exhausted, errc::unnameable_type.
+    /// Adds a root. Precondition: there is no such root. errc::exhausted, errc::unnameable_type.
     result<void> add(std::string_view name, const detail::type_fingerprint& type, void* object);
-    /// Gives a root the present fingerprint of its type, unless it has another one than `outdated` by now, or is gone.
-    /// errc::exhausted.
+    /// Gives a root the present fingerprint of its type. Does nothing if the root's fingerprint is no longer
+    /// `outdated`, or the root is gone. errc::exhausted.
     result<void> renew(std::string_view name, const stored_fingerprint& outdated, const detail::type_fingerprint& type);
-    /// The root of this name, whatever its type; nothing when there is none. errc::corrupt. O(log roots).
+    /// Returns the root of this name, whatever its type; nothing if there is none. errc::corrupt. O(log roots).
     result<std::optional<root_view>> look_up(std::string_view name) const;
-    /// Gives a root another object, and another type if it is another one. Precondition: there is one. The former object
-    /// stays. errc::exhausted.
+    /// Gives a root another object, and perhaps another type. The former object stays allocated. Precondition: the root
+    /// exists. errc::exhausted.
     result<void> replace(std::string_view name, const detail::type_fingerprint& type, void* object);
-    /// Precondition: there is one. The object stays.
+    /// Removes a root. Its object stays allocated. Precondition: the root exists.
     result<void> erase(std::string_view name);
-    /// All of them, by name. errc::corrupt.
+    /// Visits all roots, sorted by name. errc::corrupt.
     result<void> for_each(const std::function<void(const root_view&)>& visit) const;
-    /// errc::corrupt when the description of a root's type is damaged. O(roots).
+    /// Fails with errc::corrupt if the description of a root's type is damaged. O(roots).
     result<void> check_descriptions() const;
 
 private:
@@ -88,7 +89,7 @@ private:
         std::uint64_t index;
         bool found;
     };
-    result<format::root_directory*> directory() const; // null: none yet
+    result<format::root_directory*> directory() const; // null: there is none yet
     result<format::root_directory*> directory_or_new();
     result<void> grow(format::root_directory& of);
     result<position> search(const format::root_directory& d, std::string_view name) const;
@@ -96,11 +97,11 @@ private:
         format::root_directory* in;
         std::uint64_t index;
     };
-    /// Precondition: there is such a root.
+    /// Precondition: the root exists.
     result<entry_place> place_of(std::string_view name) const;
     [[nodiscard]] root_view view_of(const root_entry_view& entry) const;
     result<void*> allocate(std::uint64_t bytes);
-    /// A block with an entry of this type, about the object at this offset.
+    /// Allocates an entry for the object at this offset, with this type.
     result<void*> make_entry(std::string_view name, const detail::type_fingerprint& type, std::uint64_t object,
                              std::uint32_t flags);
 

@@ -15,7 +15,7 @@ constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a walk that
 
 owner_walk::owner_walk(txn::heap_memory& memory, const alloc::block_allocator& blocks)
     : memory_(memory), blocks_(blocks) {
-    // A damaged directory is not this class's business; what was found of it will do.
+    // Other checks report a damaged directory; this class uses the part that can be read.
     (void)root_directory(memory).for_each([&](const root_view& root) {
         owners_.push_back({std::string(root.name), std::string(root.type)});
         reach(root.object, owners_.size() - 1);

@@ -1,4 +1,4 @@
-// Which root does a block belong to? For messages.
+// Tells which root a block belongs to, for messages.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -18,17 +18,18 @@ struct owner {
     std::string type;
 };
 
-/// A walk from the roots, as far as it is asked for. Conservative: whatever has the value of an address in a block is taken
-/// for a pointer to it; when these lead no further, so is what has the distance to where a block begins, from its own place or
-/// from where its block begins, as our containers have them. Memory must not change meanwhile.
+/// Walks from the roots as far as it is asked to. Conservative: it takes every word in a block for a pointer if its
+/// value is an address in another block. When these lead no further, it also follows distances, as our containers store
+/// them: a word that is the distance from its own place, or from the beginning of its block, to the beginning of
+/// another block. Memory must not change meanwhile.
 class owner_walk {
 public:
     /// Both must outlive it.
     owner_walk(txn::heap_memory& memory, const alloc::block_allocator& blocks);
 
-    /// The first root found to reach the block that begins at `wanted`. All calls together: O(blocks).
+    /// Returns the first root that reaches the block that begins at `wanted`. All calls together: O(blocks).
     std::optional<owner> owner_of(const void* wanted);
-    /// False when the walk was given up: then nothing is known of a block without an owner.
+    /// False if the walk was given up; then a block without a known owner may still have one.
     [[nodiscard]] bool is_complete() const { return is_complete_; }
 
 private:
@@ -41,11 +42,11 @@ private:
     std::vector<owner> owners_;
     std::unordered_map<const void*, std::size_t> owner_of_; // by block
     std::deque<alloc::block> pending_;
-    std::deque<alloc::block> distances_pending_; // of those whose addresses have been followed
+    std::deque<alloc::block> distances_pending_; // blocks whose addresses have been followed
     bool is_complete_ = true;
 };
 
-/// Of one block only. `complete`: see owner_walk::is_complete().
+/// Finds the owner of one block. `complete`: see owner_walk::is_complete().
 std::optional<owner> find_owner(txn::heap_memory& memory, const alloc::block_allocator& blocks, const void* block,
                                 bool& complete);
 

@@ -1,4 +1,4 @@
-// Reads the root directory, wherever the heap's memory is.
+// Reads the root directory from an open heap or from a file.
 //
 // It is input (I7): every offset is checked before it is followed.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace remanence::types {
 
-/// One root as the directory has it. Texts lie in the heap.
+/// One root as the directory describes it. Texts lie in the heap.
 struct root_entry_view {
     std::string_view name;
     std::string_view type;
@@ -23,20 +23,21 @@ struct root_entry_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
-    bool position_independent;    // says the program that made it
-    std::string_view description; // type_description, encoded; not looked into yet. Empty when there is none
+    bool position_independent;    // as the program said that made it
+    std::string_view description; // type_description, encoded; not checked yet. Empty if there is none
 };
 
 class root_reader {
 public:
-    /// `path`: the heap's, for messages. Both must outlive the reader.
+    /// `path`: the heap's path, for messages. Both must outlive the reader.
     root_reader(types::heap_bytes& heap, const std::string& path) : heap_(heap), path_(path) {}
 
-    /// What format::heap_header::root_word leads to; null when that is 0: no root was ever made. errc::corrupt.
+    /// Returns the directory that format::heap_header::root_word leads to; null if the word is 0, because no root was
+    /// ever made. errc::corrupt.
     result<format::root_directory*> directory(std::uint64_t root_word) const;
-    /// The entry at a place in the order of names. errc::corrupt, with the heap offset in the message.
+    /// Returns the entry at this index, in the order of names. errc::corrupt; the message gives the heap offset.
     result<root_entry_view> entry(const format::root_directory& d, std::uint64_t index) const;
-    /// Nothing when the entry has none. errc::corrupt.
+    /// Returns nothing if the entry has no description. errc::corrupt.
     result<std::optional<type_description>> description(const root_entry_view& entry) const;
 
 private:

@@ -1,4 +1,5 @@
-// How the members that a class states, and enumerators, differ from those that there were: part of programs with such types only.
+// Compares the members that classes state, and enumerators, with the stored ones. Linked only into programs that have
+// such types.
 #include "types/schema_entries.hpp"
 #include "types/schema_table.hpp"
 #include "types/type_difference.hpp"
@@ -21,7 +22,7 @@ type_description with_own_members(type_description schema) {
 
 namespace {
 
-/// By the name of the enumeration. New enumerators are no change of what is stored, nor are those that are gone.
+/// Compares enumerations of the same name. New enumerators do not change what is stored, nor do removed ones.
 void compare_enumerators(const type_description& stored, const type_description& program, class_change& into) {
     for (const type_row& was : stored.rows) {
         const auto found = std::find_if(program.rows.begin(), program.rows.end(), [&](const type_row& is) {
@@ -82,7 +83,7 @@ static void tell_changes() noexcept { change_of_classes.store(compare, std::memo
 } // namespace remanence::types
 
 namespace remanence::detail {
-/// Declared in remanence/types/reflect.hpp, which is of a layer above.
+/// Declared in remanence/types/reflect.hpp, which belongs to a layer above.
 void tell_changes_of_classes() noexcept;
 void tell_changes_of_classes() noexcept { types::tell_changes(); }
 } // namespace remanence::detail

@@ -1,4 +1,4 @@
-// The bytes of the type table, checked where they are input (I7).
+// The bytes of the type table. They are input, and checked here (I7).
 #pragma once
 
 #include "base/units.hpp"
@@ -34,7 +34,7 @@ public:
         : at_(reinterpret_cast<const char*>(entries_of(table) + table.count)),
           left_(table.bytes - static_cast<std::uint64_t>(at_ - reinterpret_cast<const char*>(&table))) {}
 
-    /// Nothing when it does not lie in the table.
+    /// Returns nothing if the schema does not lie within the table.
     std::optional<std::string_view> next(const format::schema_entry& of) {
         if (of.schema_bytes > k_schema_bytes_max || of.schema_bytes > left_)
             return {};

@@ -1,5 +1,6 @@
-// What checks ask of src/inspect, which goes through all roots of an open heap by their schemas: what lies at a place, and where a pointer
-// can lie. That takes code: programs with the checking library have it, and those that call heap::check_pointers().
+// The functions by which checks ask src/inspect what lies at a place of an open heap, and where a pointer can lie.
+// src/inspect walks through all roots by their schemas, which takes much code: only programs with the checking library
+// and those that call heap::check_pointers() link it.
 #pragma once
 
 #include "base/range.hpp"
@@ -14,7 +15,7 @@
 
 namespace remanence::types {
 
-/// A multiple of 8 bytes from the heap's base, and the block that the word lies in.
+/// A word at a multiple of 8 bytes from the heap's base, and the block that contains it.
 struct word_in_block {
     std::uint64_t at;
     heap_range block;
@@ -22,21 +23,22 @@ struct word_in_block {
 
 using names_by_place = std::map<std::uint64_t, std::string>;
 
-/// Memory must not change meanwhile. O(heap), both.
+/// Memory must not change meanwhile. Both functions take O(heap).
 struct schema_reader {
-    /// The names of these places, heap offsets, as a program would write them, people["KNUTH"].street: if the heap has the schema of the root
-    /// in which they lie.
+    /// Returns names for these heap offsets, as a program would write them: people["KNUTH"].street. Only for places in
+    /// roots whose schema the heap has.
     names_by_place (*names_of_parts)(txn::heap_memory& memory, const std::set<std::uint64_t>& places);
-    /// Of each word, in ascending order, whether the schema of a root leaves no room for a pointer there: a number, padding, the rest of a
-    /// text, what an optional or a variant does not hold, memory of a container behind its elements. False also where no schema describes it.
+    /// Tells for each word, in ascending order, if the schema of a root leaves no room for a pointer there: in a
+    /// number, padding, the unused rest of a text, an empty optional or variant, or a container's memory behind its
+    /// elements. False also if no schema describes the word.
     std::vector<bool> (*hold_no_pointer)(txn::heap_memory& memory, std::span<const word_in_block> words);
 };
 extern const schema_reader k_schema_reader;
 
-/// What this library checks commits with; null: it does not check them.
+/// Returns the functions with which this library checks commits; null if it does not check them.
 [[nodiscard]] const schema_reader* checks_pointers();
 
-/// ", in people["KNUTH"].street"; empty: no name is known.
+/// Returns ", in people["KNUTH"].street"; empty if no name is known.
 inline std::string part_in_words(const names_by_place& names, std::uint64_t place) {
     const auto name = names.find(place);
     return name == names.end() ? std::string() : ", in " + name->second;

@@ -1,4 +1,4 @@
-// Reads the schemas of a heap, wherever its memory is: for who looks at heaps.
+// Reads the schemas of a heap, from an open heap or from a file, for code that inspects heaps.
 #include "types/schema_entries.hpp"
 #include "types/schema_table.hpp"
 

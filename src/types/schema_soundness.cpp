@@ -1,4 +1,4 @@
-// Whether the rows of a schema fit each other: what reads objects by it relies on nothing else (I7).
+// Checks that the rows of a schema fit each other. Code that reads objects by a schema relies on nothing else (I7).
 #include "types/schema_table.hpp"
 
 #include "base/plain_text.hpp"
@@ -17,7 +17,7 @@ using detail::shape_kind;
 
 constexpr std::uint64_t k_object_bytes_max = std::uint64_t{1} << 47;
 
-/// Bytes of the UTF-8 sequence at the beginning; 0: it is none.
+/// Returns the length of the UTF-8 sequence at the beginning; 0 if there is none.
 std::size_t sequence_bytes(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
@@ -66,7 +66,7 @@ private:
     [[nodiscard]] bool lies_within(std::uint64_t offset, std::uint64_t bytes, const type_row& row) const {
         return offset <= row.size && bytes <= row.size - offset;
     }
-    /// Of a part that lies in the object itself.
+    /// True if such a part, at this offset, lies within the object itself.
     [[nodiscard]] bool holds(const type_row& row, std::uint64_t offset, std::uint32_t part) const {
         return lies_within(offset, size_of(part), row);
     }
@@ -79,10 +79,11 @@ private:
         return a < b ? b - a >= bytes : a - b >= bytes;
     }
 
-    /// Arrays and pointers have no size of their own. 0 where it is not known.
+    /// Returns the size of an object of this row. Computes it for arrays and pointers, whose rows have no size. 0 if it
+    /// is not known.
     [[nodiscard]] std::uint64_t size_of(std::uint32_t index) const {
         std::uint64_t times = 1;
-        for (;;) { // rows of arrays refer to rows before them
+        for (;;) { // ends, since rows of arrays refer only to rows before them
             const type_row& row = rows_[index];
             if (row.kind == type_kind::pointer)
                 return times * sizeof(std::uint64_t);
@@ -186,18 +187,19 @@ private:
                std::all_of(row.parts.begin(), row.parts.end(),
                            [&](const type_part& part) { return size_of(part.type) <= n[0]; });
     }
-    /// Whether its first two numbers are places of this many bytes each.
+    /// True if the first two numbers are offsets of places of this many bytes, which lie in the object and do not
+    /// overlap.
     [[nodiscard]] bool has_two_apart(const type_row& row, std::uint64_t bytes) const {
         const auto& n = row.numbers;
         return lies_within(n[0], bytes, row) && lies_within(n[1], bytes, row) && lie_apart(n[0], n[1], bytes);
     }
-    /// Whether an element has one part, or two of which the second lies at number `mapped`.
+    /// True if an element has one part, or two of which the second lies at the offset numbers[mapped].
     [[nodiscard]] bool has_element(const type_row& row, std::size_t mapped) const {
         return row.numbers[mapped] == 0 ? has_part(row, 0)
                                         : has_part(row, 1) && is_offset(row.numbers[mapped]) &&
                                               size_of(row.parts[0].type) <= row.numbers[mapped];
     }
-    /// Whether an element fits into its slot, or an address does.
+    /// True if an element fits into its slot or, if the slot holds an address, the slot is as large as an address.
     [[nodiscard]] bool has_room(const type_row& row, std::size_t mapped, bool holds_element,
                                 std::uint64_t slot_bytes) const {
         const std::uint64_t value_offset = row.numbers[mapped];
@@ -222,7 +224,8 @@ private:
                is_text_of_record(row, 0) && is_text_of_record(row, 1);
     }
 
-    /// Number, first bit and bits of each bit-field, in the order of the members.
+    /// True if the numbers are sound: the member, the first bit and the count of bits of each bit-field, in the order
+    /// of members.
     [[nodiscard]] bool has_sound_bits(const type_row& row) const {
         const auto& n = row.numbers;
         if (n.size() % 3 != 0)
@@ -237,7 +240,7 @@ private:
         }
         return true;
     }
-    /// Whether the elements of this tree have runs of bytes.
+    /// True if the elements of this tree are leaves: blocks of bytes.
     [[nodiscard]] bool has_leaves(const type_row& tree) const {
         if (tree.shape != shape_kind::btree || tree.numbers.size() != 6 || tree.numbers[5] == 0 || !has_part(tree, 1))
             return false;
@@ -252,7 +255,7 @@ private:
         using detail::foreign_way;
         const auto& n = row.numbers;
         const auto word_at = [&](std::size_t i) { return lies_within(n[i], sizeof(std::uint64_t), row); };
-        const auto is_distance = [&](std::size_t i) { // which may lead back
+        const auto is_distance = [&](std::size_t i) { // a distance may be negative
             return n[i] < k_object_bytes_max || 0 - n[i] < k_object_bytes_max;
         };
         const auto has_elements = [&] {
@@ -286,7 +289,7 @@ private:
         return false;
     }
 
-    /// Whether an object of this row ends: what it holds by value does not lead back to it.
+    /// True if an object of this row is finite: it does not contain itself by value.
     bool is_finite(std::uint32_t index, unsigned depth) { // NOLINT(misc-no-recursion): bounded
         constexpr unsigned k_depth_max = 500;
         if (state_[index] == done)
@@ -318,7 +321,7 @@ private:
         return ends;
     }
 
-    /// Where the words end that a container, or a text, is known to have. Precondition: its shape is sound.
+    /// Returns the end of the words that every container or text of this shape has. Precondition: its shape is sound.
     static std::uint64_t end_of_words(const type_row& row) {
         constexpr std::uint64_t k_word = sizeof(std::uint64_t);
         const auto& n = row.numbers;
@@ -352,9 +355,9 @@ private:
         }
     }
 
-    /// How many bytes at the beginning of an object are its own for certain. What follows may lie in the padding at its end: that of a base, or
-    /// of a member that is [[no_unique_address]], has room for other members; and an empty class takes nothing. A class that is not larger than
-    /// its alignment and hides its members may be empty.
+    /// Returns how many bytes at the beginning of an object certainly belong to it. Other members may lie in the
+    /// padding at its end, if it is a base or a member that is [[no_unique_address]]; and an empty class takes no
+    /// bytes. A class that is not larger than its alignment and hides its members may be empty.
     std::uint64_t taken_by(std::uint32_t index) { // NOLINT(misc-no-recursion): finite
         if (taken_[index])
             return *taken_[index];
@@ -394,7 +397,7 @@ private:
                 taken = std::max(taken, n[0] * size_of(row.parts[0].type));
                 break;
             case shape_kind::optional:
-            case shape_kind::variant: // the mark comes last
+            case shape_kind::variant: // the mark lies behind the value
                 taken = std::max(taken, n[0] + 1);
                 break;
             default:
@@ -412,7 +415,8 @@ private:
         return types::is_number(row.shape) || (is_array && has_numbers_only(row.parts[0].type));
     }
 
-    /// Pointers and containers lie where the compiler puts them. 1 for anything else, and where it is not known.
+    /// Returns the alignment that the compiler gives to pointers and containers; 1 for anything else, and if it is not
+    /// known.
     [[nodiscard]] std::uint64_t alignment_to_keep(std::uint32_t index) const {
         while (rows_[index].kind == type_kind::array)
             index = rows_[index].parts.front().type;
@@ -422,7 +426,7 @@ private:
         return has_numbers_only(index) ? 1 : std::max<std::uint64_t>(row.alignment, 1);
     }
 
-    /// Whether no member lies in another one. A class that says its members may name those of a union, if these are numbers.
+    /// True if no two members overlap. A class that states its members may name those of a union, if these are numbers.
     bool has_parts_apart(const type_row& row) {
         return (row.kind != type_kind::members || lie_apart(row.parts, false)) && lie_apart(row.fields, true);
     }
@@ -438,7 +442,7 @@ private:
         }
         std::sort(places.begin(), places.end());
         std::uint64_t end = 0;
-        std::uint64_t end_of_objects = 0; // of what is no number
+        std::uint64_t end_of_objects = 0; // the end of the objects that are not numbers
         for (const auto& [offset, row] : places) {
             const bool may_share = may_have_unions && has_numbers_only(row);
             if (offset < (may_share ? end_of_objects : end))

@@ -1,4 +1,5 @@
-// What an open heap needs of its schema: is that of a type stored, and storing it. Small: it is part of every program.
+// The operations that an open heap needs on its schema: look up a type, and store it. Kept small, because every program
+// links it.
 #include "types/schema_table.hpp"
 
 #include "base/units.hpp"
@@ -13,7 +14,7 @@ namespace remanence::types {
 
 namespace {
 
-/// Of an open heap; null: there is none that can be read.
+/// Returns the table of an open heap; null if there is none, or none that can be read.
 const format::schema_table* table_of(txn::heap_memory& memory) {
     memory_bytes bytes(memory);
     const std::uint64_t offset = memory.header().type_table;
@@ -28,7 +29,7 @@ bool is_of(const format::schema_entry& entry, const detail::type_fingerprint& ty
     return entry.fingerprint_hash == type.hash && entry.fingerprint_algorithm == type.algorithm;
 }
 
-/// Leads to another table, or to none (0). Frees `old`.
+/// Makes the heap's header lead to another table, or to none (0). Frees `old`.
 result<void> lead_to(txn::heap_memory& memory, std::uint64_t offset, const format::schema_table* old) {
     format::heap_header& header = memory.header();
     REM_TRY(memory.declare(&header.type_table, sizeof header.type_table));
@@ -76,7 +77,7 @@ std::string schema_of_program(const detail::type_fingerprint& type) {
 result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types) {
     std::vector<schema_to_store> made;
     std::vector<std::string> texts;
-    texts.reserve(types.size()); // views of them stay valid
+    texts.reserve(types.size()); // so that views of the texts stay valid
     for (const detail::type_fingerprint* const type : types) {
         texts.push_back(schema_of_program(*type));
         made.push_back({{type->hash, type->algorithm, type->shapes, type->classes_hash,

@@ -7,20 +7,21 @@ namespace remanence::types {
 
 namespace {
 
-constexpr unsigned k_bits_per_byte = 7; // of a number, as in LEB128
+constexpr unsigned k_bits_per_byte = 7; // the encoding of numbers is LEB128
 
 bool has_name(type_kind kind) { return kind != type_kind::pointer && kind != type_kind::array; }
 bool has_size(type_kind kind) { return kind == type_kind::object || kind == type_kind::members; }
 bool has_members(type_kind kind) { return kind == type_kind::members || kind == type_kind::serialised; }
 
-/// No byte of a description is 0, so no word of it looks like an address to those who look for such (types/pointer_check.hpp).
+/// Appends a number. No byte of a description is 0, so no word of it looks like an address to the pointer check
+/// (types/pointer_check.hpp).
 void put(std::string& out, std::uint64_t value) {
     for (++value; value >= 0x80; value >>= k_bits_per_byte)
         out += static_cast<char>(value | 0x80);
     out += static_cast<char>(value);
 }
 
-/// Small numbers of either sign in few bytes.
+/// Maps small numbers of either sign to small unsigned ones, which take few bytes.
 std::uint64_t zigzag(std::uint64_t number) { return (number << 1) ^ (0 - (number >> 63)); }
 std::uint64_t from_zigzag(std::uint64_t number) { return (number >> 1) ^ (0 - (number & 1)); }
 
@@ -29,7 +30,7 @@ void put(std::string& out, std::string_view text) {
     out += text;
 }
 
-/// What a schema says besides.
+/// Appends the part of a row that only a schema has.
 void put_shape(std::string& out, const type_row& row) {
     out += static_cast<char>(row.shape);
     if (row.shape == detail::shape_kind::none)
@@ -71,7 +72,7 @@ void put(std::string& out, const type_row& row) {
     }
 }
 
-/// Reads what put() has written. After a failure it yields zeros and empty texts.
+/// Reads the output of put(). After a failure it yields zeros and empty texts.
 class description_reader {
 public:
     explicit description_reader(std::string_view bytes) : rest_(bytes) {}
@@ -96,7 +97,7 @@ public:
         const std::uint64_t length = number();
         return length > rest_.size() ? (fail(), std::string()) : std::string(take(length));
     }
-    /// How many things follow, each of which takes a byte or more.
+    /// Reads a count of things, each of which takes at least one byte.
     std::uint64_t count() {
         const std::uint64_t value = number();
         return value > rest_.size() ? (fail(), 0) : value;
@@ -134,7 +135,7 @@ public:
                     fail();
             }
             const std::uint64_t type = number();
-            if (type >= (refers_back ? index : rows)) // so chains of pointers and arrays end
+            if (type >= (refers_back ? index : rows)) // so that chains of pointers and arrays end
                 fail();
             part.type = static_cast<std::uint32_t>(type);
             read.parts.push_back(std::move(part));

@@ -33,7 +33,7 @@ public:
         meet(was_.root, is_.root, k_none, {});
         for (std::size_t i = 0; i < pairs_.size() && !found_; ++i)
             compare_parts(i);
-        for (std::size_t i = pairs_.size(); i-- != 0 && !found_;) // those inside others come after these
+        for (std::size_t i = pairs_.size(); i-- != 0 && !found_;) // inner pairs come after the pairs that contain them
             compare_places(i);
         return found_ ? std::move(found_) : std::move(renamed_);
     }
@@ -41,7 +41,7 @@ public:
 private:
     static constexpr std::size_t k_none = ~std::size_t{0};
 
-    /// Two rows of the same name, and the path to them: a step from those of another pair.
+    /// Two rows of the same name. `from` and `step` give the path to them: one step from another pair.
     struct pair {
         std::uint32_t was;
         std::uint32_t is;
@@ -53,7 +53,7 @@ private:
         if (partner_[was] == k_none) {
             partner_[was] = is;
             pairs_.push_back({was, is, from, std::move(step)});
-        } else if (partner_[was] != is) { // one type that has become two, or a description that is none
+        } else if (partner_[was] != is) { // one type has become two, or a description is malformed
             found("what " + was_.name_of(was) + " consists of is not the same everywhere");
         }
     }
@@ -143,7 +143,8 @@ private:
         }
     }
 
-    /// "member 3 of address (home.zip)", of which the last is the way from the root, if that says more.
+    /// Returns "member 3 of address (home.zip)". The part in parentheses is the path from the root; it is left out if
+    /// it adds nothing.
     std::string member(std::size_t at, std::size_t index) const {
         const type_row& row =
             (index < was_.rows[pairs_[at].was].parts.size() ? was_.rows[pairs_[at].was] : is_.rows[pairs_[at].is]);
@@ -152,7 +153,7 @@ private:
                in_parentheses(way.empty() ? "" : joined(way + '.' + row.parts[index].name));
     }
 
-    /// From the root to a pair: "home", "[].next->friends[]"; empty if it is not by way of a member.
+    /// Returns the path from the root to a pair: "home", "[].next->friends[]"; empty if the path has no member.
     std::string path_to(std::size_t at) const {
         std::string way;
         bool has_member = false;
@@ -168,7 +169,7 @@ private:
         return has_member ? joined(std::move(way)) : std::string();
     }
 
-    /// Steps as a programmer writes them: "->.zip" is "->zip", and the first needs no dot.
+    /// Joins the steps as a programmer writes them: "->.zip" becomes "->zip", and the first step loses its dot.
     static std::string joined(std::string way) {
         for (std::size_t arrow = way.find("->."); arrow != std::string::npos; arrow = way.find("->."))
             way.erase(arrow + 2, 1);
@@ -183,11 +184,11 @@ private:
         return '"' + of.name_of(part.type) + (part.name.empty() ? "" : ' ' + part.name) + '"';
     }
 
-    static constexpr std::size_t k_steps_max = 16; // of a way that is shown
+    static constexpr std::size_t k_steps_max = 16; // the most steps of a path that are shown
 
     const type_description& was_;
     const type_description& is_;
-    std::vector<std::size_t> partner_; // by row of was_: that of is_ it was met with
+    std::vector<std::size_t> partner_; // for each row of was_: the row of is_ that it was paired with
     std::vector<pair> pairs_;
     std::optional<type_difference> found_;
     std::optional<type_difference> renamed_;

@@ -12,17 +12,17 @@ namespace remanence::transient {
 
 namespace {
 
-constexpr std::uint64_t k_thread_caches_max = 32 * 1024; // threads at a time, about as many as Linux has
+constexpr std::uint64_t k_thread_caches_max = 32 * 1024; // threads at the same time, about as many as Linux allows
 constexpr std::uint64_t k_growth_min = 256 * KiB;
 constexpr std::uint64_t k_growth_max = 64 * MiB;
 constexpr int k_vacant_looks = 4;
-constexpr int k_places_max = 64; // that are tried
+constexpr int k_places_max = 64; // attempts to find addresses
 
 std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes); }
 std::uint64_t table_bytes(std::uint64_t entries, std::uint64_t entry_bytes) {
     return align_up(entries * entry_bytes, k_page_bytes);
 }
-/// Of a heap with so many bytes of blocks (V1).
+/// Returns the size of the range of a heap with so many bytes of blocks (V1).
 std::uint64_t range_bytes(std::uint64_t reserved) {
     return reserved + table_bytes(units(reserved), sizeof(slab*)) + table_bytes(units(reserved), sizeof(slab)) +
            table_bytes(k_thread_caches_max, sizeof(thread_cache));
@@ -38,7 +38,8 @@ int heap::open(const heap_options& options) noexcept {
     make_writable_ = options.make_writable;
     reserved_bytes_ = align_up(options.reserve_bytes, GiB);
     if (options.holds_no_addresses)
-        return open_without_addresses() == 0 ? 0 : open_with_addresses(); // Valgrind, for one, has none where we look
+        // under Valgrind, for example, there are no addresses where we look
+        return open_without_addresses() == 0 ? 0 : open_with_addresses();
     const int code = open_with_addresses();
     return code != ENOMEM || numa_node_ ? code : open_without_addresses();
 }
@@ -82,7 +83,7 @@ void heap::lay_out(std::byte* range) noexcept {
     thread_caches_ = reinterpret_cast<thread_cache*>(thread_caches_table_.start);
 }
 
-// 0, or errno, EEXIST when something else lies there: the heap is closed then.
+// Returns 0, or errno; EEXIST if something else lies there. After an error the heap is closed.
 int heap::start_core() noexcept {
     int code = make_accessible(k_growth_min);
     if (code == 0) {
@@ -121,7 +122,7 @@ heap::~heap() {
     if (!is_open())
         return;
     unregister_heap(*this);
-    if constexpr (os::k_marks_memory) { // these addresses will be others'
+    if constexpr (os::k_marks_memory) { // these addresses will have other owners
         for_each_block([](alloc::block left) { os::mark_freed(left.start, left.bytes); });
         os::allow_memory(base_, accessible_bytes_.load(std::memory_order_relaxed));
     }
@@ -138,7 +139,8 @@ int heap::grow(part& which, std::uint64_t bytes) noexcept {
     return code;
 }
 
-// In steps, since each is a call of the system; where there is no memory for one, as far as it must be. Blocks first: they need the most.
+// Grows in steps, since each step is a system call; if there is no memory for a step, grows only as far as needed.
+// Blocks come first, because they need the most memory.
 int heap::make_accessible(std::uint64_t end) noexcept {
     const std::uint64_t was = accessible_bytes_.load(std::memory_order_relaxed);
     if (end <= was)
@@ -172,7 +174,7 @@ void* heap::allocate_in_next(thread_cache& mine, std::uint32_t index) noexcept {
     if (from.current != nullptr) {
         if (mine.next_word(from))
             return from.take();
-        mine.leave_current(from); // it is full: in no list
+        mine.leave_current(from); // it is full, so it goes into no list
     }
     if (!mine.adopt_listed(index)) {
         collect_told(mine, false);
@@ -192,7 +194,7 @@ void* heap::allocate_other(std::size_t bytes, std::size_t alignment) noexcept {
     if (mine == nullptr)
         return nullptr;
     std::uint32_t index = class_of(std::max(placed, alignment));
-    while (!is_aligned(class_bytes(index), alignment)) // slabs begin with a page
+    while (!is_aligned(class_bytes(index), alignment)) // slabs begin at pages
         ++index;
     void* const got = mine->bins[index].take();
     return got != nullptr ? got : allocate_in_next(*mine, index);
@@ -214,7 +216,7 @@ void* heap::allocate_zeros(std::size_t bytes) noexcept {
     return got;
 }
 
-// Into the list of the thread cache's class.
+// Takes a slab and puts it into the thread cache's list of the class.
 bool heap::acquire_slab(thread_cache& mine, std::uint32_t index) noexcept {
     {
         const std::scoped_lock lock(lock_);
@@ -235,7 +237,7 @@ bool heap::acquire_slab(thread_cache& mine, std::uint32_t index) noexcept {
     return true;
 }
 
-// Those that had nothing go to the end of the list, so that all get their turn (FR1).
+// Thread caches without such a slab go to the end of the list, so that all are searched in turn (FR1).
 bool heap::take_from_vacant(thread_cache& mine, std::uint32_t index) noexcept {
     thread_cache* const last = last_vacant_;
     for (int looks = 0; vacant_ != nullptr && looks != k_vacant_looks; ++looks) {
@@ -263,7 +265,8 @@ void heap::append_vacant(thread_cache& of) noexcept {
 
 slab* heap::make_slab(std::uint32_t index) noexcept {
     const std::uint64_t bytes = units_of_class(index) * k_unit_bytes;
-    // With the lock until all units are entered: until then, whoever looks at the heap takes the pages for a large block.
+    // The lock is held until all units are entered. Until then, a thread that looks at the heap takes the pages for a
+    // large block.
     const std::scoped_lock lock(lock_);
     const pages got = take_pages_locked(bytes, k_unit_bytes);
     if (got.start == nullptr)
@@ -278,7 +281,7 @@ slab* heap::make_slab(std::uint32_t index) noexcept {
 
 // --- freeing
 
-// SL3, SL4: a block of a word without any became free.
+// SL3, SL4: a block became free in a word that had no free block.
 void heap::word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
     const bool was_full = of.filled == 0;
     of.filled |= std::uint64_t{1} << in;
@@ -286,7 +289,7 @@ void heap::word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexc
         mine.put_in_list(of);
 }
 
-// SL3: all blocks of a word became free.
+// SL3: the last used block of a word became free.
 void heap::word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
     of.idle |= std::uint64_t{1} << in;
     if (of.is_current || !of.is_idle())
@@ -299,8 +302,8 @@ void heap::word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept
     }
 }
 
-// An idle slab that is the only listed one of its class stays: soon blocks of its size may be wanted again. Others are put in front of
-// `released`.
+// An idle slab stays if it is the only listed one of its class, because blocks of its size may soon be needed again.
+// Other idle slabs are put in front of `released`.
 void heap::take_out_of_list_or_keep(thread_cache& mine, slab& of, slab*& released) noexcept {
     slab* const first = mine.listed[of.size_class];
     if (first == nullptr || (first == &of && of.next == nullptr)) {
@@ -319,22 +322,24 @@ void heap::free_of_others(slab& of, std::uint32_t index) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << index % slab::k_word_bits;
     const std::uint64_t free = word.free.load(std::memory_order_relaxed);
     if (!has_tellers_.load(std::memory_order_relaxed)) [[unlikely]]
-        has_tellers_.store(true, std::memory_order_relaxed); // before the owner can know that the slab is idle
-    // Releases what this thread, and those before it, did to the block.
+        // it must be set before the owner can see that the slab is idle
+        has_tellers_.store(true, std::memory_order_relaxed);
+    // Release: the owner will see what this thread, and the threads before it, wrote to the block.
     const std::uint64_t returned = word.returned.fetch_or(bit, std::memory_order_seq_cst);
     if (((free | returned) & bit) != 0) [[unlikely]]
         refuse(of.block(index), k_twice);
     tell_owner(of);
 }
 
-// SL1: the thread cache is this thread's, or vacant and the heap locked.
+// SL1: the thread cache belongs to this thread; or it is vacant, and the heap is locked.
 void heap::collect_told(thread_cache& of, bool is_locked) noexcept {
     slab* each = of.told.exchange(nullptr, std::memory_order_acquire);
     slab* released = nullptr;
     while (each != nullptr) {
         slab& told = *each;
         each = told.next_told.load(std::memory_order_relaxed);
-        told.told.exchange(false, std::memory_order_seq_cst); // before collect(): who frees from now on tells anew
+        // before collect(): a thread that frees a block from now on tells the owner again
+        told.told.exchange(false, std::memory_order_seq_cst);
         thread_cache* const owner = told.owner.load(std::memory_order_acquire);
         if (owner != &of) { // SL5
             if (owner != nullptr)
@@ -361,7 +366,7 @@ void heap::collect_told(thread_cache& of, bool is_locked) noexcept {
     }
 }
 
-// With the lock.
+// The caller holds the lock.
 void heap::give_back(slab& of) noexcept {
     const std::uint64_t first = static_cast<std::uint64_t>(of.start - base_) / k_unit_bytes;
     for (std::uint64_t i = 0; i != of.unit_count; ++i)
@@ -376,7 +381,8 @@ void heap::note_given_back(std::uint64_t bytes) noexcept {
     free_used_bytes_ += bytes;
     if (free_used_bytes_ < next_look_bytes_)
         return;
-    // Of large blocks perhaps few pages were ever touched; nobody tells quickly how many, but of the process.
+    // Of large blocks perhaps only a few pages were ever touched. There is no fast way to count these pages for a
+    // block, only for the whole process.
     std::uint64_t used = core_state().allocated_bytes;
     if (const std::uint64_t in_memory = os::anonymous_bytes(); in_memory != 0)
         used = std::min(used, in_memory);
@@ -400,7 +406,8 @@ void heap::trim_locked() noexcept {
     });
 }
 
-// A thread that has freed a block may tell of its slab long after the slab is gone (SL5): then its header has to stay.
+// A thread that frees a block may tell the owner of its slab long after the slab is gone (SL5). Then its header must
+// stay.
 void heap::give_headers_back(heap_range of_free) noexcept {
     if (has_tellers_.load(std::memory_order_relaxed))
         return;
@@ -469,7 +476,7 @@ void heap::leave(thread_cache& of) noexcept {
     vacant_ = &of;
 }
 
-// With the lock.
+// The caller holds the lock.
 void heap::release_idle(thread_cache& of) noexcept {
     for (slab* each : of.listed) {
         while (each != nullptr) {

@@ -1,13 +1,16 @@
-// A volatile heap: blocks of any size in anonymous memory, for any number of threads. Small ones come from slabs, which threads own
-// through their thread caches; slabs and large blocks are runs of pages of the core that persistent heaps have, too (alloc::block_allocator).
-// Depends on thread_cache.hpp, threads.hpp, alloc and os. README.md in this folder has the overview.
+// A volatile heap: blocks of any size in anonymous memory, for any number of threads. Small blocks come from slabs,
+// which threads own through their thread caches. Slabs and large blocks are runs of pages of the core:
+// alloc::block_allocator, which persistent heaps use, too. Depends on thread_cache.hpp, threads.hpp, alloc and os.
+// README.md in this folder has the overview.
 //
-// Nothing here throws, or takes memory from elsewhere, unless it says so: a heap may stand behind malloc().
+// Nothing here throws, or takes memory from other allocators, unless its comment says so: a heap may implement
+// malloc().
 //
-//  V1  One range of addresses: blocks first, at a multiple of 1 GiB, then the tables by their units: slabs of each unit, slab headers,
-//      thread caches. A table is writable at least as far as the blocks are.
-//  V2  slab_of_unit_ names for each unit of a slab its header, and is null for all others. The header is that of the slab's first unit.
-//  V3  lock_ guards the core, vacant thread caches, and which slabs there are. What the owners of slabs do to them needs no lock.
+//  V1  A heap has one range of addresses. The blocks come first, at a multiple of 1 GiB. Three tables follow: the slab
+//      of each unit, slab headers, thread caches. The first two are writable at least as far as the blocks are.
+//  V2  slab_of_unit_ names the header for each unit of a slab, and is null for all other units. The header is the one
+//      of the slab's first unit.
+//  V3  lock_ guards the core, vacant thread caches, and the set of slabs. Owners change their own slabs without a lock.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -31,7 +34,8 @@ inline constexpr std::size_t k_alignment_max = alloc::k_alignment_max;
 
 struct heap_options {
     std::uint64_t reserve_bytes = 0; // at most k_heap_bytes_max
-    // Addresses are taken when they are needed, and do not count against limits before. So it is done, too, where there are too few to hold.
+    // Takes addresses only when they are needed, so that they do not count against limits before. The heap also does
+    // that if there are too few addresses to hold.
     bool holds_no_addresses = false;
     placing how = placing::compact;
     std::optional<unsigned> numa_node{};
@@ -43,14 +47,14 @@ struct heap_usage {
     struct size_class {
         std::uint64_t block_bytes;
         std::uint64_t blocks;     // allocated
-        std::uint64_t slab_bytes; // of slabs of this size, address space
+        std::uint64_t slab_bytes; // address space of the slabs of this size
     };
     std::array<size_class, k_class_count> classes{};
     std::uint64_t large_blocks = 0;
     std::uint64_t large_bytes = 0;
-    std::uint64_t usable_bytes = 0; // of all blocks
-    std::uint64_t peak_bytes = 0;   // of slabs and large blocks: address space, at most so much
-    std::uint64_t free_bytes = 0;   // of slabs' free blocks, and runs of pages that were used before
+    std::uint64_t usable_bytes = 0; // in all blocks
+    std::uint64_t peak_bytes = 0;   // most address space ever taken by slabs and large blocks; an upper bound
+    std::uint64_t free_bytes = 0;   // free blocks of slabs, and free runs of pages that were used before
     double availability = 1;        // alloc/availability.hpp
     std::uint64_t resident_bytes = 0;
     std::uint64_t reserved_bytes = 0;
@@ -63,12 +67,12 @@ public:
     heap& operator=(const heap&) = delete;
     ~heap();
 
-    /// Once, before all else. 0, or errno.
+    /// Opens the heap; to be called once, before anything else. Returns 0, or errno.
     [[nodiscard]] int open(const heap_options& options) noexcept;
     [[nodiscard]] bool is_open() const { return base_ != nullptr; }
 
-    /// Null when there is no memory. 0 bytes are 1 byte. At a multiple of 16. O(1), but once per slab, and O(log free runs) for
-    /// large blocks.
+    /// Allocates a block at a multiple of 16. Returns null if there is no memory. A request for 0 bytes counts as 1
+    /// byte. O(1) except once per slab; O(log free runs) for large blocks.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
         thread_cache* const mine = thread_cache_of_this_thread();
         if (bytes <= k_table_bytes_max && mine != nullptr) [[likely]] {
@@ -78,14 +82,15 @@ public:
         }
         return marked(allocate_other(bytes, k_step_bytes));
     }
-    /// Null also when the alignment is no power of two, or more than k_alignment_max.
+    /// Returns null also if the alignment is no power of two, or more than k_alignment_max.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return alignment <= k_step_bytes && is_power_of_two(alignment) ? allocate(bytes)
                                                                        : marked(allocate_other(bytes, alignment));
     }
-    /// All bytes are zero.
+    /// Allocates a block of zeros.
     [[nodiscard]] void* allocate_zeros(std::size_t bytes) noexcept;
-    /// Any thread may. Ends the process, with a message that names the address, when no block of this heap begins there.
+    /// Frees a block; any thread may call it. If no block of this heap begins there, ends the process with a message
+    /// that names the address.
     void free(void* address) noexcept {
         if constexpr (os::k_marks_memory)
             os::mark_freed(address, usable_bytes(address));
@@ -101,29 +106,31 @@ public:
         else
             free_of_others(*of, index);
     }
-    /// The block, with its contents as far as both sizes go, where it was or elsewhere; null, and it is as it was, when there is no
-    /// memory. Blocks of many pages move by their page tables: one that grows if it must, one that shrinks to less than half if there
-    /// is a hole at a lower address that it fits in.
+    /// Changes the size of a block. Its contents are kept as far as both sizes go; the block may move. Returns null,
+    /// and leaves the block unchanged, if there is no memory. Blocks of many pages move by their page tables: one that
+    /// grows moves if it must; one that shrinks to less than half moves if it fits into a hole at a lower address.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
-    /// A block with so much room behind it that it can become `room_bytes` where it is, and smaller again: that costs addresses, memory
-    /// only when used. Once it has become larger than its room, it is as any other.
+    /// Allocates a block that can grow in place to `room_bytes`, and shrink again. The room takes addresses; it takes
+    /// memory only when used. Once the block has grown beyond its room, it is like any other.
     [[nodiscard]] void* allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexcept;
-    /// Of a block that begins there; as free() when none does.
+    /// Returns the size of the block that begins there; if there is none, behaves as free() does.
     [[nodiscard]] std::size_t usable_bytes(const void* address) const noexcept;
 
-    /// The block that an address lies in; none, or one that somebody allocates or frees at this moment.
+    /// Returns the block that contains an address; nothing if there is none. The block may be one that another thread
+    /// allocates or frees at this moment.
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const noexcept;
     [[nodiscard]] bool holds(const void* address) const {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_) < reserved_bytes_;
     }
-    /// Shows blocks; of those that other threads allocate or free meanwhile, some. `visit` must not use this heap.
+    /// Visits all blocks; of those that other threads allocate or free meanwhile, only some. `visit` must not use this
+    /// heap.
     void for_each_block(const std::function<void(alloc::block)>& visit) const;
-    /// Compares the tables with each other, and with the core's: for each problem calls `report`. O(pages). Takes memory from
-    /// elsewhere. Nobody else may use the heap meanwhile.
+    /// Compares the tables with each other and with the core's, and calls `report` for each problem. O(pages). Takes
+    /// memory from another allocator. No other thread may use the heap meanwhile.
     std::size_t check_invariants(const alloc::problem_callback& report) const;
     [[nodiscard]] heap_usage usage() const;
 
-    /// Gives the system what has no blocks.
+    /// Gives memory without blocks back to the system.
     void trim() noexcept;
 
     [[nodiscard]] std::byte* base() const { return base_; }
@@ -132,15 +139,15 @@ public:
     // --- for threads.cpp
 
     [[nodiscard]] std::uint64_t number() const { return number_; }
-    /// By their addresses, held or not.
+    /// True if the address ranges overlap, held or not.
     [[nodiscard]] bool overlaps(const heap& other) const noexcept;
     [[nodiscard]] os::quick_mutex& lock() { return lock_; }
     [[nodiscard]] heap* next_registered() const { return next_registered_; }
     void set_next_registered(heap* next) { next_registered_ = next; }
-    /// Null when there is no memory.
+    /// Returns null if there is no memory.
     [[nodiscard]] thread_cache* take_thread_cache() noexcept;
     [[nodiscard]] bool has_vacant_thread_cache() const noexcept;
-    /// It becomes vacant.
+    /// Makes a thread cache vacant.
     void leave(thread_cache& of) noexcept;
     template <class F>
     void for_each_thread_cache(const F& f) {
@@ -163,7 +170,7 @@ private:
         const known_thread_cache& known = t_known_thread_caches[number_ % k_known_thread_caches];
         return known.heap_number == number_ ? known.mine : find_thread_cache(number_);
     }
-    /// Who hands out a block says so before anybody writes to it.
+    /// Tells the memory checker of a block that is handed out, before any thread writes to it.
     [[nodiscard]] void* marked(void* got) const noexcept {
         if constexpr (os::k_marks_memory) {
             if (got != nullptr)
@@ -186,8 +193,8 @@ private:
     void release_idle(thread_cache& of) noexcept;
     void take_out_of_list_or_keep(thread_cache& mine, slab& of, slab*& released) noexcept;
     struct pages {
-        std::byte* start; // null: there are none
-        bool are_zero;    // for certain
+        std::byte* start; // null: there was no memory
+        bool are_zero;    // they are certainly zero
     };
     [[nodiscard]] pages take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept;
     [[nodiscard]] pages take_pages_locked(std::uint64_t bytes, std::uint64_t alignment) noexcept;
@@ -226,7 +233,7 @@ private:
     [[nodiscard]] void* move_into_hole(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
     [[nodiscard]] bool keeps_room(const void* address) const noexcept;
     [[nodiscard]] void* move_block(void* address, std::size_t old_bytes, std::size_t bytes) noexcept;
-    /// Of the range: blocks, or a table.
+    /// A part of the range: the blocks, or a table.
     struct part {
         std::byte* start = nullptr;
         std::uint64_t writable_bytes = 0;
@@ -248,7 +255,7 @@ private:
     std::uint64_t number_ = 0;
     std::atomic<slab*>* slab_of_unit_ = nullptr;
     std::atomic<std::uint64_t> accessible_bytes_ = 0;
-    std::atomic<bool> has_tellers_ = false; // some thread has freed a block of another's slab
+    std::atomic<bool> has_tellers_ = false; // a thread has freed a block of another thread's slab
 
     slab* slabs_ = nullptr;
     thread_cache* thread_caches_ = nullptr;
@@ -265,15 +272,15 @@ private:
     mutable os::quick_mutex lock_;
     mutable std::optional<alloc::block_allocator> core_;
     std::uint32_t thread_cache_count_ = 0;
-    thread_cache* vacant_ = nullptr; // the first of a list
+    thread_cache* vacant_ = nullptr; // first of the list
     thread_cache* last_vacant_ = nullptr;
-    std::uint64_t untouched_ = 0;                         // from this offset on nothing was ever handed out
-    static constexpr std::uint64_t k_trim_min = 32 * MiB; // so much is given back before the system gets any
-    std::uint64_t free_used_bytes_ = 0; // what was given back since the last trim, and not taken again
+    std::uint64_t untouched_ = 0;                         // from this offset on, no memory was ever handed out
+    static constexpr std::uint64_t k_trim_min = 32 * MiB; // below this amount nothing is given back to the system
+    std::uint64_t free_used_bytes_ = 0;                   // given back since the last trim, and not taken again
     std::uint64_t next_look_bytes_ = k_trim_min;
     std::uint64_t peak_bytes_ = 0;
     std::uint32_t moved_count_ =
-        0; // blocks that were moved by their page tables: each may cost the kernel two mappings more
+        0; // blocks that were moved by their page tables: each may add two mappings in the kernel
     std::optional<unsigned> numa_node_;
 };
 

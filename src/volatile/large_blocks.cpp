@@ -1,5 +1,5 @@
-// Large blocks of a volatile heap: runs of pages of the core, and how blocks become larger and smaller. Those of many pages move by their
-// page tables.
+// Large blocks of a volatile heap: runs of pages of the core; how they grow and shrink. Blocks of many pages move by
+// their page tables.
 #include "os/anonymous_memory.hpp"
 #include "volatile/heap.hpp"
 
@@ -11,7 +11,7 @@ namespace remanence::transient {
 
 namespace {
 
-constexpr std::uint64_t k_move_min = 256 * KiB;  // shorter blocks are copied as fast as their page tables are changed
+constexpr std::uint64_t k_move_min = 256 * KiB;  // shorter blocks are copied as fast as their page tables change
 constexpr std::uint32_t k_moves_max = 16 * 1024; // of the 65,530 mappings that a process has by default
 
 } // namespace
@@ -30,7 +30,7 @@ void* heap::allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexce
     }
     const std::uint64_t used = align_up(bytes, k_page_bytes);
     if (!got.are_zero && used < whole)
-        os::give_memory_back(got.start + used, whole - used); // of blocks that lay there before
+        os::give_memory_back(got.start + used, whole - used); // contents of earlier blocks
     return marked(got.start);
 }
 
@@ -74,7 +74,7 @@ void heap::free_large(void* address) noexcept {
         note_given_back(found->bytes);
 }
 
-// Pages that moved here are a mapping of their own, and would stay one.
+// Pages that have moved here are a mapping of their own. New pages join the mapping around them.
 bool heap::renew(std::byte* where, std::uint64_t bytes) noexcept {
     if (os::renew_memory(where, bytes) != 0)
         return false;
@@ -150,7 +150,7 @@ void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t b
     return moved;
 }
 
-// Null when there is none, or the pages cannot be moved: to copy them would cost more than the hole is worth.
+// Returns null if there is no hole, or the pages cannot be moved: to copy them would cost more than the hole gains.
 void* heap::move_into_hole(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
     pages hole{};
     {

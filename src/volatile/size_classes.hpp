@@ -1,7 +1,8 @@
-// The sizes that slabs have blocks of, and how many units of address space a slab of each takes. Depends on base/units and alloc/slab_layout.
+// The sizes of blocks in slabs, and how many units of address space a slab of each size takes. Depends on base/units
+// and alloc/slab_layout.
 //
-// Up to 128 bytes there is a size for each multiple of 16, then four for each doubling: a block is at most a quarter larger than asked
-// for.
+// Up to 128 bytes there is a size for each multiple of 16, then four sizes for each doubling: a block is at most a
+// quarter larger than the request.
 #pragma once
 
 #include "alloc/slab_layout.hpp"
@@ -15,7 +16,7 @@
 
 namespace remanence::transient {
 
-inline constexpr std::size_t k_step_bytes = 16;            // what malloc() aligns to
+inline constexpr std::size_t k_step_bytes = 16;            // the alignment of malloc()
 inline constexpr std::size_t k_table_bytes_max = KiB;      // class_table answers up to here without branches
 inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
 inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: a slab is 1, 4 or 16 of them
@@ -23,7 +24,7 @@ inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: 
 inline constexpr std::uint32_t k_stepped_classes = 8;
 inline constexpr std::uint32_t k_class_count = 44;
 
-/// Of at least one byte, at most k_class_bytes_max.
+/// Returns the class for so many bytes: at least one, at most k_class_bytes_max.
 constexpr std::uint32_t class_of(std::size_t bytes) {
     if (bytes <= k_stepped_classes * k_step_bytes)
         return static_cast<std::uint32_t>((bytes - 1) / k_step_bytes);
@@ -42,20 +43,22 @@ static_assert(class_bytes(class_of(1)) == 16 && class_bytes(class_of(128)) == 12
 static_assert(class_bytes(class_of(256)) == 256 && class_bytes(class_of(257)) == 320);
 static_assert(class_of(k_class_bytes_max) == k_class_count - 1 && class_bytes(k_class_count - 1) == k_class_bytes_max);
 
-/// At least 16 blocks to a slab, and for small ones no more memory than a few threads can afford to hold of each size.
+/// Returns the units of a slab. A slab has at least 16 blocks; but slabs of small blocks are small, so that a few
+/// threads can afford to hold one of each size.
 constexpr std::uint32_t units_of_class(std::uint32_t index) {
     return class_bytes(index) <= KiB ? 1 : class_bytes(index) <= 8 * KiB ? 4 : 16;
 }
 
-/// How blocks lie: at multiples of 16, or so that none touches more cache lines or pages than it must: one of up to a cache line never
-/// straddles one, from a cache line on a block starts on one, from a page on it starts on a page.
+/// How blocks are placed: at multiples of 16; or so that each touches as few cache lines or pages as possible. Then a
+/// block of up to a cache line never crosses the end of one; a larger block begins on a cache line, and a block of a
+/// page or more begins on a page.
 enum class placing : std::uint8_t { compact, on_lines };
 
 constexpr std::size_t placed_bytes(std::size_t bytes, placing how) {
     return how == placing::compact ? bytes : alloc::bytes_on_lines(std::max(bytes, k_step_bytes));
 }
 
-/// The class of (bytes + 15) / 16.
+/// Gives the class for (bytes + 15) / 16.
 using class_table = std::array<std::uint8_t, k_table_bytes_max / k_step_bytes + 1>;
 
 constexpr class_table make_class_table(placing how) {

@@ -1,4 +1,4 @@
-// Looking at a volatile heap: its blocks, how it uses its memory, and whether its tables agree.
+// Inspects a volatile heap: its blocks, its use of memory, and the consistency of its tables.
 #include "alloc/availability.hpp"
 #include "os/anonymous_memory.hpp"
 #include "volatile/heap.hpp"
@@ -42,7 +42,8 @@ heap_usage heap::usage() const {
     alloc::availability_sum pieces;
     for (std::uint32_t i = 0; i != k_class_count; ++i)
         found.classes[i].block_bytes = class_bytes(i);
-    // By reference: a function that keeps more than two words would take memory, which may be this heap's, while it is locked.
+    // Captures by reference: a std::function that stores more than two words would allocate memory, perhaps from this
+    // heap while it is locked.
     const auto add = [&](alloc::block run) {
         const auto offset = static_cast<std::uint64_t>(static_cast<std::byte*>(run.start) - base_);
         const slab* const of = slab_of_unit_[offset / k_unit_bytes].load(std::memory_order_acquire);

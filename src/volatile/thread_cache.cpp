@@ -26,7 +26,7 @@ void thread_cache::format(heap* of, std::uint64_t number, const class_table& tab
     }
 }
 
-// The slab is in no list afterwards.
+// Afterwards the slab is in no list.
 void thread_cache::leave_current(bin& which) {
     slab& left = *which.current;
     const std::uint64_t bit = std::uint64_t{1} << which.word_index;
@@ -89,7 +89,7 @@ void tell_owner(slab& of) {
     if (of.told.load(std::memory_order_seq_cst) || of.told.exchange(true, std::memory_order_seq_cst))
         return;
     thread_cache* const owner = of.owner.load(std::memory_order_acquire);
-    if (owner == nullptr) { // it had nothing to collect but what has been collected since
+    if (owner == nullptr) { // the slab has no owner: everything it had to collect was collected
         of.told.store(false, std::memory_order_seq_cst);
         return;
     }

@@ -1,8 +1,10 @@
-// What a thread has of a heap: for each class the slab that it allocates from, and those with free blocks. Depends on slab.hpp.
+// The part of a heap that a thread uses alone: for each class, the slab that it allocates from, and other slabs with
+// free blocks. Depends on slab.hpp.
 //
-//  FR1  A thread cache belongs to a thread, which alone uses it, or is vacant and used under the heap's lock. A thread that ends leaves its
-//       thread cache with the slabs in it; the next thread takes the whole of it, and others take single slabs out of it when they need one.
-//  FR2  bin::word is the current slab's word with the number word_index, or a word of zeros when there is no current slab.
+//  FR1  A thread cache belongs to a thread, which uses it alone; or it is vacant, and used under the heap's lock. A
+//       thread that ends leaves its thread cache with the slabs in it. The next new thread takes the whole thread
+//       cache; other threads take single slabs out of it when they need one.
+//  FR2  bin::word is the word `word_index` of the current slab, or a word of zeros if there is no current slab.
 #pragma once
 
 #include "volatile/slab.hpp"
@@ -18,7 +20,7 @@ namespace remanence::transient {
 class heap;
 struct slab_caches;
 
-/// What blocks of a class are taken from.
+/// The source of the blocks of a class.
 struct bin {
     slab::word* word;
     std::byte* first; // the block of the word's lowest bit
@@ -26,7 +28,7 @@ struct bin {
     std::uint32_t word_index;
     slab* current;
 
-    /// Null when the word is used up.
+    /// Returns null if the word has no free block left.
     [[nodiscard]] void* take() const {
         const std::uint64_t free = word->free.load(std::memory_order_relaxed);
         if (free == 0) [[unlikely]]
@@ -41,7 +43,7 @@ struct alignas(64) thread_cache {
     std::uint64_t heap_number;
     const class_table* classes;
     thread_cache* next_of_thread; // guarded by the mutex of threads.cpp, as is `thread`
-    slab_caches* thread;          // null: none has it
+    slab_caches* thread;          // null: it is vacant
     thread_cache* next_vacant;    // guarded by the heap's lock
     std::array<bin, k_class_count> bins;
     std::array<slab*, k_class_count> listed; // the first of each class's list
@@ -52,13 +54,14 @@ struct alignas(64) thread_cache {
     void leave_current(bin& which);
     void put_in_list(slab& which);
     void take_out_of_list(slab& which);
-    /// Goes on with the current slab's next word that has free blocks. False: it has none, also none that others have freed.
+    /// Continues with the current slab's next word that has free blocks. Returns false if there is none, not even after
+    /// collecting blocks that other threads have freed.
     [[nodiscard]] bool next_word(bin& which);
-    /// The class's first listed slab becomes its current one. False: there is none.
+    /// Makes the class's first listed slab the current one. Returns false if there is none.
     [[nodiscard]] bool adopt_listed(std::uint32_t index);
 };
 
-/// Tells the owner that there is something to collect (SL1, SL5).
+/// Tells the owner that the slab has blocks to collect (SL1, SL5).
 void tell_owner(slab& of);
 
 } // namespace remanence::transient

@@ -36,7 +36,7 @@ void drop_table() {
     t_thread_caches.table = nullptr;
 }
 
-// With `changing` locked: of the thread caches in the list, and with room for as many again.
+// Makes a table with the thread caches of the list, and room for as many again. The caller has locked `changing`.
 void make_table() {
     drop_table();
     t_thread_caches.used = 0;
@@ -57,7 +57,7 @@ void make_table() {
         *slot_of(each->heap_number) = {each->heap_number, each};
 }
 
-/// What the ending thread has of heaps is left to others.
+/// Makes the thread caches of the ending thread vacant, in all heaps.
 void leave_thread_caches(void* /*hook*/) {
     const std::scoped_lock lock(changing);
     drop_table();
@@ -80,8 +80,8 @@ void unlock_all() {
     changing.unlock_after_fork();
 }
 
-// What other threads of the parent were at with their thread caches is not known: nobody uses these any more, and what they hold is lost to
-// the child.
+// The state in which other threads of the parent left their thread caches is unknown. So the child does not use these;
+// it loses the memory that they hold.
 void go_on_in_child() {
     for (heap* each = heaps; each != nullptr; each = each->next_registered()) {
         each->for_each_thread_cache([](thread_cache& of) {
@@ -92,13 +92,13 @@ void go_on_in_child() {
     unlock_all();
 }
 
-/// Made when the program starts: at the first use, another thread's fork could come in between.
+/// Made when the program starts. If it were made at the first use, another thread might fork in between.
 struct fork_watch {
     fork_watch() noexcept { os::call_around_fork(lock_all, unlock_all, go_on_in_child); }
 };
 const fork_watch k_fork_watch;
 
-// With `changing` locked.
+// The caller has locked `changing`.
 void prepare() {
     if (is_prepared)
         return;
@@ -132,8 +132,9 @@ thread_cache* find_or_take_thread_cache(heap& of) noexcept {
     const std::scoped_lock lock(changing);
     if (thread_cache* const found = find_locked(of.number()))
         return remember(of.number(), found);
-    // A destructor in the last round of those of a thread may take a thread cache, and nobody asks for it then. Where that thread's memory was, this
-    // one's is, sooner or later.
+    // In the last round of a thread's destructors, a destructor may take a thread cache; no later hook makes it vacant.
+    // Sooner or later this thread's variables lie where those of the ended thread lay, so it finds the thread cache
+    // here.
     if (!of.has_vacant_thread_cache()) {
         of.for_each_thread_cache([&](thread_cache& each) {
             if (each.thread == &t_thread_caches)

@@ -14,7 +14,7 @@ import gdb.printing
 
 NAMESPACE = "remanence::"
 HEADER_MAGIC = b"HEADHEAP"
-READ_MAX = 1 << 28  # of one thing; gdb ends when it has no memory
+READ_MAX = 1 << 28  # for one object; gdb ends when it runs out of memory
 MODULO = 1 << 64
 WORD = 8
 
@@ -126,7 +126,8 @@ class Sequence:
         self.value, self.kind = value, kind
 
     def to_string(self):
-        # One in a heap knows its heap, so it has other bytes than zeros; they are what gdb shows of memory that a core leaves out.
+        # A container in a heap knows its heap, so some of its bytes are not zero. gdb shows zeros for memory that is
+        # missing in a core.
         if not any(read(address_of(self.value), self.value.type.sizeof)):
             return f"{self.kind} that is empty, or whose heap is not in the core"
         return f"{self.kind} of {counted(self.size(), 'element')}"
@@ -263,7 +264,7 @@ class Heap:
     """The heap's path, and its roots with their values where the program knows their types by the same names."""
 
     def __init__(self, value, _):
-        self.impl = word(address_of(value))  # its only member, which clang's debug information leaves out
+        self.impl = word(address_of(value))  # its only member; clang's debug information omits it
         self.path = self.base = None
         if self.impl:
             self.path = gdb.Value(word(self.impl)).cast(gdb.lookup_type("char").pointer()).string("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-// The subcommands: each prints to standard output and returns the exit code. What the library throws is for main to report.
+// The subcommands. Each prints to standard output and returns the exit code. main reports the library's exceptions.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ int dump(const std::string& file, const std::string& version, const std::string&
 int export_dump(const std::string& file, const std::string& version, const std::string& to, bool as_json);
 int load(const std::string& file);
 int log(const std::string& file, bool as_json);
-/// What is given of limits and end changes the history; nothing: says what it is.
+/// The limits and the end that are given change the history. If nothing is given, the command describes the history.
 struct history_change {
     std::optional<std::uint64_t> bytes, steps;
     bool ends = false;

@@ -15,7 +15,7 @@ namespace remanence::tool {
 
 namespace {
 
-// The file that is being made, for the handler of signals to remove; empty when there is none.
+// The unfinished file, which the signal handler removes; empty if there is none.
 std::array<char, PATH_MAX> unfinished{};
 
 extern "C" void remove_unfinished(int signal) {
@@ -57,8 +57,8 @@ int copy(const std::string& file, const std::string& to, bool force, bool with_h
         if (std::signal(signal, remove_unfinished) == SIG_IGN)
             std::signal(signal, SIG_IGN); // nohup
     }
-    std::signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write()
-    std::signal(SIGXFSZ, SIG_IGN); // and so is a file beyond the process's limit
+    std::signal(SIGPIPE, SIG_IGN); // a reader that ends early is an error of write()
+    std::signal(SIGXFSZ, SIG_IGN); // a file beyond the process's limit is an error, too
     with_progress([&](const inspect::progress_callback& shown) {
         if (to_output)
             inspect::copy(file, write_to_output, shown);

@@ -3,8 +3,8 @@
 
 namespace remanence::tool {
 
-/// Those of them that are closed are open from now on, and as good as closed to whoever reads or writes them. Nothing that is opened
-/// later becomes one of them: what is printed to a standard output that is not there must not go into a heap.
+/// Opens those of them that are closed, in such a way that reading and writing still fail. So no file that is opened
+/// later becomes one of them: text for a missing standard output must not go into a heap.
 void take_standard_descriptors() noexcept;
 
 } // namespace remanence::tool

@@ -1,4 +1,4 @@
-// What of a heap's history is printed, and what is done to it.
+// Prints a heap's history, and changes it.
 #include "commands.hpp"
 #include "json.hpp"
 #include "report.hpp"
@@ -173,7 +173,7 @@ inspect::version_or_name version_of(const std::string& file, const std::string& 
     const auto number = number_in(word);
     if (!number)
         return word;
-    // A program may keep a version by a name of digits. Whatever cannot be read is told by whoever reads the version.
+    // A program may keep a version by a name of digits. Errors of reading are reported when the version is read.
     std::vector<inspect::seen_step> steps;
     try {
         steps = inspect::history(file).steps;

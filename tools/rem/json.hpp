@@ -1,4 +1,4 @@
-// Writes JSON: objects with members in the order they are added. Texts that are no UTF-8 get U+FFFD where they are not.
+// Writes JSON: objects with members in the order in which they are added. Bytes that are not UTF-8 become U+FFFD.
 #pragma once
 
 #include <cstdint>

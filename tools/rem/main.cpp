@@ -1,5 +1,5 @@
-// rem: looks at heaps, checks, copies, loads and upgrades them, and goes back in their history. All but load, upgrade, undo, restore,
-// keep, drop and history never change the heap they are given.
+// rem: shows heaps, checks, copies, loads and upgrades them, and goes back in their history. Only load, upgrade, undo,
+// restore, keep, drop and history change the heap they are given.
 #include "commands.hpp"
 #include "descriptor.hpp"
 #include "report.hpp"
@@ -112,7 +112,8 @@ constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy --force --history book.rem backup.rem\n"
                                         "  rem copy book.rem - | ssh host 'cat > book.rem'";
 
-/// What may be typed, and what it does. Members that begin with add_ each make some of the commands.
+/// The command line: its syntax, and what each command does. Members that begin with add_ each make some of the
+/// commands.
 class command_line {
 public:
     command_line() {
@@ -136,7 +137,7 @@ public:
             const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success); // --help, --version
             std::ostringstream said;
             (void)app_.exit(stop, asked ? std::cout : said, said);
-            fmt::print(stderr, "{}", visible_lines(said.str())); // it has what was typed
+            fmt::print(stderr, "{}", visible_lines(said.str())); // the text contains what the user typed
             return asked ? exit_ok : exit_usage;
         }
         try {
@@ -316,10 +317,10 @@ int run(int argc, char** argv) {
 } // namespace remanence::tool
 
 int main(int argc, char** argv) {
-    remanence::tool::take_standard_descriptors(); // nothing that is opened becomes one
+    remanence::tool::take_standard_descriptors(); // so that no file that is opened becomes one of them
     try {
         return remanence::tool::run(argc, argv);
-    } catch (const std::exception& stop) { // memory is full
+    } catch (const std::exception& stop) { // there is no memory
         std::fprintf(stderr, "rem: %s\n", stop.what());
         return remanence::tool::exit_error;
     }

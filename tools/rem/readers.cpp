@@ -14,7 +14,7 @@ namespace {
 using inspect::users;
 using seconds = std::chrono::duration<double>;
 
-/// Of a section; the clock may have been set back since.
+/// Returns the age of a section; 0 if the clock was set back since.
 double age_of(const users::user& one) {
     return std::max(0.0, seconds(std::chrono::system_clock::now() - *one.since).count());
 }
@@ -25,7 +25,7 @@ std::string age_text(double age) {
                         : fmt::format("{:.1f} h", age / 3600);
 }
 
-/// One that began to read after the last commit was looked at has a newer version.
+/// A process that began to read after the last commit was inspected has a newer version.
 std::uint64_t versions_behind(const users& heap, const users::user& one) {
     return heap.version - std::min(heap.version, *one.reads_version);
 }

@@ -51,7 +51,7 @@ std::size_t utf8_sequence_bytes(std::string_view text) {
         if ((byte(i) & 0xc0U) != 0x80)
             return 0;
     }
-    // Not longer than needed, no surrogates, nothing above U+10FFFF.
+    // Refuses overlong sequences, surrogates, and values above U+10FFFF.
     if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf0 && byte(1) < 0x90) ||
         (lead == 0xf4 && byte(1) >= 0x90))
         return 0;
@@ -90,7 +90,7 @@ void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(),
 
 namespace {
 
-/// Whether a message says where, as the library's do.
+/// True if a message names the place, as the library's messages do.
 bool names_byte(std::string_view message, std::uint64_t offset) {
     const std::string place = "at byte " + std::to_string(offset);
     const std::size_t at = message.find(place);

@@ -11,28 +11,28 @@
 
 namespace remanence::tool {
 
-/// 148,397
+/// Returns for example 148,397
 std::string grouped(std::uint64_t number);
-/// "12 commits", "1 commit"
+/// Returns "12 commits", "1 commit"
 std::string counted(std::uint64_t number, std::string_view noun);
-/// 1.34 MiB; below 10 KiB in bytes
+/// Returns for example 1.34 MiB; below 10 KiB in bytes
 std::string size_text(std::uint64_t bytes);
-/// Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
+/// Returns the length of the UTF-8 sequence at the beginning of `text`; 0 if there is none.
 std::size_t utf8_sequence_bytes(std::string_view text);
-/// The bytes of control characters, and what is no UTF-8, as \x1b; a name in a heap may hold anything.
+/// Replaces control characters, and bytes that are not UTF-8, by the form \x1b. A name in a heap may contain any bytes.
 std::string visible(std::string_view text);
-/// The same, but for the ends of lines.
+/// Does the same, but keeps the ends of lines.
 std::string visible_lines(std::string_view text);
-/// To standard output; main tells whether that failed.
+/// Writes to standard output; main reports if that failed.
 void put(std::string_view text);
-/// "what (byte 4096 of FILE)": the place is left out where the text has it already, or there is none.
+/// Returns "what (byte 4096 of FILE)". Leaves out the place if the text contains it, or there is none.
 std::string problem_text(const inspect::damage& problem);
 
 enum class colour { bold, red, green, yellow };
 /// Coloured if standard output is a terminal and NO_COLOR is not set.
 std::string coloured(colour which, std::string_view text);
 
-/// On a terminal, a line on standard error that is written anew; else nothing. Removed by the destructor.
+/// On a terminal, a line on standard error that is overwritten; otherwise nothing. The destructor removes it.
 class progress_line {
 public:
     explicit progress_line(std::string what);

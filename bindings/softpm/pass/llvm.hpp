@@ -1,4 +1,4 @@
-// What the pass uses of LLVM.
+// The headers of LLVM that the pass uses.
 #pragma once
 
 #include "shadow_layout.hpp"

@@ -1,9 +1,9 @@
-// Adds to a function what keeps the marks of the words that it writes. Depends on provenance.
+// Adds code to a function that maintains the marks of the words it writes. Depends on provenance.
 //
-//   M1  A word is marked before a pointer is stored, and its mark cleared after what is no pointer is: at every moment a word that holds
-//       a pointer is marked.
-//   M2  Marks go where bytes go: by block copies, by copies of words, and by copies of single bytes, with which the first byte of a word
-//       brings the mark.
+//   M1  A word is marked before a pointer is stored; its mark is cleared after other data is stored. So a word that
+//       holds a pointer is marked at every moment.
+//   M2  Marks are copied together with bytes: by block copies, by copies of words, and by copies of single bytes;
+//       there, the first byte of a word carries the mark.
 #pragma once
 
 #include "provenance.hpp"
@@ -27,7 +27,7 @@ private:
     void on_set(llvm::MemSetInst& set);
     void on_masked_store(llvm::IntrinsicInst& store);
     void on_parameter(llvm::Argument& parameter);
-    /// The marks of an aggregate's parts, each beside its own word.
+    /// Writes the marks of an aggregate's parts, each for its own word.
     void put_parts(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Value* part, std::uint64_t offset);
     void mark_pointers_of(llvm::IRBuilder<>& at, llvm::Value* address, llvm::Type* type, std::uint64_t offset);
     /// M1.

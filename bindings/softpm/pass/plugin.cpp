@@ -1,5 +1,5 @@
-// The compiler pass: marks where a program stores pointers, for clang 19 (-fpass-plugin). Depends on LLVM alone; of the runtime it knows
-// names. It runs when the optimizer is done, so that what a program has become is what is marked.
+// The compiler pass for clang 19 (-fpass-plugin): marks where a program stores pointers. Depends on LLVM only; of the
+// runtime it knows only names. It runs after the optimizer, so that it marks the final code.
 #include "marker.hpp"
 #include "renamed_functions.hpp"
 
@@ -10,9 +10,9 @@ namespace {
 using llvm::dyn_cast;
 using llvm::Type;
 
-constexpr int k_constructor_priority = 102; // before those of programs, which may change what they initialised
+constexpr int k_constructor_priority = 102; // before constructors of programs, which may change the variables
 
-/// Offsets of the pointers in an initialiser.
+/// Collects the offsets of the pointers in an initializer.
 void find_pointers(const llvm::Constant* of, std::uint64_t offset, const llvm::DataLayout& layout,
                    llvm::SmallVectorImpl<std::uint64_t>& into) {
     Type* const type = of->getType();
@@ -31,7 +31,7 @@ void find_pointers(const llvm::Constant* of, std::uint64_t offset, const llvm::D
     }
 }
 
-/// Words of all variables of the module that hold a pointer before it runs.
+/// Returns the words of all variables of the module that hold a pointer before the program runs.
 llvm::SmallVector<llvm::Constant*, 64> initial_pointers(llvm::Module& module) {
     llvm::SmallVector<llvm::Constant*, 64> found;
     Type* const word = Type::getInt64Ty(module.getContext());
@@ -79,7 +79,7 @@ void rename_functions(llvm::Module& module) {
 }
 
 struct pointer_marks : llvm::PassInfoMixin<pointer_marks> {
-    // Functions that are not to be optimized store pointers, too.
+    // The pass must also run on functions that are not optimized, because they store pointers, too.
     static bool isRequired() { return true; }
 
     llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& /*analyses*/) {

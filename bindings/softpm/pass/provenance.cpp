@@ -18,7 +18,7 @@ llvm::IRBuilder<> after(Instruction* definition) {
     return llvm::IRBuilder<>(&**definition->getInsertionPointAfterDef());
 }
 
-/// What is shifted by a whole number of words, and by how many; itself, by 0.
+/// Returns the value before a shift by whole words, and the number of words; or the value itself, and 0.
 std::pair<Value*, unsigned> without_shift(Value* value, unsigned opcode) {
     const auto* shift = dyn_cast<llvm::BinaryOperator>(value);
     const auto* by = shift == nullptr ? nullptr : dyn_cast<llvm::ConstantInt>(shift->getOperand(1));
@@ -28,7 +28,7 @@ std::pair<Value*, unsigned> without_shift(Value* value, unsigned opcode) {
     return {shift->getOperand(0), static_cast<unsigned>(by->getZExtValue() / k_word_bits)};
 }
 
-/// Whether a block copy reads it, or a call may.
+/// True if a block copy reads the variable, or a call may.
 bool is_read_elsewhere(const llvm::AllocaInst* local) {
     llvm::SmallVector<const Value*, 16> todo{local};
     llvm::SmallPtrSet<const Value*, 16> seen;
@@ -168,7 +168,7 @@ Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned dept
 Value* provenance::of_phi(llvm::PHINode* phi, Type* marks, unsigned depth) {
     llvm::IRBuilder<> at(phi);
     llvm::PHINode* const made = at.CreatePHI(marks, phi->getNumIncomingValues());
-    known_[phi] = made; // before the operands: one of them may be a sum of this one
+    known_[phi] = made; // before the operands, because one of them may be a sum of this value
     for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
         made->addIncoming(find(phi->getIncomingValue(i), depth), phi->getIncomingBlock(i));
     return made;
@@ -204,7 +204,7 @@ Value* provenance::of_shuffle(llvm::ShuffleVectorInst* shuffle, Type* marks, uns
     return at.CreateShuffleVector(first, second, shuffle->getShuffleMask());
 }
 
-/// A masked load of words brings its marks; what else is called does not.
+/// A masked load of words brings its marks; other calls do not.
 Value* provenance::of_call(Instruction* value, Type* marks) {
     if (const auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(value);
         intrinsic != nullptr && intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_load &&
@@ -229,7 +229,7 @@ Value* provenance::of_load(llvm::LoadInst* load, Type* marks) {
     return at.CreateSelect(at.CreateICmpEQ(there, shadow_builder::all(marks, mark::data)), by_value, there);
 }
 
-// A pointer and a number are a pointer, whichever is which; the difference of two is a number.
+// A pointer plus a number is a pointer, in any order; the difference of two pointers is a number.
 Value* provenance::of_sum(Instruction* sum, unsigned depth) {
     Value* const left = find(sum->getOperand(0), depth);
     Value* const right = find(sum->getOperand(1), depth);
@@ -249,7 +249,7 @@ Value* provenance::of_sum(Instruction* sum, unsigned depth) {
     return at.CreateSelect(at.CreateICmpEQ(left, data), right, left);
 }
 
-// Integers of 128 bits and more, put together from words or taken apart. What is done to them otherwise is told by value.
+// Integers of 128 bits and more, composed of words or split into words. After any other operation, their values decide.
 Value* provenance::of_parts(Instruction* value, Type* marks, unsigned depth) {
     Type* const type = value->getType();
     const auto is_wide = [](const Type* of) { return of->isIntegerTy() && of->getIntegerBitWidth() > k_word_bits; };
@@ -275,7 +275,7 @@ Value* provenance::of_parts(Instruction* value, Type* marks, unsigned depth) {
         if (const auto [whole, words] = without_shift(value, Instruction::Shl); words != 0) {
             Value* const of_whole = find(whole, depth);
             const auto count = static_cast<int>(words_of(type, layout_));
-            llvm::SmallVector<int, 8> order; // data from the second operand
+            llvm::SmallVector<int, 8> order; // indexes of the second operand select data
             for (int i = 0; i < count; ++i)
                 order.push_back(i < static_cast<int>(words) ? count : i - static_cast<int>(words));
             auto at = after(value);

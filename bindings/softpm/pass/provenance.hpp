@@ -1,8 +1,8 @@
-// Which marks a value brings with it, found by where it comes from. Depends on shadow_builder.
+// Finds the marks of a value from its origin. Depends on shadow_builder.
 //
-//   P1  A value loaded brings the marks of where it was loaded from; a pointer is one; constants, and what is computed by other means than
-//       adding, masking and choosing, are data.
-//   P2  What comes from a call or a parameter is of unknown origin: its value tells (shadow_builder::by_window).
+//   P1  A loaded value has the marks of the place it was loaded from. A pointer is marked as one. Constants are data,
+//       and so are results of all operations except adding, masking and choosing.
+//   P2  Results of calls and parameters are of unknown origin: their value decides (shadow_builder::by_window).
 #pragma once
 
 #include "shadow_builder.hpp"
@@ -13,14 +13,15 @@ class provenance {
 public:
     provenance(const shadow_builder& build, llvm::Function& function);
 
-    /// Marks of a value that fills whole words, as instructions beside its definition; null when it fills none.
+    /// Returns the marks of a value that fills whole words, as instructions beside its definition; null if it does not.
     llvm::Value* marks_of(llvm::Value* value);
-    /// The value that was stored, where this is one loaded from a local variable that is stored to in one place: code that is not
-    /// optimized keeps all its values so.
+    /// If `value` was loaded from a local variable that is stored to in only one place, returns the stored value. Code
+    /// that is not optimized keeps all values in such variables.
     llvm::Value* behind_local(llvm::Value* value) const;
-    /// Whether an address leads to a local variable that needs no marks: it never leaves the function, and is no source of a copy.
+    /// True if an address leads to a local variable that needs no marks: it never leaves the function, and is never
+    /// copied from.
     bool is_local(llvm::Value* address);
-    /// Whether what it reads may be an argument that was passed on the stack, which nobody marked.
+    /// True if a load may read an argument on the stack, which has no marks.
     [[nodiscard]] bool is_variadic() const { return is_variadic_; }
     static bool is_data(llvm::Value* marks);
 
@@ -42,7 +43,7 @@ private:
     llvm::Function& function_;
     const llvm::DataLayout& layout_;
     llvm::DominatorTree order_;
-    bool is_variadic_ = false; // what it loads may be an argument, which nobody marked
+    bool is_variadic_ = false; // its loads may read arguments, which have no marks
     llvm::DenseMap<llvm::Value*, llvm::Value*> known_;
     llvm::DenseMap<const llvm::AllocaInst*, bool> locals_;
 };

@@ -1,5 +1,6 @@
-// The functions of the C and C++ libraries in whose place instrumented code calls the runtime (runtime/libc_calls.cpp,
-// runtime/allocation.cpp): those that allocate, store or move pointers, or write bytes where pointers may have been.
+// The functions of the C and C++ libraries that instrumented code replaces by functions of the runtime
+// (runtime/libc_calls.cpp, runtime/allocation.cpp): those that allocate, store or move pointers, or write bytes where
+// pointers may have been.
 #pragma once
 
 namespace remanence::softpm {
@@ -56,7 +57,7 @@ inline constexpr renamed_function k_renamed_functions[] = {
     {"__memset_chk", "softpm_memset_chk"},
     {"explicit_bzero", "softpm_bzero"},
     {"qsort", "softpm_qsort"},
-    // Store a pointer where an argument says.
+    // Store a pointer where an argument points.
     {"strtol", "softpm_strtol"},
     {"strtoll", "softpm_strtoll"},
     {"strtoul", "softpm_strtoul"},
@@ -88,14 +89,14 @@ inline constexpr renamed_function k_renamed_functions[] = {
     {"wcstof", "softpm_wcstof"},
     {"wcstold", "softpm_wcstold"},
     {"wcstok", "softpm_wcstok"},
-    // Write bytes from elsewhere.
+    // Write bytes from outside the program.
     {"read", "softpm_read"},
     {"__read_chk", "softpm_read_chk"},
     {"pread", "softpm_pread"},
     {"pread64", "softpm_pread"},
     {"recv", "softpm_recv"},
     {"fread", "softpm_fread"},
-    // Locks, which begin anew in another process.
+    // Locks, which start unlocked in another process.
     {"pthread_mutex_init", "softpm_mutex_init"},
     {"pthread_mutex_lock", "softpm_mutex_lock"},
     {"pthread_mutex_trylock", "softpm_mutex_trylock"},

@@ -1,7 +1,8 @@
-// malloc and its family: for instrumented code (softpm_...), which allocates in the current arena, and in front of the C library's, whose
-// callers may free or grow what instrumented code allocated. Depends on memory, world and the C library's own names (__libc_...).
+// malloc and its family: for instrumented code (softpm_...), which allocates in the current arena; and in front of the
+// C library's functions, whose callers may free or enlarge blocks of instrumented code. Depends on memory, world and
+// the C library's own names (__libc_...).
 //
-// The volatile arena adds a byte to each block, so that a pointer to the end of one leads into it.
+// The volatile arena adds a byte to each block, so that a pointer to the end of a block still leads into it.
 #include "audit.hpp"
 #include "call_sites.hpp"
 #include "memory.hpp"
@@ -21,7 +22,7 @@
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
 
-// Under AddressSanitizer, in the runtime's tests, its malloc is behind ours, which the linker puts in front (--wrap).
+// In the runtime's tests with AddressSanitizer, its malloc comes behind ours, which the linker puts in front (--wrap).
 #ifdef REMANENCE_SOFTPM_SANITIZED
 #define REM_FRONT(name) __wrap_##name
 #define REM_BEHIND(name) __real_##name
@@ -47,7 +48,8 @@ using namespace remanence::softpm;
 
 constexpr std::size_t k_alignment = 16;
 
-/// In this arena; null: where the program's place allocates, which this was called from. Inline, so that who called the function that calls it is known.
+/// Allocates in this arena; for null, in the arena of the program's call site. Inline, so that the call site of the
+/// exported function is known.
 [[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment,
                                              arena* in = nullptr) {
     const critical_section here;
@@ -76,7 +78,7 @@ constexpr std::size_t k_alignment = 16;
     std::abort();
 }
 
-/// Whether it lay in an arena, and so is settled.
+/// Returns true if the block lay in an arena; then nothing else has to be done.
 bool free_in_arena(void* pointer) {
     if (!is_in_window(address_of(pointer)))
         return false;
@@ -89,7 +91,7 @@ bool free_in_arena(void* pointer) {
     return true;
 }
 
-/// A block of a container stays in it.
+/// Moves a block. A block of a container stays in the container.
 [[gnu::always_inline]] inline void* move(arena& of, void* pointer, std::size_t old_bytes, std::size_t bytes) {
     void* const got = allocate(bytes, k_alignment, &of == &volatile_arena() ? nullptr : &of);
     if (got == nullptr)
@@ -101,7 +103,7 @@ bool free_in_arena(void* pointer) {
     return got;
 }
 
-/// Of a block in an arena.
+/// Changes the size of a block in an arena.
 [[gnu::always_inline]] inline void* reallocate(arena& of, void* pointer, std::size_t bytes) {
     block old;
     {
@@ -110,7 +112,7 @@ bool free_in_arena(void* pointer) {
     }
     if (old.begin != pointer)
         end_for_a_wild_pointer("realloc()", pointer);
-    if (bytes < old.bytes && bytes >= old.bytes / 4) // one byte less: see above
+    if (bytes < old.bytes && bytes >= old.bytes / 4) // one byte less than the block's size: see above
         return pointer;
     return move(of, pointer, old.bytes, bytes);
 }
@@ -134,7 +136,7 @@ bool is_power_of_two(std::size_t number) { return number != 0 && (number & (numb
     return got;
 }
 
-/// What the C library has allocated for the caller goes to the current arena.
+/// Moves a text that the C library has allocated for the caller to the current arena.
 [[gnu::always_inline]] inline char* adopt(char* text) {
     if (text == nullptr)
         return nullptr;
@@ -241,7 +243,7 @@ REM_EXPORT int softpm_asprintf_chk(char** into, int /*flag*/, const char* format
     return bytes;
 }
 
-// A line grows by the C library's call of realloc(), which leads here.
+// The C library enlarges the line by realloc(), which leads here.
 REM_EXPORT ssize_t softpm_getdelim(char** line, std::size_t* room, int end, std::FILE* from) {
     constexpr std::size_t k_first_room = 120;
     if (*line == nullptr) {
@@ -270,7 +272,7 @@ REM_EXPORT char* softpm_getcwd_chk(char* into, std::size_t room, std::size_t /*k
 }
 
 // ---- in front of the C library's ----
-// W1: whoever calls them, they are critical sections.
+// W1: these are critical sections, whoever calls them.
 
 REM_EXPORT void* REM_FRONT(malloc)(std::size_t bytes) {
     const critical_section here;
@@ -317,7 +319,8 @@ REM_EXPORT void* REM_FRONT(realloc)(void* block, std::size_t bytes) {
 REM_EXPORT void* REM_FRONT(reallocarray)(void* block, std::size_t count, std::size_t bytes) {
     return overflows(count, bytes) ? nullptr : REM_FRONT(realloc)(block, count * bytes);
 }
-// What the C library's own call does cannot be called from here, but can be read: the size, with flags, lies before the block.
+// The C library's own function cannot be called from here. But its result can be read: the size, with flags, lies
+// before the block.
 REM_EXPORT std::size_t REM_FRONT(malloc_usable_size)(void* block) {
     arena* const of = block == nullptr ? nullptr : arena_of(address_of(block));
     if (of == nullptr) {

@@ -19,17 +19,17 @@ namespace remanence::softpm {
 
 namespace {
 
-// An entry of the page table: what the page is, and a number.
+// An entry of the page table: the kind of the page, and a number.
 constexpr std::uint32_t k_kind = 3U << 30U;
-constexpr std::uint32_t k_slab = 1U << 30U;   // the first page of one; its size class
-constexpr std::uint32_t k_large = 2U << 30U;  // the first page of a block; its pages
-constexpr std::uint32_t k_inside = 3U << 30U; // a later page; how far the first one is
+constexpr std::uint32_t k_slab = 1U << 30U;   // the first page of a slab; with its size class
+constexpr std::uint32_t k_large = 2U << 30U;  // the first page of a large block; with its number of pages
+constexpr std::uint32_t k_inside = 3U << 30U; // a later page; with its distance from the first one
 constexpr std::uint32_t k_none = ~std::uint32_t{0};
 
 constexpr std::size_t k_granule = 16;
 constexpr std::size_t k_small_max = 32768;
 
-/// Steps of 16 bytes up to 256, then eight for each doubling.
+/// Sizes in steps of 16 bytes up to 256, then eight for each doubling.
 struct size_classes {
     std::array<std::uint32_t, 128> bytes{};
     std::array<std::uint8_t, k_small_max / k_granule + 1> of_granules{};
@@ -223,7 +223,7 @@ void arena::give_pages(std::uint32_t first, std::uint32_t pages) noexcept {
     }
     try {
         free_pages_.emplace_hint(behind, first, pages);
-    } catch (const std::bad_alloc&) { // what was joined to them before is lost with them
+    } catch (const std::bad_alloc&) { // the pages joined before are lost, too
     }
 }
 
@@ -258,7 +258,7 @@ void* arena::allocate_small(unsigned size_class) noexcept {
     slab& of = slabs_[page];
     std::uint64_t* const bits = bits_of(page);
     while (bits[of.from] == ~std::uint64_t{0})
-        ++of.from; // there is one, so it ends
+        ++of.from; // ends, since there is a free block
     const auto bit = static_cast<unsigned>(std::countr_one(bits[of.from]));
     bits[of.from] |= std::uint64_t{1} << bit;
     if (--of.free == 0)
@@ -329,12 +329,12 @@ void arena::clear_free(std::uint32_t page) noexcept {
     const std::uint32_t first = (entry & k_kind) == k_inside ? page - (entry & ~k_kind) : page;
     const std::size_t bytes = bytes_from(first);
     const std::uint32_t count = blocks_from(first);
-    const std::size_t begin = (page - first) * k_page_bytes; // of the page, from the first one
+    const std::size_t begin = (page - first) * k_page_bytes; // begin of the page, counted from the first one
     const std::size_t end = begin + k_page_bytes;
     for (std::size_t at = begin; at < end;) {
         const auto index = static_cast<std::uint32_t>(at / bytes);
         const std::size_t next =
-            index < count ? std::min((index + 1) * bytes, end) : end; // behind the last one nothing lies
+            index < count ? std::min((index + 1) * bytes, end) : end; // behind the last block there is nothing
         if (index >= count || !is_used(first, index))
             std::memset(begin_of(first) + at, 0, next - at);
         at = next;

@@ -28,7 +28,7 @@ constexpr std::uint64_t k_golden = 0x9e37'79b9'7f4a'7c15;
 
 allocated_block& place_of(std::uintptr_t block) { return blocks[block * k_golden >> 48U]; }
 
-/// The entry of a call site, or a free one.
+/// Returns the entry of a call site, or a free entry.
 learned_call_site& entry_of(std::uintptr_t call_site) {
     for (std::size_t at = call_site * k_golden >> 52U;; at = (at + 1) % k_call_sites) {
         const std::uintptr_t there = call_sites[at].call_site.load(std::memory_order_acquire);

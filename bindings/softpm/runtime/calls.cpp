@@ -1,4 +1,4 @@
-// softpm.h. Nothing is thrown through these: what fails is -1, or NULL, and a sentence.
+// The functions of softpm.h. They throw nothing: a failure returns -1 or NULL, and leaves a message.
 #include "container.hpp"
 #include "memory.hpp"
 #include "shadow.hpp"
@@ -22,7 +22,7 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::size_t k_callbacks_max = 32;
-constexpr int k_defaults = 0; // the number of no container: what new ones begin with
+constexpr int k_defaults = 0; // the number of no container: defaults for new ones
 
 struct process_state {
     std::mutex lock;
@@ -37,18 +37,18 @@ process_state& process() {
     return state.value;
 }
 
-thread_local char last_status[2048]; // fixed: there may be no memory left to say so in
-/// Why this thread's last restore failed; "": it did not. For pCAlloc(), which programs call then.
+thread_local char last_status[2048]; // of fixed size, because there may be no memory for the message
+/// Why this thread's last restore failed; "" if it did not. pCAlloc(), which programs call next, reports it.
 thread_local struct {
     int magic;
     char why[sizeof last_status];
 } failed_restore;
-thread_local bool is_calling = false; // so that a second call is one of a signal handler
-thread_local bool is_refused = false; // such a call
+thread_local bool is_calling = false; // so that a second call is known to come from a signal handler
+thread_local bool is_refused = false; // such a second call was refused
 
 void note(const char* sentence) { std::snprintf(last_status, sizeof last_status, "%s", sentence); }
 
-/// Of a call that fails without an exception of the library.
+/// Fails a call for a reason that is no exception of the library.
 [[noreturn]] void refuse(const std::string& why) { throw std::runtime_error(why); }
 
 template <class Result, class Work>
@@ -64,7 +64,7 @@ Result guarded(Result failed, Work&& work) {
     last_status[0] = '\0';
     try {
         return work(process());
-    } catch (const heap_exhausted& failure) { // of addresses, which a restore may lack: the heap's sentence says so
+    } catch (const heap_exhausted& failure) { // of addresses, which a restore may lack: the heap's message says so
         note(failure.what());
     } catch (const std::bad_alloc&) {
         note("There is no memory left. The last point is whole.");
@@ -94,13 +94,13 @@ void refuse_if_open(process_state& state, int magic) {
                    std::to_string(number) + ".");
 }
 
-// What has become durable by itself need not wait for it when the program ends.
+// Commits that became durable on their own need not be waited for when the program ends.
 void sync_all() {
     process_state& state = process();
     if (!state.lock.try_lock())
         return;
     for (const auto& [number, each] : state.containers) {
-        if (!each->is_of_this_process()) // a child ends
+        if (!each->is_of_this_process()) // a forked child ends
             continue;
         try {
             each->sync();
@@ -125,7 +125,7 @@ std::string describe_lost(const container& of) {
         const lost_pointer& each = of.lost()[i];
         char one[120];
         std::snprintf(one, sizeof one,
-                      " at byte %llu of a block of %llu bytes, at %#llx (was %#llx)%s", // of the container's memory
+                      " at byte %llu of a block of %llu bytes, at %#llx (was %#llx)%s", // in the container's memory
                       static_cast<unsigned long long>(each.offset - each.block_offset),
                       static_cast<unsigned long long>(each.block_bytes),
                       static_cast<unsigned long long>(each.block_offset), static_cast<unsigned long long>(each.value),

@@ -22,22 +22,22 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::uint64_t k_GiB = std::uint64_t{1} << 30U;
-constexpr std::uint64_t k_room = 16 * k_GiB;    // of the arena
-constexpr std::uint64_t k_reserve = 80 * k_GiB; // the block of the arena may begin at any of two multiples of its size
-constexpr std::uint64_t k_offset_max = 1024 * k_GiB; // in a heap, of anything
+constexpr std::uint64_t k_room = 16 * k_GiB;         // of the arena
+constexpr std::uint64_t k_reserve = 80 * k_GiB;      // the arena may begin at either of two multiples of its size
+constexpr std::uint64_t k_offset_max = 1024 * k_GiB; // the largest offset in a heap
 constexpr const char* k_application = "softpm";
 
 struct alignas(k_page_bytes) page {
     std::byte bytes[k_page_bytes];
 };
 
-/// Throws std::runtime_error, with the sentence of a failed call.
+/// Throws std::runtime_error with the message of a failed call.
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
     throw std::runtime_error(path.string() + ": " + why + ".");
 }
 
 void remove_files(const std::filesystem::path& path) {
-    std::error_code ignored; // what cannot be removed stays, whole
+    std::error_code ignored; // files that cannot be removed stay complete
     std::filesystem::remove(path, ignored);
     std::filesystem::remove(path.string() + "-log", ignored);
 }
@@ -215,7 +215,7 @@ void container::take_from(container& other) {
     const content from = other.parts();
     const content to = parts();
     const auto copy = [](void* into, const void* of, std::uint64_t bytes) {
-        if (std::memcmp(into, of, bytes) != 0) // so that equal pages stay as they are
+        if (std::memcmp(into, of, bytes) != 0) // equal pages are not written
             std::memcpy(into, of, bytes);
     };
     const std::uint64_t pages = from.listed.pages_used;
@@ -228,7 +228,7 @@ void container::take_from(container& other) {
         copy(to.marks + page * content::k_mark_words, from.marks + page * content::k_mark_words,
              content::k_mark_words * sizeof *to.marks);
         copy(to.flags + page, from.flags + page, 1);
-        if (table_from[page] != 0) // else it is free
+        if (table_from[page] != 0) // otherwise the page is free
             copy(pointer_to(to.address_at(page * k_page_bytes)), pointer_to(from.address_at(page * k_page_bytes)),
                  k_page_bytes);
     }
@@ -275,7 +275,7 @@ int container::keep_version() {
     container kept(magic_, path_of_version(number), attributes);
     try {
         kept.heap_.emplace(heap::create(kept.path_, options_of(attributes)));
-        kept.heap_->write([&] { // one commit: a file that was never finished has no directory
+        kept.heap_->write([&] { // one commit: an unfinished file has no directory
             kept.lay_out_tables();
             refresh_modules();
             stopped_world world;
@@ -322,7 +322,7 @@ container::~container() {
         remove_files(path_);
         for (const int each : versions())
             remove_files(path_of_version(each));
-    } catch (const std::exception&) { // there is no memory for their names: they stay, whole
+    } catch (const std::exception&) { // there is no memory for their names: they stay complete
     }
 }
 
@@ -361,7 +361,7 @@ void container::look_at_written_pages() {
         for (const std::byte* at = std::max(each.data(), begin); at < std::min(each.data() + each.size(), end);
              at += k_page_bytes) {
             const auto page = static_cast<std::uint64_t>(at - begin) / k_page_bytes;
-            // So that what came and went between two points, as a journal in memory, is not logged.
+            // So data that was written and freed between two points, like a journal in memory, is not logged.
             blocks_->clear_free(static_cast<std::uint32_t>(page));
             look_->on_written_page(page);
         }
@@ -389,7 +389,7 @@ void container::point() {
 void container::sync() {
     check_process();
     const library_call ours;
-    const critical_section here; // this thread may hold locks of the library, which another one's point needs
+    const critical_section here; // this thread may hold locks of the library, which another thread's point needs
     if (last_point_)
         last_point_->wait();
     heap_->sync();

@@ -1,5 +1,5 @@
-// One container: a heap with an arena in it. Depends on discovery, restorer, the library's public headers, and of its inner ones on
-// `written_pages` of the engine (src/txn), which tells what a point has to look at.
+// One container: a heap with an arena in it. Depends on discovery, restorer and the library's public headers; of its
+// inner headers only on `written_pages` of the engine (src/txn), which tells a point which pages to read.
 #pragma once
 
 #include "discovery.hpp"
@@ -24,36 +24,40 @@ public:
 
 class container {
 public:
-    /// Of its file, in the directory of the attributes.
+    /// Returns the path of its file, in the directory of the attributes.
     static std::filesystem::path path_of(int magic, const cattr& how);
-    /// A new one, with a struct of so many zero bytes, durable. Throws container_exists when there is one already, and what
-    /// heap::open() throws.
+    /// Creates a container with a struct of so many zero bytes, durable. Throws container_exists if there is one
+    /// already, and the exceptions of heap::open().
     static std::unique_ptr<container> create(int magic, std::uint64_t bytes, const cattr& how);
-    /// Of an earlier process. `bytes`: of its struct, if the program knows. Throws std::runtime_error: there is none, or it is refused.
+    /// Restores the container of an earlier process. `bytes`: the size of its struct, if the program knows it. Throws
+    /// std::runtime_error if there is none, or it is refused.
     static std::unique_ptr<container> restore(int magic, std::optional<std::uint64_t> bytes, const cattr& how);
-    /// As restore(), but with what keep_version() kept under this number. The container's file has it from the next point on.
+    /// Does the same as restore(), but with the state that keep_version() kept under this number. The container's file
+    /// gets it with the next point.
     static std::unique_ptr<container> restore_version(int magic, int version, const cattr& how);
     container(const container&) = delete;
     container& operator=(const container&) = delete;
-    /// Discards what no point has taken.
+    /// Discards changes since the last point.
     ~container();
 
     [[nodiscard]] void* structure() const;
-    /// pPoint(). Throws what commits throw, std::bad_alloc; the file then stays as it was.
+    /// Implements pPoint(). Throws the exceptions of commits, std::bad_alloc; then the file stays unchanged.
     void point();
     void sync();
     void exclude(void* pointer);
     void add_global(void* variable, std::uint64_t bytes);
-    /// pVersion(): a point, of which a file of its own is made, durable. Returns its number. O(memory in use).
+    /// Implements pVersion(): makes a point, and a durable file of its own for it. Returns the file's number. O(memory
+    /// in use).
     int keep_version();
-    /// pReport().
+    /// Implements pReport().
     [[nodiscard]] std::string report();
-    /// pCDelete(), after the container has ended: versions, too. Throws std::runtime_error in a child of fork().
+    /// Implements pCDelete(): removes the files, including versions, after the container has ended. Throws
+    /// std::runtime_error in a child of fork().
     void remove_files_at_end();
 
     [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }
     [[nodiscard]] const std::vector<lost_pointer>& lost() const { return lost_; }
-    /// Else of a parent of this one.
+    /// False if the container belongs to a parent of this process.
     [[nodiscard]] bool is_of_this_process() const;
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     cattr attributes;
@@ -61,18 +65,19 @@ public:
 private:
     container(int magic, std::filesystem::path path, const cattr& how);
     void lay_out(std::uint64_t bytes);
-    /// Makes directory and tables; in a write section.
+    /// Makes directory and tables; to be called in a write section.
     void lay_out_tables();
-    /// None: no point was taken yet. Throws std::runtime_error: it is one of another version of softpm.
+    /// Finds the directory; there is none if no point was taken yet. Throws std::runtime_error if it is one of another
+    /// version of softpm.
     void find_directory();
     void open_and_check();
     void finish_restore();
     void take_from(container& other);
     void drop_old_versions(int newest) const;
     [[nodiscard]] std::filesystem::path path_of_version(int version) const;
-    /// In order.
+    /// Returns the versions in ascending order.
     [[nodiscard]] std::vector<int> versions() const;
-    /// The parts, when the directory has them.
+    /// Finds the parts, when the directory has them.
     void look_up();
     void check_directory() const;
     void check_process() const;

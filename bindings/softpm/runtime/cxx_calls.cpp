@@ -1,7 +1,9 @@
-// As libc_calls.cpp, of what the C++ library keeps compiled: the links of std::map, std::set and std::list. All other templates are
-// compiled with the program (remc++ says -D_GLIBCXX_EXTERN_TEMPLATE=0). Depends on shadow.
+// Like libc_calls.cpp, for functions that are compiled in the C++ library: they write the links of std::map, std::set
+// and std::list. All other templates are compiled with the program (remc++ passes -D_GLIBCXX_EXTERN_TEMPLATE=0).
+// Depends on shadow.
 //
-// Each link of a node is marked when the node comes in, null or not: what the library changes later are links of such nodes.
+// Each link of a node is marked when the node is inserted, null or not. Later changes of the library concern only links
+// of such nodes.
 #include "shadow.hpp"
 
 #include <bits/stl_tree.h>

@@ -1,4 +1,4 @@
-// What a container's heap holds beside the arena: plain numbers and offsets, so that the heap can be mapped anywhere.
+// The part of a container's heap beside the arena: plain numbers and offsets, so that the heap can be mapped anywhere.
 #pragma once
 
 #include "modules.hpp"
@@ -12,15 +12,15 @@ namespace remanence::softpm {
 inline constexpr std::uint32_t k_directory_version = 2;
 inline constexpr const char* k_root_name = "softpm";
 
-/// A block from outside of the container, and where its copy lies in the arena.
+/// A block from outside of the container, and the place of its copy in the arena.
 struct guest_entry {
     std::uint64_t address; // of the original, in the process that took the point
     std::uint64_t bytes;
-    std::uint64_t copy; // from the beginning of the arena, as all offsets below
+    std::uint64_t copy; // from the beginning of the arena, like all offsets below
 
     bool operator==(const guest_entry&) const = default;
 };
-/// A variable of the program (pGlobal), likewise.
+/// A variable of the program (pGlobal), with its copy.
 struct global_entry {
     std::uint64_t bytes;
     std::uint64_t copy;
@@ -34,7 +34,7 @@ struct lock_entry {
     bool operator==(const lock_entry&) const = default;
 };
 
-/// A block that is not kept (pExclude).
+/// A block that the container does not keep (pExclude).
 struct excluded_entry {
     std::uint64_t offset;
     std::uint64_t bytes;
@@ -42,17 +42,17 @@ struct excluded_entry {
     bool operator==(const excluded_entry&) const = default;
 };
 
-/// One for each page of the arena.
+/// Flags, one byte for each page of the arena.
 enum page_flag : std::uint8_t {
     k_leads_to_modules = 1,
-    k_leads_outside = 2, // to guests, or to what is NULL after a restore
+    k_leads_outside = 2, // to guests, or to targets that are NULL after a restore
 };
 
 struct directory {
     std::uint32_t version = k_directory_version;
     std::int32_t magic = 0;
-    std::uint64_t words_base = 0; // where the arena began when its pointers were stored
-    // From the beginning of the heap:
+    std::uint64_t words_base = 0; // the address of the arena when its pointers were stored
+    // Offsets from the beginning of the heap:
     std::uint64_t arena = 0;
     std::uint64_t page_table = 0;
     std::uint64_t marks = 0; // a bit for each word of the arena that holds a pointer
@@ -62,7 +62,7 @@ struct directory {
     std::uint64_t structure = 0; // the offset of the program's struct in the arena
     std::uint64_t structure_bytes = 0;
     std::uint64_t pages_walked =
-        0; // pages_used when a restore looked at all that is reachable; those behind it may have garbage
+        0; // pages_used when a restore last visited everything reachable; later pages may have garbage
     vector_pi<module_entry> modules;
     vector_pi<guest_entry> guests;
     vector_pi<global_entry> globals;

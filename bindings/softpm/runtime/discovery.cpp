@@ -16,9 +16,9 @@ namespace remanence::softpm {
 
 namespace {
 
-constexpr std::size_t k_lost_max = 1000; // that are remembered
+constexpr std::size_t k_lost_max = 1000; // that are listed
 
-/// The marks of 64 words as bits: those that are marked with anything.
+/// Packs the marks of 64 words into bits: 1 for a word with any mark.
 std::uint64_t pack(const std::uint8_t* marks) {
     std::uint64_t bits = 0;
     for (unsigned i = 0; i < 4; ++i) {
@@ -98,7 +98,7 @@ discovery::destination discovery::destination_of(std::uint64_t value, mark kind)
         return destination::guest;
     if (loaded_->find(value) != nullptr)
         return destination::module;
-    // A number that happens to be no address is data, whatever was stored there before.
+    // A number that happens to be no address is data, even if it was stored as a pointer.
     return kind == mark::pointer && is_mapped(value) ? destination::lost : destination::nowhere;
 }
 
@@ -154,7 +154,7 @@ void discovery::on_written_page(std::uint64_t page) {
         of_.flags[page] = flags;
 }
 
-// To free a block clears its marks, and writes no page.
+// To free a block clears its marks, but writes no page.
 void discovery::forget_freed_words(std::uint64_t page) {
     for (unsigned i = 0; i < content::k_mark_words; ++i) {
         std::uint64_t& stored = of_.marks[page * content::k_mark_words + i];
@@ -184,12 +184,12 @@ void discovery::follow(std::uintptr_t word) {
     guest& known = guests_[address_of(found.begin)];
     if (known.round == round_)
         return;
-    if (known.bytes != found.bytes) { // new, or another block since
+    if (known.bytes != found.bytes) { // it is new, or another block since then
         if (known.bytes != 0) {
             copies_.erase(known.copy);
             of_.blocks.free(pointer_to(of_.address_at(known.copy)));
         }
-        known = {0, 0, 0}; // while there is no copy
+        known = {0, 0, 0}; // as long as there is no copy
         known.copy = allocate_copy(found.bytes);
         known.bytes = found.bytes;
         copies_[known.copy] = known.bytes;
@@ -299,7 +299,7 @@ void discovery::store_tables() {
     store_if_changed(of_.listed.locks, locks);
 }
 
-// Those of modules that were unloaded stay as they were: pointers to them may be there still.
+// The names of modules that were unloaded stay unchanged, because there may still be pointers to them.
 void discovery::store_names() {
     if (names_stored_ == modules_used_.size())
         return;

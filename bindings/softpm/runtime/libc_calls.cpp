@@ -1,5 +1,6 @@
-// What the C library does to pointers behind the compiler's back: calls of instrumented code that move or store them, or write other
-// bytes where they may have been (pass/renamed_functions.hpp), and those that tell where locks are. Depends on shadow.
+// Replaces functions of the C library that the compiler cannot instrument: those that move or store pointers, or write
+// other bytes where pointers may have been (pass/renamed_functions.hpp), and those that show where locks are. Depends
+// on shadow.
 #include "shadow.hpp"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ Bytes written(Bytes bytes, const void* into) {
     return bytes;
 }
 
-/// By merging, as the C library does: stable, and sound whatever the program's function says.
+/// Sorts by merging, as the C library does: stable, and safe whatever the program's function returns.
 class sorter {
 public:
     using comparison = int (*)(const void*, const void*);
@@ -100,7 +101,7 @@ REM_EXPORT void softpm_bzero(void* at, std::size_t bytes) {
     clear_marks(at, bytes);
 }
 
-// The checked ones of _FORTIFY_SOURCE: they end the program as the C library's do.
+// The checked variants for _FORTIFY_SOURCE: they end the program as the C library's do.
 REM_EXPORT void* softpm_memcpy_chk(void* to, const void* from, std::size_t bytes, std::size_t room) {
     if (bytes > room)
         std::abort();
@@ -187,7 +188,7 @@ REM_EXPORT std::size_t softpm_fread(void* into, std::size_t bytes, std::size_t c
     return got;
 }
 
-// A lock is marked by each call that may be the first to use it.
+// Each call that may be the first to use a lock marks it.
 REM_EXPORT int softpm_mutex_init(pthread_mutex_t* lock, const pthread_mutexattr_t* how) {
     set_mark(lock, mark::mutex);
     return ::pthread_mutex_init(lock, how);
@@ -237,7 +238,7 @@ REM_EXPORT int softpm_read_write_lock_try_write(pthread_rwlock_t* lock) {
     return ::pthread_rwlock_trywrlock(lock);
 }
 
-// Those of <threads.h> have no other beginning than their init calls. The C library has the locks of pthread.h in them.
+// Locks of <threads.h> are initialized only by these functions. In the C library they contain locks of pthread.h.
 REM_EXPORT int softpm_mtx_init(mtx_t* lock, int kind) {
     set_mark(lock, mark::mutex);
     return ::mtx_init(lock, kind);

@@ -19,7 +19,7 @@ namespace remanence::softpm {
 
 namespace {
 
-// Where heaps are mapped that have no base of their own: in the window, and in nobody's way.
+// Where heaps without a base of their own are mapped: in the window, where nothing else is.
 constexpr std::uintptr_t k_volatile_begin = 0x1f80'0000'0000;
 constexpr std::uint64_t k_volatile_bytes = std::uint64_t{64} << 30U;
 constexpr unsigned k_tries = 64;
@@ -28,7 +28,7 @@ constexpr auto k_volatile_pages = static_cast<std::uint32_t>(k_volatile_bytes / 
 struct slot {
     std::atomic<arena*> of = nullptr;
     std::atomic<std::uintptr_t> begin = 0;
-    std::atomic<std::uintptr_t> end = 0; // kept when the arena is gone
+    std::atomic<std::uintptr_t> end = 0; // kept after the arena is gone
 };
 
 struct all_arenas {
@@ -80,7 +80,7 @@ arena* make_volatile(all_arenas& all) {
     return made;
 }
 
-/// Containers, beside volatile memory.
+/// True if there are several containers; volatile memory does not count.
 bool has_several(const all_arenas& all) {
     unsigned there = 0;
     for (unsigned i = 1; i < all.count; ++i)
@@ -152,7 +152,7 @@ void add_arena(arena& of) {
     volatile_arena();
     all_arenas& all = the_arenas.value;
     const std::scoped_lock lock(all.lock);
-    // A place whose arena is gone is taken again when all others are used up.
+    // The slot of an arena that is gone is used again only when all others are used up.
     unsigned place = all.count;
     for (unsigned i = 1; place == k_arenas_max && i < k_arenas_max; ++i)
         if (all.slots[i].of == nullptr)

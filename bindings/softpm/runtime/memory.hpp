@@ -1,4 +1,4 @@
-// All arenas of the process, and which one the program allocates in. Depends on arena.
+// All arenas of the process, and the one in which the program allocates. Depends on arena.
 #pragma once
 
 #include "arena.hpp"
@@ -7,25 +7,26 @@
 
 namespace remanence::softpm {
 
-/// Memory that ends with the process: where the program allocates before it has a container. Made with the first call; ends the process,
-/// with a message, if it has no addresses.
+/// Returns the arena of memory that ends with the process: the program allocates there before it has a container. Made
+/// by the first call. Ends the process with a message if there are no addresses for it.
 arena& volatile_arena();
 
-/// The arena with this address, volatile or of a container; null: none. O(containers).
+/// Returns the arena, volatile or of a container, that contains this address; null if none does. O(containers).
 arena* arena_of(std::uintptr_t address) noexcept;
-/// Whether an arena had this address that is gone: what is left of it is not to be given to the C library.
+/// True if the address was in an arena that is gone: the C library must not get blocks that remain from it.
 bool was_in_arena(std::uintptr_t address) noexcept;
 
-/// Where the program allocates from now on: in the arena added last that is still there.
+/// Returns the arena in which the program allocates now: the one added last that still exists.
 arena& current_arena() noexcept;
-/// Throws std::length_error when there are too many.
+/// Adds an arena. Throws std::length_error if there are too many.
 void add_arena(arena& of);
 void remove_arena(arena& of) noexcept;
 
-/// A program's own memory management (pRegisterAllocator): tells the block that has an address. Throws std::length_error when there are too many.
+/// A program's own memory management (pRegisterAllocator): finds the block that contains an address. Throws
+/// std::length_error if there are too many.
 using finder = int (*)(const void* address, void** begin, std::size_t* bytes);
 void add_finder(finder find);
-/// The block of one of these with this address; none.
+/// Returns the block of one of these that contains this address; nothing if there is none.
 [[nodiscard]] block block_of_program(std::uintptr_t address) noexcept;
 
 inline constexpr unsigned k_arenas_max = 64;

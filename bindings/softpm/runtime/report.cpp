@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t k_groups_shown = 200;
 constexpr std::size_t k_path_max = 100; // characters; the middle is left out
 
-/// Blocks of one size that are reached the same way. A list, or a tree, is one group: where a block leads to one of the same size as an
-/// earlier one on its way, that is the same group, and `loops` has the offset.
+/// Blocks of one size that are reached in the same way. A list or a tree is one group: if a block leads to one of the
+/// same size as an earlier block on its path, both are in the same group, and `loops` has the offset.
 struct group {
     const group* parent; // null: the struct, or a global
     std::string hop;     // from there

@@ -1,4 +1,5 @@
-// What a container keeps, and by which way it is reached: blocks in groups, as a table (pReport). Depends on discovery, memory.
+// Reports what a container keeps, and by which paths it is reached: groups of blocks, as a table (pReport). Depends on
+// discovery, memory.
 #pragma once
 
 #include "discovery.hpp"
@@ -7,8 +8,8 @@
 
 namespace remanence::softpm {
 
-/// Walks all that the struct and the globals reach, as a point would. The world stands meanwhile, so that nothing may be printed. O(what is
-/// reachable).
+/// Walks through everything that the struct and the globals reach, as a point would. All other threads are stopped
+/// meanwhile, so nothing may be printed. O(reachable memory).
 [[nodiscard]] std::string report(const content& of, const discovery& look, const modules& loaded);
 
 } // namespace remanence::softpm

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t k_lost_max = 1000;
 constexpr std::uint64_t k_pages_always_walked = 1024;
 
-/// Eight bits as eight marks.
+/// Expands eight bits to eight marks.
 constexpr std::array<std::uint64_t, 256> k_marks_of_bits = [] {
     std::array<std::uint64_t, 256> all{};
     for (unsigned bits = 0; bits < all.size(); ++bits)
@@ -38,7 +38,7 @@ void open_mutex(pthread_mutex_t& lock) {
 }
 
 void open_condition(pthread_cond_t& condition) {
-    constexpr unsigned k_flags = 7; // which clock, and whether processes share it
+    constexpr unsigned k_flags = 7; // its clock, and if processes share it
     const unsigned flags = condition.__data.__wrefs & k_flags;
     condition = PTHREAD_COND_INITIALIZER;
     condition.__data.__wrefs = flags;
@@ -244,7 +244,7 @@ std::uintptr_t restorer::by_name(std::uint64_t offset, const module_entry& then)
     }
     const auto& all = loaded_.list();
     auto now = std::ranges::find(all, file_name(then), file_name);
-    if (now == all.end()) // the program has another name
+    if (now == all.end()) // the program has a new name
         now = std::ranges::find(all, "/proc/self/exe", file_of);
     auto known = std::ranges::find_if(new_names_, [&](const symbols& each) { return each.is_of(*now); });
     if (known == new_names_.end())

@@ -24,16 +24,17 @@ inline void set_mark(const void* word, mark value) { *marks_at(word) = static_ca
 
 inline bool is_in_window(std::uintptr_t address) { return address >> k_window_shift == k_window; }
 
-/// Reserves the addresses of the marks: 16 TiB, of which memory is taken where something is marked. Ends the process, with a message,
-/// where they cannot be had. Once; later calls do nothing.
+/// Reserves the addresses of the marks: 16 TiB, of which only marked parts take memory. Ends the process with a message
+/// if the addresses are not free. Later calls do nothing.
 void map_shadow();
 
-/// Whether anything but marks is mapped there.
+/// True if memory is mapped there that is not for marks.
 bool is_mapped(std::uintptr_t address);
 
-/// M2 of the pass: the marks of what is about to be copied. Where words of the one do not lie as those of the other, nothing stays marked.
+/// M2 of the pass: copies the marks of bytes that are about to be copied. If the words of source and target are not
+///    aligned alike, nothing stays marked.
 void copy_marks(void* to, const void* from, std::size_t bytes);
-/// Of every word that has a byte in the range. Gives memory back where the range is large.
+/// Clears the mark of every word with a byte in the range. Gives memory back if the range is large.
 void clear_marks(const void* begin, std::size_t bytes);
 
 } // namespace remanence::softpm

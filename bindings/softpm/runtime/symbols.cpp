@@ -36,12 +36,12 @@ public:
             ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
     }
 
-    /// Empty: the file has no such bytes.
+    /// Returns nothing if the file does not have these bytes.
     [[nodiscard]] std::string_view part(std::uint64_t offset, std::uint64_t bytes) const {
         return offset <= bytes_.size() && bytes <= bytes_.size() - offset ? bytes_.substr(offset, bytes)
                                                                           : std::string_view();
     }
-    /// `count` structs of the file; none, if it has not so many.
+    /// Returns `count` structs of the file; none if it has fewer.
     template <class T>
     [[nodiscard]] std::vector<T> structs(std::uint64_t offset, std::uint64_t count) const {
         const std::string_view from =
@@ -55,7 +55,7 @@ private:
     std::string_view bytes_;
 };
 
-/// Text in a table of texts; empty if it does not end there.
+/// Returns a text in a table of texts; empty if its end lies outside of the table.
 std::string_view text_at(std::string_view table, std::uint64_t offset) {
     if (offset >= table.size())
         return {};
@@ -204,7 +204,7 @@ bool symbols::find_text_in(const symbols& now, std::uint64_t offset, std::uint64
             continue;
         const std::string_view text = text_at(each.bytes, offset - each.offset);
         for (const constants& other : now.constants_) {
-            const auto at = other.bytes.find(text.data(), 0, text.size() + 1); // with the zero behind it
+            const auto at = other.bytes.find(text.data(), 0, text.size() + 1); // including the zero behind it
             if (at == std::string::npos)
                 continue;
             found = other.offset + at;

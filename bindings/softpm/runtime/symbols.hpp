@@ -1,5 +1,6 @@
-// Names of what a module has at its addresses, so that a program that was built anew finds what pointers of the former one led to: functions and
-// variables by the module's symbol table, texts by their characters. Depends on modules and the operating system.
+// The names of what a module has at its addresses. So a new build of a program finds the targets of pointers that an
+// older build stored: functions and variables by the module's symbol table, texts by their characters. Depends on
+// modules and the operating system.
 #pragma once
 
 #include "modules.hpp"
@@ -14,18 +15,21 @@ namespace remanence::softpm {
 
 class symbols {
 public:
-    /// Of a module of this process, by its file, which is the program's again if it was not replaced since. Nothing, if it cannot be read.
+    /// Reads the symbols of a module of this process from its file, which must not have been replaced since. Empty if
+    /// the file cannot be read.
     static symbols of(const module_entry& loaded);
 
-    /// Appends it as bytes of a container; read() takes it off again. Throws std::runtime_error: the bytes make no sense.
+    /// Appends the symbols as bytes of a container; read() removes them again. Throws std::runtime_error if the bytes
+    /// are malformed.
     void write(std::string& into) const;
     static symbols read(std::string_view& from);
 
     [[nodiscard]] bool is_of(const module_entry& other) const noexcept {
         return build_id_ == other.build_id && name_ == other.name;
     }
-    /// The place in `now` of what lies at this one here, both from the beginning of their modules. False, and a sentence's end says why: it
-    /// has no name, or `now` has none such, or several, or a smaller one.
+    /// Finds the place in `now` that corresponds to this offset here; both offsets count from the beginning of their
+    /// modules. Returns false, and the end of a sentence in `why`, if the place has no name, or if `now` has no such
+    /// name, or several, or a smaller object.
     bool find_in(const symbols& now, std::uint64_t offset, std::uint64_t& found, std::string& why) const;
 
 private:

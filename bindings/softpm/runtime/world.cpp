@@ -31,7 +31,7 @@ constexpr auto k_longest_stop = 10s;
 int stop_signal() { return SIGRTMIN + 3; }
 
 struct thread_state {
-    int id = 0; // 0: not one of the program's
+    int id = 0; // 0: not a thread of the program
     unsigned depth = 0;
     std::atomic<bool> is_asked_to_stop = false;
     std::atomic<bool> is_standing = false;
@@ -43,11 +43,11 @@ constinit thread_local thread_state self;
 bool is_main_thread() { return ::getpid() == ::gettid(); }
 
 struct all_threads {
-    std::mutex lock;                   // held while the world stands: nobody comes or goes
-    std::vector<thread_state*> others; // but the main one, and those of the library
+    std::mutex lock;                   // held while the world is stopped: no thread begins or ends
+    std::vector<thread_state*> others; // without the main thread, and those of the library
     std::atomic<int> standing = 0;
-    std::atomic<std::uint32_t> round = 0;  // changes when all go on
-    std::atomic<bool> is_stopping = false; // else the signal is one of a point that did not wait for it
+    std::atomic<std::uint32_t> round = 0;  // changes when all threads continue
+    std::atomic<bool> is_stopping = false; // false: a late signal of a point that did not wait for it
     bool is_ready = false;                 // the signal has its handler
 };
 all_threads& threads() {
@@ -81,7 +81,7 @@ void on_stop_signal(int /*signal*/) {
         self.is_asked_to_stop.store(true, std::memory_order_relaxed); // W1
 }
 
-/// A child has the thread that called fork(), under another number, and no other.
+/// A forked child has only the thread that called fork(), with a new number.
 void begin_child() {
     all_threads& all = threads();
     all.others.clear();
@@ -120,8 +120,8 @@ void leave_threads() {
     self.id = 0;
 }
 
-/// The main thread, with the first other one. It may end before the process does, by pthread_exit(), which calls what is set for a
-/// thread's keys, as exit() does not.
+/// Registers the main thread together with the first other one. It may end before the process does, by pthread_exit().
+/// That calls the destructors of a thread's keys; exit() does not.
 void join_main_thread() {
     static pthread_key_t at_end;
     static const bool is_made = ::pthread_key_create(&at_end, [](void* /*value*/) { leave_threads(); }) == 0;
@@ -130,7 +130,7 @@ void join_main_thread() {
     join_threads();
 }
 
-/// `Result`: void* of pthread_create(), int of thrd_create().
+/// `Result`: void* for pthread_create(), int for thrd_create().
 template <class Result>
 struct start_of_thread {
     Result (*function)(void*);
@@ -142,14 +142,14 @@ Result run_thread(void* given) {
     auto* const from = static_cast<start_of_thread<Result>*>(given);
     const start_of_thread<Result> start = *from;
     delete from;
-    struct membership { // its end is reached by pthread_exit(), too
+    struct membership { // pthread_exit() also reaches its end
         membership() { join_threads(); }
         ~membership() { leave_threads(); }
     } const here;
     return start.function(start.argument);
 }
 
-/// `create` is given the function and the argument of the new thread; 0: it is there.
+/// `create` gets the function and the argument of the new thread; it returns 0 if the thread was started.
 template <class Result, class Create>
 int start_thread(Result (*function)(void*), void* argument, int without_memory, Create&& create) {
     if (self.library_calls != 0 || (self.id == 0 && !is_main_thread()))
@@ -161,7 +161,7 @@ int start_thread(Result (*function)(void*), void* argument, int without_memory, 
         return without_memory;
     int failed = 0;
     {
-        // It takes locks of the C library, which a point needs that starts a thread of ours.
+        // The creation takes locks of the C library. A point that starts a thread of ours needs them, too.
         const critical_section here;
         failed = create(run_thread<Result>, start);
     }
@@ -170,7 +170,7 @@ int start_thread(Result (*function)(void*), void* argument, int without_memory, 
     return failed;
 }
 
-// Of the set that a program blocks, all but ours.
+// Returns the set of signals that a program blocks, without ours.
 sigset_t without_ours(const sigset_t* set) {
     sigset_t kept = *set;
     sigdelset(&kept, stop_signal());
@@ -182,7 +182,7 @@ Function next(const char* name) {
     return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
-/// Number and name of each thread that does not stand.
+/// Returns number and name of each thread that has not stopped.
 std::string names_of_moving(const all_threads& all) {
     std::string text;
     for (const thread_state* each : all.others) {
@@ -195,7 +195,7 @@ std::string names_of_moving(const all_threads& all) {
     return text;
 }
 
-// Signals wait meanwhile: a handler would change what the point has looked at already. Faults do not wait.
+// Signals wait meanwhile: a handler would change memory that the point has already read. Faults do not wait.
 void block_signals(sigset_t& before) {
     sigset_t all;
     sigfillset(&all);
@@ -225,7 +225,7 @@ library_call::~library_call() { --self.library_calls; }
 
 stopped_world::stopped_world() {
     all_threads& all = threads();
-    all.lock.lock(); // not in a critical section yet: another one may stop this thread first
+    all.lock.lock(); // outside of a critical section, so that another thread may stop this one first
     ++self.depth;
     block_signals(signals_before_);
     all.standing.store(0, std::memory_order_relaxed);
@@ -269,7 +269,7 @@ stopped_world::~stopped_world() { go_on(); }
 
 } // namespace remanence::softpm
 
-// In front of the C library's, for the program and its libraries alike.
+// In front of the C library's functions, for the program and its libraries.
 extern "C" {
 
 [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
@@ -304,7 +304,7 @@ extern "C" {
     return -1;
 }
 
-// Calls that wait for signals would take ours, or keep it from its handler, if they are given all.
+// A program that waits for all signals would take ours, or keep it from its handler.
 [[gnu::visibility("default")]] int sigsuspend(const sigset_t* set) {
     using namespace remanence::softpm;
     static const auto real = next<decltype(&sigsuspend)>("sigsuspend");

@@ -1,7 +1,7 @@
-// The program's threads, which stand while a persistence point is taken. Depends on the operating system.
+// The program's threads, which are stopped while a persistence point is taken. Depends on the operating system.
 //
-//   W1  No thread stands within a critical section. All of the malloc family is one, the C library's too; so a point may call malloc
-//       while the others stand.
+//   W1  No thread is stopped inside a critical section. All functions of the malloc family are critical sections,
+//       including the C library's. So a point may call malloc while the other threads are stopped.
 //   W2  Threads that the library itself starts are not stopped.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace remanence::softpm {
 
-/// While one lives, this thread is not stopped: it stops at the end of the outermost one.
+/// While one exists, this thread is not stopped: it stops at the end of the outermost one.
 class critical_section {
 public:
     critical_section() noexcept;
@@ -19,23 +19,24 @@ public:
     ~critical_section();
 };
 
-/// The others stand from its construction, in a critical section, to its end; signals of this thread wait, but for faults. Throws std::runtime_error, and nobody stands, when a
-/// thread does not stop within seconds, naming it: one that blocks all signals by itself, or waits in the kernel uninterruptibly.
+/// Stops all other threads from its construction, in a critical section, to its end. Signals of this thread wait,
+/// except faults. Throws std::runtime_error, and stops no thread, if a thread does not stop within seconds; names that
+/// thread: it blocks all signals by itself, or waits in the kernel uninterruptibly.
 class stopped_world {
 public:
     stopped_world();
     stopped_world(const stopped_world&) = delete;
     stopped_world& operator=(const stopped_world&) = delete;
     ~stopped_world();
-    /// Ends it early.
+    /// Lets the threads continue before its end.
     void go_on();
 
 private:
     bool is_stopped_ = false;
-    sigset_t signals_before_ = {}; // that this thread blocked
+    sigset_t signals_before_ = {}; // the signals that this thread blocked before
 };
 
-/// While one lives, threads that this thread starts are the library's (W2).
+/// While one exists, threads that this thread starts belong to the library (W2).
 class library_call {
 public:
     library_call() noexcept;
