@@ -338,7 +338,7 @@ bool slabs::flush() {
         if (at.slab != 0)
             free_block(at);
         else
-            pages_.note_damage(pages_.offset_of(address), "what was freed is no block any more");
+            pages_.note_damage(pages_.offset_of(address), "a freed address is not an allocated block");
     });
     return !pages_.found_damage();
 }

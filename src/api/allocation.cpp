@@ -29,7 +29,7 @@ bool resize(heap_impl& impl, void* block, std::size_t bytes) {
 void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     heap_impl* impl = registry::find(owner);
     if (impl == nullptr)
-        raise(errc::closed, "memory was asked for in a heap that is closed.");
+        raise(errc::closed, "the heap from which memory is allocated is closed.");
     impl->origin.check_process();
     if (impl->options.read_only)
         impl->origin.raise_read_only();
@@ -55,10 +55,11 @@ void refuse_if_destroyed(const heap_impl& impl, const void* object, std::size_t 
     const auto block = memory.contains(object) ? memory.block_of(object) : std::nullopt;
     if (block && block->start == object && block->bytes >= bytes)
         return;
-    std::fprintf(stderr,
-                 "remanence: destroy(%p) of an object of %zu bytes: no such object lies there in the heap %s (destroyed "
-                 "twice, a part of another object, or from elsewhere). The heap file is as of its last commit.\n",
-                 object, bytes, memory.path().c_str());
+    std::fprintf(
+        stderr,
+        "remanence: destroy(%p) of an object of %zu bytes: no such object lies there in the heap %s (destroyed "
+        "twice, a part of another object, or from elsewhere). The heap file is as of its last commit.\n",
+        object, bytes, memory.path().c_str());
     std::abort();
 }
 

@@ -59,7 +59,7 @@ heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept {
             return header;
         if (around->origin.same_process()) {
             was_any_noted.store(true, std::memory_order_relaxed);
-            around->strangers.note(address);
+            around->foreign.note(address);
         }
         return header != nullptr ? with_note(header, k_lies_in_other_heap) : nullptr;
     }
@@ -74,7 +74,7 @@ heap_header* default_owner_at(std::uintptr_t place) noexcept { return owner_at(d
 void forget_noted_at(const void* place) noexcept {
     heap_impl* const around = registry::find(place);
     if (around != nullptr && around->origin.same_process())
-        around->strangers.forget(place);
+        around->foreign.forget(place);
 }
 
 bool share_memory(heap_header* owner, heap_header* other) noexcept {

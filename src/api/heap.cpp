@@ -58,7 +58,7 @@ void exclusively(detail::heap_impl* impl, F&& f) {
 /// section.
 void check_if_outside_sections(detail::heap_impl& impl) {
     if (impl.sections.write_depth() == 1)
-        check(impl.strangers.refuse_their_memory(impl.memory()));
+        check(impl.foreign.refuse_their_memory(impl.memory()));
 }
 
 /// Runs `f` with the read lock held, or within the thread's section.

@@ -56,7 +56,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
         check(of_.engine.publish(internal(how)));
     of_.outdated.forget();
     if (scope == txn::commit_scope::everything)
-        of_.strangers.forget();
+        of_.foreign.forget();
     ++in_flight_;
     const bool has_record = *version != before;
     return {has_record ? *version : progress_->last_committed(*version), how, started, has_record};

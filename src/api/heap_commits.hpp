@@ -3,10 +3,10 @@
 #pragma once
 
 #include "api/commit_progress.hpp"
+#include "api/foreign_allocators.hpp"
 #include "api/heap_sections.hpp"
 #include "api/heap_threads.hpp"
 #include "api/outdated_roots.hpp"
-#include "api/strange_allocators.hpp"
 #include "api/whole_call.hpp"
 #include "txn/engine.hpp"
 
@@ -34,7 +34,7 @@ public:
         heap_threads& threads;
         whole_calls& calls;
         outdated_roots& outdated;
-        strange_allocators& strangers;
+        foreign_allocators& foreign;
     };
     /// All arguments must outlive this object; the engine only until settle().
     heap_commits(const heap_origin& origin, const context& of)

@@ -77,7 +77,7 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
         } else if (!impl->options.commit_at_close) {
             impl->losses.tell(discarded_changes::by::close);
         } else if (!impl->options.read_only) {
-            committed = impl->strangers.refuse_their_memory(impl->memory());
+            committed = impl->foreign.refuse_their_memory(impl->memory());
             if (committed) {
                 impl->outdated.renew(impl->memory());
                 committed = impl->engine_->commit();
@@ -159,7 +159,7 @@ void heap_impl::end_files(ending how) noexcept {
         if (!options.commit_at_close || how == ending::discarding) {
             losses.tell(discarded_changes::by::destructor);
         } else if (!options.read_only) {
-            if (const auto refused = strangers.refuse_their_memory(memory()); !refused) {
+            if (const auto refused = foreign.refuse_their_memory(memory()); !refused) {
                 std::fprintf(stderr, "remanence: closing discards changes: %s\n", refused.why().message.c_str());
                 losses.tell(discarded_changes::by::destructor);
             } else {

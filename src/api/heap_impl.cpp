@@ -20,7 +20,7 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
       engine_(std::move(opened)),
       threads(*engine_, options.log.lazy_interval),
       sections(this, origin, *engine_),
-      commits(origin, {*engine_, sections, threads, calls, outdated, strangers}),
+      commits(origin, {*engine_, sections, threads, calls, outdated, foreign}),
       losses(origin, options, *engine_) {
     file_name = origin.path.c_str();
     first_byte = engine_->memory().base();
@@ -72,7 +72,7 @@ void heap_impl::roll_back() {
     if (!options.read_only) {
         forget_outside();
         check(engine_->rollback());
-        strangers.forget();
+        foreign.forget();
     }
     sections.undo_doom();
 }
@@ -129,7 +129,7 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
             if (!options.read_only) {
                 forget_outside();
                 (void)engine_->rollback(lost); // a failure poisons, so the next commit reports it
-                strangers.forget();
+                foreign.forget();
             }
         } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): this one, too
         }

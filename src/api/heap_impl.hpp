@@ -4,13 +4,14 @@
 //   heap_origin         its file and process               heap_sections   threads that are in sections
 //   heap_threads        the heap's own threads             heap_commits    from the log record to the device
 //   outside_allocators  this heap's allocators elsewhere   loss_teller     reports of dropped changes
-//   strange_allocators  other allocators in this heap      whole_calls     calls that must not be left half done
+//   foreign_allocators  other allocators in this heap      whole_calls     calls that must not be left half done
 //   root_checks, outdated_roots                            what the requested roots tell about types
 //
 // A part knows only those parts that heap_impl's constructor makes before it.
 #pragma once
 
 #include "api/debugger_view.hpp"
+#include "api/foreign_allocators.hpp"
 #include "api/heap_commits.hpp"
 #include "api/heap_origin.hpp"
 #include "api/heap_sections.hpp"
@@ -21,7 +22,6 @@
 #include "api/outside_allocators.hpp"
 #include "api/procedure_table.hpp"
 #include "api/root_checks.hpp"
-#include "api/strange_allocators.hpp"
 #include "api/whole_call.hpp"
 #include "txn/engine.hpp"
 
@@ -60,7 +60,7 @@ public:
     whole_calls calls;
     root_checks checks;
     outdated_roots outdated;
-    strange_allocators strangers; // noted since the last commit of everything, or the last rollback
+    foreign_allocators foreign; // noted since the last commit of everything, or the last rollback
     outside_allocators outsiders;
     heap_threads threads;
     heap_sections sections;

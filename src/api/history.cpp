@@ -51,7 +51,7 @@ static heap_commits::in_flight commit_there(heap_impl& of, const step& where) {
         }
     }();
     of.forget_outside();
-    of.strangers.forget();
+    of.foreign.forget();
     return commit;
 }
 

@@ -436,9 +436,8 @@ void copy(const std::string& path, const std::function<void(std::span<const std:
             of_step(on_progress, step::copying)));
         if (is_another)
             return fail(errc::in_use,
-                        now.path() +
-                            " was written to while it was copied: what went out is not a whole copy. Copy to a "
-                            "file instead.",
+                        now.path() + " was written to while it was copied: the output is not a whole copy. Copy to a "
+                                     "file instead.",
                         now.path());
         return {};
     };

@@ -124,9 +124,9 @@ private:
                                     ? "process " + std::to_string(writer->process) + " (" + writer->program +
                                           (os::is_stopped(os::state_of_process(writer->process)) ? ", stopped)" : ")")
                                     : std::string("another process");
-        return of.path() + " is being written to by " + who + ", whose section was waited for, for " +
+        return of.path() + " is being written to by " + who + ", whose section has not ended for " +
                std::to_string(k_longest_wait_to_write.count()) +
-               " s. Let it end that section, or end it, and try again.";
+               " s. Let it end that section, or end the process, and try again.";
     }
 
     txn::engine& of_;

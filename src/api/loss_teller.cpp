@@ -29,7 +29,7 @@ const char* name_of(discarded_changes::by whom) {
 
 const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
     if (commits_at_close) // close() does not give this advice
-        return ". An exception, or the end of the process in a section, takes the heap away, so it commits nothing.\n";
+        return ". It commits nothing when an exception destroys the heap, or when the process ends in a section.\n";
     if (whom == discarded_changes::by::unlock)
         return ". Call commit() before, or use write(), which commits.\n";
     return ". Call commit() before, make changes in write(), or open the heap with commit_at_close.\n";

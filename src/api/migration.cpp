@@ -22,8 +22,8 @@ void check_alone(heap_impl& impl, const heap& of) {
     if (shared != nullptr && shared->protocol().attached_processes() > 1)
         raise(errc::in_use,
               "cannot migrate roots of " + of.path().string() +
-                  " while other processes have the heap open, which know them as they are. Close it "
-                  "there first. Nothing was changed.",
+                  " while other processes have the heap open and use their present types. Close it there first. "
+                  "Nothing was changed.",
               of.path().string());
 }
 

@@ -46,7 +46,7 @@ void save(const heap& from, std::ostream& to, const std::string& root) {
     const auto put = [&](std::string_view piece) {
         if (!to.write(piece.data(), static_cast<std::streamsize>(piece.size())))
             detail::raise(errc::io, "the stream did not take all of what was saved of " + from.path().string() +
-                                        ": what went out is not whole.");
+                                        ": the output is not whole.");
     };
     save(from, put, root);
     if (!to.flush())

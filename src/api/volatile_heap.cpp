@@ -114,7 +114,7 @@ public:
     block_record open_red_zone_or_end(const void* address) const {
         const auto record = open_red_zone(block_at(address));
         if (!record)
-            os::abort_with("the bytes behind this block were written over", address);
+            os::abort_with("the bytes behind this block were overwritten", address);
         return *record;
     }
     [[nodiscard]] std::size_t checked_size(const void* address) const {
@@ -336,7 +336,7 @@ volatile_verify_report volatile_heap::verify() const {
     impl_->blocks.for_each_block([&](const alloc::block& each) {
         ++report.blocks_checked;
         if (impl_->has_red_zone() && !impl_->record_at(each))
-            add(each.start, "the bytes behind a block were written over");
+            add(each.start, "the bytes behind a block were overwritten");
     });
     return report;
 }

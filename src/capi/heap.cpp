@@ -27,7 +27,7 @@ void choose_durability(const rem_options& given, heap_options& options) {
         options.commits = durability::none;
         break;
     default:
-        refuse_argument("rem_options::durability is none of rem_durability.");
+        refuse_argument("rem_options::durability is not a rem_durability.");
     }
 }
 

@@ -50,7 +50,7 @@ std::optional<durability> durability_of(rem_durability given) {
     case REM_NONE:
         return durability::none;
     }
-    refuse_argument("the durability is none of rem_durability.");
+    refuse_argument("the durability is not a rem_durability.");
 }
 
 rem_status begin_write(const rem_heap* handle, section_kind kind) {

@@ -22,7 +22,7 @@ rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context,
             opened.of,
             [&](std::string_view piece) {
                 if (!piece.empty() && !capi::call_back(impl, [&] { return put(context, piece.data(), piece.size()); }))
-                    throw error(errc::io, "rem_dump was stopped: what went out is not whole.");
+                    throw error(errc::io, "rem_dump was stopped: the output is not whole.");
             },
             root == nullptr ? "" : root);
         return REM_OK;

@@ -253,8 +253,8 @@ void describe(const char* given_type, std::size_t size, std::size_t alignment, c
 }
 
 constexpr const char* k_not_alone =
-    "a root of a type that is described is to be one object in a block of its own. Of an array, or of a struct with "
-    "more behind it, let the root point at it.";
+    "a root of a described type must be one object in a block of its own. For an array, or a struct with more behind "
+    "it, let the root point at it.";
 
 bool is_alone(const txn::heap_memory& memory, const void* object, std::size_t size) {
     const auto block = memory.block_of(object);

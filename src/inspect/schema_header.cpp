@@ -202,7 +202,7 @@ private:
         }
         std::string body = "struct " + name + bases + " {\n" + lines;
         if (has_bit_fields)
-            body += "    // and members that are not known: bit-fields\n";
+            body += "    // and bit-fields, whose places are not known\n";
         body += "};\n";
         if (!says_it && is_laid_out_in_order(row))
             body += "static_assert(sizeof(" + name + ") == " + std::to_string(row.size) + ");\n";
@@ -210,7 +210,7 @@ private:
     }
     void write_hidden(std::uint32_t index) {
         const auto [space, name] = split(schema_.rows[index].name);
-        within(space, "// It does not say its members (REM_REFLECT).\nstruct " + name + " {\n    " +
+        within(space, "// It hides its members (no REM_REFLECT).\nstruct " + name + " {\n    " +
                           bytes(index, "hidden") + "\n};\nstatic_assert(sizeof(" + name +
                           ") == " + std::to_string(schema_.rows[index].size) + ");\n");
     }

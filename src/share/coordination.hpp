@@ -185,7 +185,7 @@ public:
     /// Returns false if another process makes a checkpoint.
     virtual result<bool> try_take_checkpoint() = 0;
     /// Declares that the log up to this visible version is going to be applied in place.
-    virtual void announce_apply(std::uint64_t version) noexcept = 0;
+    virtual void declare_apply(std::uint64_t version) noexcept = 0;
     /// True if no live process pins less than the declared version, and the last checkpoint is released. If that
     /// one's maker died before it released, this call does. Clears the pins of dead processes, and calls live ones
     /// that are in the way.

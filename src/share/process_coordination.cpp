@@ -268,7 +268,7 @@ result<bool> process_coordination::try_take_checkpoint() {
         file.memory().words.checkpoint_slot.store(places.slot() + 1, std::memory_order_relaxed);
     return taken;
 }
-void process_coordination::announce_apply(std::uint64_t version) noexcept { steps->announce_apply(version); }
+void process_coordination::declare_apply(std::uint64_t version) noexcept { steps->declare_apply(version); }
 bool process_coordination::may_apply() noexcept {
     if (steps->may_apply())
         return true;

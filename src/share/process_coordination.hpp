@@ -71,7 +71,7 @@ struct process_coordination final : coordination {
     [[nodiscard]] std::optional<participant> writer() const override;
     [[nodiscard]] bool others_wait_to_write() const noexcept override;
     result<bool> try_take_checkpoint() override;
-    void announce_apply(std::uint64_t version) noexcept override;
+    void declare_apply(std::uint64_t version) noexcept override;
     [[nodiscard]] bool may_apply() noexcept override;
     void publish_checkpoint(const current_checkpoint& checkpoint) noexcept override;
     [[nodiscard]] bool may_release() noexcept override;

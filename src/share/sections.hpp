@@ -139,7 +139,7 @@ public:
     // Checkpoints.
 
     result<bool> try_take_checkpoint() { return locks_.try_lock(lock_byte::k_checkpoint, os::lock_kind::exclusive); }
-    void announce_apply(std::uint64_t version) { raise(shared_.apply_target, version); }
+    void declare_apply(std::uint64_t version) { raise(shared_.apply_target, version); }
     [[nodiscard]] bool may_apply() {
         const std::uint64_t target = shared_.apply_target.load(std::memory_order_seq_cst);
         return none_alive_has(&slot<Policy>::pin, target) && no_guest_has(lock_byte::k_first_pin, target) &&

@@ -308,7 +308,7 @@ result<void> checkpointer::prepare_and_begin() {
     if (others_ != nullptr) {
         REM_TRY(writer_.confirm());
         sharing_->publish(); // the next record may go to another place
-        others_->announce_apply(session_.version());
+        others_->declare_apply(session_.version());
     }
     auto history = move_history(false);
     if (!history)

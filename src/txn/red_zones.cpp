@@ -33,7 +33,7 @@ void heap_memory::put_red_zone(const alloc::block& of, std::uint64_t asked) {
 void heap_memory::check_red_zone(const void* block) const {
     const auto found = allocator_->block_of(block);
     if (found && found->start == block && !alloc::red_zoned_bytes(block, found->bytes, alloc::k_red_zone_record_bytes))
-        os::abort_with("the bytes behind this block were written over", block);
+        os::abort_with("the bytes behind this block were overwritten", block);
 }
 
 result<void> check_red_zones(heap_memory& memory, const change::change_set& changes) {

@@ -54,7 +54,7 @@ result<verification> verify(store::heap_file& store, session& commits, const hea
             if (memory.has_red_zones() &&
                 !alloc::red_zoned_bytes(each.start, each.bytes, alloc::k_red_zone_record_bytes))
                 report.problems.push_back({"the bytes behind the block at heap offset " +
-                                               std::to_string(memory.offset_of(each.start)) + " were written over",
+                                               std::to_string(memory.offset_of(each.start)) + " were overwritten",
                                            error::k_no_offset});
         });
     });

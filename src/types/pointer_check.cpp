@@ -274,7 +274,7 @@ word other_owner_at(const std::byte* place, const txn::heap_memory& memory, cons
 
 } // namespace
 
-result<void> refuse_strange_memory(txn::heap_memory& memory, const std::vector<const void*>& places,
+result<void> refuse_foreign_memory(txn::heap_memory& memory, const std::vector<const void*>& places,
                                    const alloc::block_allocator& blocks, const heap_finder& heap_at) {
     outside others(memory, heap_at, false);
     std::optional<find> first;

@@ -59,7 +59,7 @@ result<void> check_pointers(txn::heap_memory& memory, const change::change_set& 
 /// (remanence/types/detail/outside_block.hpp), or into that other heap. The word is an address, or a distance from its
 /// own place (detail::link). The caller holds the allocation lock, and memory does not change meanwhile.
 /// Complexity: O(places), and that of check_pointers() if it finds a word.
-result<void> refuse_strange_memory(txn::heap_memory& memory, const std::vector<const void*>& places,
+result<void> refuse_foreign_memory(txn::heap_memory& memory, const std::vector<const void*>& places,
                                    const alloc::block_allocator& blocks, const heap_finder& heap_at);
 
 /// A word of the heap that leads out of the heap.

@@ -85,7 +85,7 @@ class RemTest(unittest.TestCase):
             return file.read()
 
     def superblock(self):
-        """The one that rules: its place, and what of it the tests need."""
+        """The current one: its place, and what of it the tests need."""
         data = self.read()
         sequence, place = max((struct.unpack_from("<Q", data, at + 32)[0], at) for at in (0, SUPERBLOCK_BYTES))
         area, slot_bytes, count, _, slot = struct.unpack_from("<QQQQI", data, place + 120)

@@ -408,9 +408,9 @@ TEST_F(coordination_of_processes, a_pin_holds_off_applies_past_it_and_later_ones
     ASSERT_TRUE(reader->pin(10));
     writer->publish(commit_of(12));
     ASSERT_TRUE(*writer->try_take_checkpoint());
-    writer->announce_apply(10);
+    writer->declare_apply(10);
     EXPECT_TRUE(writer->may_apply()) << "up to what it shows";
-    writer->announce_apply(12);
+    writer->declare_apply(12);
     EXPECT_FALSE(writer->may_apply());
     ASSERT_EQ(writer->readers().size(), 1U);
     EXPECT_EQ(writer->readers()[0].version, 10U);
@@ -430,7 +430,7 @@ TEST_F(coordination_of_processes, a_reader_that_made_its_own_copies_raises_its_p
     opened writer = open(path_);
     ASSERT_TRUE(reader->pin(10));
     writer->publish(commit_of(12));
-    writer->announce_apply(12);
+    writer->declare_apply(12);
     EXPECT_FALSE(writer->may_apply());
     EXPECT_TRUE(writer->readers()[0].is_in_the_way);
     EXPECT_EQ(reader->pinned(), 10U);
@@ -451,7 +451,7 @@ TEST_F(coordination_of_processes, a_apply_calls_those_that_are_in_its_way_and_no
     ASSERT_TRUE(reader->pin(10));
     ASSERT_TRUE(newer->pin(12));
     writer->publish(commit_of(12));
-    writer->announce_apply(12);
+    writer->declare_apply(12);
     const std::uint32_t before = reader->calls();
     const std::uint32_t others = idle->calls() + newer->calls();
     std::thread called([&] { reader->wait_for_call(before); });
@@ -485,7 +485,7 @@ TEST_F(coordination_of_processes, a_process_is_held_off_by_its_own_pin_too) {
     opened one = open(path_);
     ASSERT_TRUE(one->pin(10));
     one->publish(commit_of(11));
-    one->announce_apply(11);
+    one->declare_apply(11);
     EXPECT_FALSE(one->may_apply());
     one->unpin();
     EXPECT_TRUE(one->may_apply());
@@ -499,7 +499,7 @@ TEST_F(coordination_of_processes, a_dead_reader_holds_nobody_up_and_a_stopped_on
     }));
     ASSERT_EQ(reader.hear(), 1U);
     mine->publish(commit_of(11));
-    mine->announce_apply(11);
+    mine->declare_apply(11);
     mine->publish_checkpoint(checkpoint_of(5, 10));
     reader.stop();
     EXPECT_FALSE(mine->may_apply());
@@ -520,7 +520,7 @@ TEST_F(coordination_of_processes, a_number_that_is_used_again_makes_nobody_alive
     change_shm([](coordination_memory& memory) {
         memory.slots[1].process.store(static_cast<std::uint64_t>(::getpid()), std::memory_order_relaxed);
     });
-    mine->announce_apply(11);
+    mine->declare_apply(11);
     EXPECT_TRUE(mine->may_apply());
 }
 
@@ -534,7 +534,7 @@ TEST_F(coordination_of_processes, who_takes_a_dead_ones_slot_inherits_nothing_of
     reader.kill();
     opened heir = open(path_);
     EXPECT_TRUE(mine->readers().empty());
-    mine->announce_apply(11);
+    mine->declare_apply(11);
     EXPECT_TRUE(mine->may_apply());
 }
 
@@ -565,7 +565,7 @@ TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_re
     EXPECT_FALSE(*reader->try_take_checkpoint());
     maker.kill();
     EXPECT_TRUE(*reader->try_take_checkpoint());
-    reader->announce_apply(10);
+    reader->declare_apply(10);
     EXPECT_FALSE(reader->may_apply()) << "the superblock before is held, and would be overwritten";
     reader->let_go();
     EXPECT_TRUE(reader->may_apply());
@@ -589,7 +589,7 @@ TEST_F(coordination_of_processes, a_thousand_readers_one_of_which_is_stopped) {
     EXPECT_EQ(writer->readers().size(), 1001U);
     EXPECT_EQ(writer->attached_processes(), 1002U);
     writer->publish(commit_of(11));
-    writer->announce_apply(11);
+    writer->declare_apply(11);
     EXPECT_FALSE(writer->may_apply());
     for (const opened& each : readers) {
         each->unpin();
@@ -727,7 +727,7 @@ TEST_F(coordination_of_processes, a_forked_child_takes_nothing_from_its_parent) 
     EXPECT_TRUE(child.ends_well());
     opened other = open(path_);
     EXPECT_EQ(take(other, now()), turn::timeout);
-    other->announce_apply(11);
+    other->declare_apply(11);
     EXPECT_FALSE(other->may_apply());
 }
 
@@ -765,7 +765,7 @@ TEST(coordination_on_a_simulated_disk, is_as_on_a_real_one) {
     ASSERT_TRUE(b->pin(10));
     a->publish(commit_of(11));
     EXPECT_EQ(b->visible(), 11U);
-    a->announce_apply(11);
+    a->declare_apply(11);
     EXPECT_FALSE(a->may_apply());
     EXPECT_EQ(take(a), turn::clean);
     EXPECT_EQ(take(b, now()), turn::timeout);
@@ -803,14 +803,14 @@ TEST_F(coordination_of_processes, guests_hold_off_applies_and_releases_as_others
     (void)guest->hold();
     ASSERT_TRUE(*a->try_take_checkpoint());
     a->publish(commit_of(11));
-    a->announce_apply(10);
+    a->declare_apply(10);
     EXPECT_TRUE(a->may_apply());
     a->publish_checkpoint(checkpoint_of(5, 10));
     EXPECT_FALSE(a->may_release());
     guest->let_go();
     EXPECT_TRUE(a->may_release());
     a->release();
-    a->announce_apply(11);
+    a->declare_apply(11);
     EXPECT_FALSE(a->may_apply());
     guest->raise_pin(11);
     EXPECT_TRUE(a->may_apply());

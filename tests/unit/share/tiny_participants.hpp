@@ -633,7 +633,7 @@ private:
                 c.phase = c_leaving;
             return;
         case c_declaring:
-            protocol.announce_apply(c.mark);
+            protocol.declare_apply(c.mark);
             c.phase = c_waiting;
             return;
         case c_waiting:

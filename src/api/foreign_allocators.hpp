@@ -11,7 +11,7 @@
 namespace remanence::detail {
 
 /// The places where such allocators were made, or asked for memory, and still exist. Any thread may call it.
-class strange_allocators {
+class foreign_allocators {
 public:
     /// Notes nothing if there is no memory for it.
     void note(const void* place) noexcept;

@@ -92,7 +92,7 @@ TEST_F(red_zones, who_frees_such_a_block_or_one_twice_ends_at_once) {
         std::_Exit(0);
     };
     EXPECT_EXIT(free_with("whole", k_bytes, 1), ::testing::ExitedWithCode(0), "");
-    EXPECT_DEATH(free_with("behind", k_bytes + 1, 1), "0x[0-9a-f]+: the bytes behind this block were written over");
+    EXPECT_DEATH(free_with("behind", k_bytes + 1, 1), "0x[0-9a-f]+: the bytes behind this block were overwritten");
     EXPECT_DEATH(free_with("twice", k_bytes, 2), "not an allocated block of this size");
 }
 

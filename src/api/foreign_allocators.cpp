@@ -1,4 +1,4 @@
-#include "api/strange_allocators.hpp"
+#include "api/foreign_allocators.hpp"
 
 #include "api/registry.hpp"
 #include "types/pointer_check.hpp"
@@ -7,7 +7,7 @@
 
 namespace remanence::detail {
 
-void strange_allocators::note(const void* place) noexcept {
+void foreign_allocators::note(const void* place) noexcept {
     try {
         const std::scoped_lock lock(guards_places_);
         places_.insert(place);
@@ -15,27 +15,27 @@ void strange_allocators::note(const void* place) noexcept {
     }
 }
 
-void strange_allocators::forget(const void* place) noexcept {
+void foreign_allocators::forget(const void* place) noexcept {
     const std::scoped_lock lock(guards_places_);
     places_.erase(place);
 }
 
-void strange_allocators::forget() noexcept {
+void foreign_allocators::forget() noexcept {
     const std::scoped_lock lock(guards_places_);
     places_.clear();
 }
 
-std::vector<const void*> strange_allocators::all() const {
+std::vector<const void*> foreign_allocators::all() const {
     const std::scoped_lock lock(guards_places_);
     return {places_.begin(), places_.end()};
 }
 
-result<void> strange_allocators::refuse_their_memory(txn::heap_memory& memory) const {
+result<void> foreign_allocators::refuse_their_memory(txn::heap_memory& memory) const {
     const std::vector<const void*> places = all();
     if (places.empty())
         return {};
     return memory.with_allocator([&](const alloc::block_allocator& blocks) {
-        return types::refuse_strange_memory(memory, places, blocks, registry::path_at);
+        return types::refuse_foreign_memory(memory, places, blocks, registry::path_at);
     });
 }
 
