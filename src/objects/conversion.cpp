@@ -226,8 +226,8 @@ result<void> conversion::make_rest(object_place from, object_place to, rooms roo
                 errc::type_mismatch,
                 source_.line() + "a " + source_.schema().name_of(from.row) + " has bytes from its byte " +
                     std::to_string(each.at) +
-                    " on that its REM_REFLECT leaves out, and the class has changed, so nobody knows where they "
-                    "belong. If they may go, as padding may, drop \"" +
+                    " on that its REM_REFLECT leaves out, and the class has changed, so their new place is not "
+                    "known. If they may be lost, like padding, drop \"" +
                     was.name + '.' + std::string(k_rest) + "\" (.drop(), in C rem_migration.dropped)");
         const std::uint64_t own = each.at >= room.to ? 0 : std::min(each.count, room.to - each.at);
         if (each.is_carried)
