@@ -1,5 +1,6 @@
-// What a commit carries. Trackers and declared sections find the changes; the value goes to the code that makes them
-// durable, checks or reports them. It names pages and chunks; the bytes stay in memory until the commit is written.
+// The changes of a commit. Trackers and declared sections find them, and a change_set passes them to the code that
+// makes them durable, checks or reports them. It names pages and chunks; their bytes stay in memory until the commit
+// is written.
 #pragma once
 
 #include "format/log_record.hpp"
@@ -14,7 +15,7 @@ namespace remanence::change {
 /// The unit in which memory is compared and changes are logged.
 inline constexpr std::uint64_t k_word_bytes = 8;
 
-/// Which changes a commit takes.
+/// Which changes a commit includes.
 enum class commit_scope {
     everything,
     declared, // only the declared ones
@@ -23,13 +24,13 @@ enum class commit_scope {
 /// Where a commit writes the contents of fresh chunks.
 enum class fresh_contents {
     in_copy,
-    in_log_if_few, // few pages: then the commit need not wait for the device before its record
+    in_log_if_few, // if few pages: then the commit need not sync the heap file before it writes its record
 };
 
 /// A page that goes into the log as ranges.
 struct changed_page {
     std::uint64_t page;
-    std::uint32_t checksum; // after the change; k_to_be_made: view::committed_content::renew_declared() makes it
+    std::uint32_t checksum; // after the change; k_to_be_made: view::committed_content::renew_declared() computes it
     std::uint32_t range_count;
     std::size_t first_range; // in change_set::ranges
 
@@ -39,10 +40,11 @@ struct changed_page {
 /// A chunk that is to be written whole.
 struct whole_chunk {
     std::uint64_t chunk;
-    /// One per page. 0 means zeros. `k_to_be_made` waits for view::change_collector::make_checksums(); a page may also
-    /// really have this checksum.
+    /// One per page. 0 means zeros. `k_to_be_made` means that view::change_collector::make_checksums() will compute it,
+    /// although a page may happen to have this checksum.
     std::vector<std::uint32_t> checksums;
-    /// For a spilled chunk one per page, else empty. True if the page was not written since, so that the copy has it.
+    /// For a spilled chunk one per page, else empty. True if the page was not written since it was spilled, so that
+    /// the copy holds it.
     std::vector<bool> is_in_copy{};
 
     static constexpr std::uint32_t k_to_be_made = 1;
@@ -51,13 +53,13 @@ struct whole_chunk {
     [[nodiscard]] bool has_contents() const;
 };
 
-/// What a commit has to make durable. All lists are sorted.
+/// The changes that a commit makes durable. All lists are sorted.
 struct change_set {
     std::vector<whole_chunk> fresh;     // chunks that are not stored in the file yet
     std::vector<whole_chunk> relocated; // stored chunks, to be written whole to their other copy
     std::vector<changed_page> pages;
     std::vector<format::change_range> ranges; // of all pages, in the order of `pages`
-    std::uint64_t held_back_bytes = 0;        // of chunks that would move once a checkpoint freed their other copy
+    std::uint64_t held_back_bytes = 0;        // of chunks that may move only after a checkpoint frees their other copy
 
     [[nodiscard]] bool empty() const { return !has_whole_chunks() && pages.empty(); }
     [[nodiscard]] bool has_whole_chunks() const { return !fresh.empty() || !relocated.empty(); }

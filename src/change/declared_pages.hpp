@@ -1,8 +1,8 @@
-// What was declared before it is written: pages, of which any byte may change, and words, outside of which nothing
-// changes.
+// Memory that was declared before it is written: pages, in which any byte may change, or 8-byte words, if only these
+// words of a page change.
 //
-// A declaration costs a few instructions if it repeats a recent one, else an entry in a list. The list is sorted and
-// merged when it has doubled. Nothing here depends on the size of the heap.
+// A declaration that repeats a recent one costs a few instructions; any other adds an entry to a list. The list is
+// sorted and merged each time it has doubled. No cost here depends on the size of the heap.
 #pragma once
 
 #include "base/range.hpp"
@@ -21,10 +21,10 @@ class declared_pages {
 public:
     declared_pages() { clear(); }
 
-    /// Adds the pages of [offset, offset + bytes), which is at least one byte. Returns false if all of them are known
-    /// to be in the lists already, as pages or with words. If memory runs out, the lists become incomplete.
+    /// Adds the pages of [offset, offset + bytes), which is at least one byte. Returns false if all of these pages are
+    /// known to be declared already, whole or by words. If memory runs out, the lists become incomplete.
     bool add(std::uint64_t offset, std::uint64_t bytes) noexcept;
-    /// Adds the 8-byte words that contain these bytes. Otherwise as add().
+    /// Adds the 8-byte words that contain these bytes. Otherwise behaves as add().
     bool add_words(std::uint64_t offset, std::uint64_t bytes) noexcept;
     [[nodiscard]] bool is_empty() const { return pages_.ranges.empty() && words_.ranges.empty() && is_complete_; }
     [[nodiscard]] bool is_complete() const { return is_complete_; }

@@ -45,8 +45,8 @@ void chunk_places::commit_fresh(std::uint64_t chunk) {
     step(now, now == fresh ? unmapped : mapped);
 }
 
-// A chunk that moved and now moves back is where memory maps it. So is a moving chunk, which memory maps from its next
-// copy.
+// A moved chunk moves back to the copy that its memory is still mapped from, and the memory of a moving chunk is mapped
+// from its next copy already. So both become mapped.
 void chunk_places::commit_relocated(std::uint64_t chunk) {
     chunk_state& now = at(chunk);
     REM_ASSERT(now != spilled);

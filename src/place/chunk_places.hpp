@@ -1,13 +1,14 @@
-// The state of each chunk: where the file has it, and what its memory is. One function for each step between states.
+// The state of each chunk: where in the file its contents are, and what its memory is mapped from. Each step between
+// states is one function. "Current copy": the one that the store's chunk map names.
 //
-// | state | the file has it | memory is |
+// | state | contents in the file | memory |
 // |---|---|---|
-// | fresh | nowhere | anonymous, or a hole of the file |
-// | spilled | at its copy A, which no commit names yet | mapped from there |
-// | unmapped | at its copy | anonymous, as it was when it was fresh |
-// | mapped | at its copy | mapped from there |
-// | moved | at its copy | mapped from the former one, which is retired: it keeps its space until it is unmapped |
-// | moving | at its copy; the other one has newer contents, which no commit names yet | mapped from the other one |
+// | fresh | none | anonymous, or mapped from a hole of the file |
+// | spilled | in copy A, which no commit names yet | mapped from copy A |
+// | unmapped | in the current copy | still anonymous, as when the chunk was fresh |
+// | mapped | in the current copy | mapped from it |
+// | moved | in the current copy | mapped from the former copy, which is retired: its space is freed once unmapped |
+// | moving | in the current copy; newer ones, which no commit names yet, in the other | mapped from the other copy |
 //
 // | step | from → to |
 // |---|---|
@@ -18,11 +19,11 @@
 // | map | unmapped, moved, fresh, mapped → mapped; moving → mapped (the newer contents are given up) |
 // | forget | unmapped, moved, mapped, fresh → fresh |
 //
-// commit_relocated and map accept a fresh chunk for a reason: without room in its map, the store counts a skipped chunk
-// as stored. It reads as zeros.
+// commit_relocated and map accept a fresh chunk, too: if the store's chunk map has no room to note that a chunk was
+// skipped, it counts the chunk as stored, with zeros.
 //
-// The store's chunk map, which is in the file, says in which copy a chunk is. The chunks of a heap just opened are
-// known by ranges, so that opening does not take a step for each. Guarded by the lock that users of the view hold.
+// When a heap is opened, its mapped chunks are recorded as ranges, so opening does not take a step for each chunk.
+// Users of the view hold the lock that protects this object.
 #pragma once
 
 #include "base/range.hpp"
@@ -40,19 +41,20 @@ enum class chunk_state : std::uint8_t { fresh, spilled, unmapped, mapped, moved,
 
 class chunk_places {
 public:
-    /// Sets the states before the first step: these chunks (sorted) are mapped, all others fresh.
+    /// Sets the initial states: these chunks (sorted) are mapped, all others fresh. Call it before the first step.
     void begin_with(std::vector<chunk_range> mapped) { mapped_ = std::move(mapped); }
 
     [[nodiscard]] chunk_state of(std::uint64_t chunk) const noexcept;
     [[nodiscard]] bool is(std::uint64_t chunk, chunk_state what) const noexcept { return of(chunk) == what; }
     /// True if the memory of the chunk is anonymous.
     [[nodiscard]] bool is_anonymous(std::uint64_t chunk) const noexcept;
-    /// True if the chunk is mapped from its copy, or from the one that the next commit gives it.
+    /// True if the chunk is mapped from its current copy, or spilled: then it is mapped from the copy that the next
+    /// commit will name.
     [[nodiscard]] bool is_mapped_from_copy(std::uint64_t chunk) const noexcept;
     /// Returns how many chunks are unmapped.
     [[nodiscard]] std::uint64_t unmapped_count() const { return unmapped_; }
 
-    /// Allocates what the chunk's steps need, so that they allocate nothing later.
+    /// Allocates the memory that steps of this chunk need, so that the steps themselves allocate nothing.
     void reserve(std::uint64_t chunk) { (void)at(chunk); }
 
     // The steps. Each asserts that the chunk's state allows it.
@@ -61,7 +63,7 @@ public:
     void give_up(std::uint64_t chunk);
     void commit_fresh(std::uint64_t chunk);
     void commit_relocated(std::uint64_t chunk);
-    /// Returns the former state. A moved chunk's former copy is no longer mapped after this.
+    /// Returns the state before this step. If that was `moved`, the former copy is no longer mapped.
     chunk_state map(std::uint64_t chunk);
     void forget(std::uint64_t chunk);
 
