@@ -1,18 +1,19 @@
-// The steps of opening and closing. The first process makes the coordination file, others join, the last one removes
-// it. "At the door" means: holds k_door. "In" means: attached, holds k_attach shared and a slot.
+// The steps of opening and closing. The first process creates the coordination file, others join, and the last one
+// removes the file. A process is "at the door" while it holds the lock k_door. It is "in" (attached) while it holds
+// k_attach shared and the lock of a slot.
 //
-//  AT1  Nothing of the heap or of an old coordination file is used or changed before the first process has the file
-//       for itself. Before anything else it makes the old coordination file void. Nobody maps a coordination file
-//       before it holds k_attach.
-//  AT2  Only a process at the door takes k_attach exclusively, and k_attach alone says whether anybody is in. So if
-//       an exclusive lock keeps out a process at the door, an exclusive heap holds that lock.
+//  AT1  The first process uses and changes nothing of the heap or of an old coordination file before it holds k_attach
+//       exclusively. Then it first voids the old coordination file. No process maps a coordination file before it
+//       holds k_attach.
+//  AT2  Only a process at the door acquires k_attach exclusively, and k_attach alone tells whether anybody is in. So
+//       if a process at the door finds k_attach locked exclusively, an exclusive heap holds that lock.
 //  AT3  Processes that close are at the door one after the other. So the last one knows that it is the last.
-//  AT4  A process that is in holds a slot. A process joins only if it sees another one's slot while it holds
-//       k_attach. Otherwise the coordination file may belong to a session whose members died, and an exclusive heap
-//       may have been open since.
-//  AT5  A guest only reads. It first takes a lock that says that it reads, then checks that the coordination file is
-//       still at its name and that anybody is in. A process that holds k_attach exclusively removes that file first,
-//       then looks for such locks. It changes nothing while there are any.
+//  AT4  A process that is in holds a slot. A process joins only if it finds another process's slot locked while it
+//       holds k_attach. Otherwise the coordination file may belong to a session whose processes all died, and the heap
+//       may have been open exclusively since then.
+//  AT5  A guest only reads. It first acquires a lock that shows that it reads. Then it checks that the coordination
+//       file still has its name and that anybody is in. A process that holds k_attach exclusively first removes that
+//       file, then looks for locks of guests. It changes nothing while it finds any.
 #pragma once
 
 #include "base/result.hpp"
@@ -29,13 +30,14 @@ enum class arrival {
     first,      // alone, and at the door until become_ready()
     joined,     // attached beside others
     exclusive,  // another process has the heap to itself
-    other_name, // others are in, but their coordination file is not at this name
-    not_yet,    // another process is about to open, or looks at the heap: try again
-    kept_out    // another process stayed at the door until the deadline
+    other_name, // others are in, but their coordination file does not have this name
+    not_yet,    // another process is about to open, or is reading the heap: try again
+    kept_out    // another process was at the door until the deadline
 };
 
-/// `Policy::locks` is used like os::byte_locks. `Policy::place` stands for the name of the coordination file. It has
-/// remove_old(), create(), open() (false: there is no usable file), slot_to_try_first(), set_ready() and remove().
+/// `Policy::locks` has the interface of os::byte_locks. `Policy::place` represents the coordination file, by its name:
+/// remove_old(), create(), open() (returns false if there is no usable file), slot_to_try_first(), set_ready() and
+/// remove().
 template <class Policy>
 class attachment {
 public:
@@ -45,7 +47,7 @@ public:
 
     /// Waits at the door until the deadline.
     result<arrival> attach(const os::deadline& until) {
-        // Try without the door first: so a process that is stopped at the door keeps nobody from joining.
+        // Try without the door first, so that a process that is stopped at the door does not keep others from joining.
         auto anybody = is_anybody_in();
         if (!anybody)
             return anybody.error();
@@ -80,7 +82,7 @@ public:
         return joined;
     }
 
-    /// Ends the opening of the first process: `fill` writes what others find, then they may join.
+    /// Ends the opening by the first process: calls `fill`, which writes the shared state, then lets others join.
     template <class F>
     result<void> become_ready(F&& fill) {
         REM_TRY(take_slot()); // AT4
@@ -93,9 +95,9 @@ public:
         return {};
     }
 
-    /// Returns true if this is the last process: from now on it has the file for itself. Returns false if others are
-    /// in. Returns false, too, if guests are in their sections or the door is not free before the deadline: then this
-    /// process leaves as if it died, and the next one that opens the heap recovers it.
+    /// Returns true if this is the last process: from now on it holds the heap exclusively. Returns false if others
+    /// are in. Also returns false if guests are in their sections or the door is not free before the deadline: then
+    /// this process leaves as if it had died, and the next one that opens the heap recovers it.
     result<bool> detach(const os::deadline& until) {
         auto at_door = locks_.lock(lock_byte::k_door, os::lock_kind::exclusive, until); // AT3
         if (!at_door)

@@ -1,4 +1,4 @@
-// How a process attaches, or is refused.
+// Attaching of a process to a shared heap, and the messages when that is refused.
 #include "share/coordination.hpp"
 
 #include "os/lock_holders.hpp"
@@ -25,7 +25,7 @@ unexpected open_elsewhere(const std::string& path) {
                 path + " is open elsewhere without sharing: " + os::who_holds(path) + ". Close it there first.", path);
 }
 
-/// The process at the door may be stopped, or may have much to recover.
+/// The process that holds the door may be stopped, or may have much to recover.
 unexpected kept_out(const std::string& path) {
     return fail(
         errc::in_use,
@@ -99,7 +99,7 @@ result<coordination::attached> coordination::attach(os::file_system& files, os::
             return kept_out(path);
         case arrival::not_yet:
             if (is_over(until))
-                return open_elsewhere(path); // another process looks at the heap, and locks it for that
+                return open_elsewhere(path); // another process has locked the heap to read it
             std::this_thread::sleep_for(k_between_tries);
         }
     }
@@ -113,7 +113,7 @@ result<std::unique_ptr<coordination>> coordination::attach_to_read(os::file_syst
     process_coordination& one = **made;
     one.is_guest = true;
     for (;;) {
-        // Ask for the door first: a process that is at the door may be in by the second question.
+        // Query the door before the slots: a process that is at the door now may hold a slot by the second query.
         auto at_door = one.locks->locked_by_others(lock_byte::k_door, 1);
         if (!at_door)
             return at_door.error();

@@ -20,7 +20,7 @@ result<void> coordination_file::remove_old() {
     auto bytes = (*old)->size();
     if (!bytes)
         return bytes.error();
-    // Zero if the maker died early, or if the machine crashed before the contents reached the disk.
+    // Zero if the creator died early, or if the machine crashed before the contents reached the disk.
     std::uint64_t magic = 0;
     if (*bytes >= sizeof magic)
         REM_TRY((*old)->read(0, std::as_writable_bytes(std::span(&magic, 1))));
@@ -44,7 +44,7 @@ result<void> coordination_file::create() {
         return reserved;
     }
     file_ = std::move(*made);
-    // All other fields start as zeros, and the reserved file is zeros: the 512 KiB need not be written.
+    // All other fields are zero at first, and a reserved file reads as zeros. So the 512 KiB need not be written.
     coordination_header& fresh = memory().header;
     fresh.magic = k_magic;
     fresh.protocol = k_protocol;

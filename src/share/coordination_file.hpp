@@ -19,7 +19,7 @@ namespace remanence::share {
 inline constexpr std::uint64_t k_magic = 0x6d68'732d'6d65'7278; // "xrem-shm"
 inline constexpr std::uint64_t k_protocol = 1;
 
-/// Written when the file is made. It says which heap the rest belongs to.
+/// Written when the file is created. Identifies the heap that the file belongs to.
 struct coordination_header {
     enum state : std::uint64_t { building = 0, ready = 1, gone = 2 };
 
@@ -34,9 +34,9 @@ struct coordination_header {
 };
 static_assert(sizeof(coordination_header) == 104);
 
-/// For processes that wait. If these words are wrong, only time is lost.
+/// Words for processes that wait. They are hints: if one is wrong, only time is lost.
 struct coordination_waiting {
-    std::atomic<std::uint32_t> turns; // counts takes and releases
+    std::atomic<std::uint32_t> turns; // counts how often the writer lock was acquired or released
     std::atomic<std::uint32_t> writer_lock_is_wanted;
     alignas(64) std::atomic<std::uint32_t> versions; // counts publications
     std::atomic<std::uint32_t> version_is_wanted;
@@ -63,19 +63,20 @@ public:
           heap_(std::move(heap)),
           boot_(boot) {}
 
-    /// Fails with errc::exists for a file that never was a coordination file.
+    /// Removes a coordination file of that name, if there is one. errc::exists for a file that never was a
+    /// coordination file.
     result<void> remove_old();
-    /// Makes the file and reserves its space: memory that is mapped must not run out of disk space.
+    /// Creates the file and reserves its space, since a write to mapped memory cannot report that the disk is full.
     result<void> create();
-    /// Returns false if the file belongs to another heap, to an earlier start of the machine, or to nobody.
-    /// errc::unsupported_format for a live one of another release. access::read_only is for processes that do not
-    /// attach.
+    /// Maps the file. Returns false if there is none, or if it belongs to another heap, to an earlier boot of the
+    /// machine, or to processes that are gone. errc::unsupported_format if processes of another release use the file.
+    /// access::read_only is for processes that do not attach.
     result<bool> open(os::access how = os::access::read_write);
-    /// Returns a slot that looks free. Asking for the lock of each slot is slow when there are many processes.
+    /// Returns a slot that looks free. Trying the lock of each slot in turn is slow if there are many processes.
     [[nodiscard]] std::size_t slot_to_try_first() const;
     void set_ready();
     result<void> remove();
-    /// True if the file that open() found still has that name.
+    /// True if the file that open() mapped still has its name.
     result<bool> is_at_its_name() { return file_->is_at(path_); }
 
     [[nodiscard]] coordination_memory& memory() const { return *reinterpret_cast<coordination_memory*>(mapped_.get()); }

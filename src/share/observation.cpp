@@ -25,7 +25,7 @@ observed_process process_of(const coordination_file& file, std::size_t index) {
     observed_process found{
         file.who(index, one.thread.load(std::memory_order_relaxed), one.since.load(std::memory_order_relaxed))};
     if (pin != k_none)
-        found.version = one.version.load(std::memory_order_relaxed); // not the pin, which may be higher
+        found.version = one.version.load(std::memory_order_relaxed); // the pin itself may be higher
     return found;
 }
 

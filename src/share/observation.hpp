@@ -1,4 +1,4 @@
-// Tells processes that do not attach who shares a heap. Reads locks and the coordination file.
+// Lists the processes that share a heap, without attaching to it. Reads only locks and the coordination file.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,7 +12,7 @@
 
 namespace remanence::share {
 
-/// An attached process. If it is in a section: when that began, and which version it reads.
+/// An attached process. If it is in a section, `who` tells when that began; `version` is set if it reads.
 struct observed_process {
     participant who;
     bool has_writer_lock = false;
@@ -24,9 +24,9 @@ struct observation {
     std::vector<observed_process> processes;
 };
 
-/// Returns who shares the heap, or nothing if nobody does now. `heap` is open under `path`. Takes no lock and changes
-/// nothing. errc::unsupported_format: processes of another release share it. errc::in_use: processes share it under
-/// another name.
+/// Returns the processes that share the heap now, or nothing if none does. `heap` is open under `path`. Acquires no
+/// lock and changes nothing. errc::unsupported_format if processes of another release share the heap. errc::in_use if
+/// processes share it under another name, or are about to open or close it.
 result<std::optional<observation>> observe(os::file_system& files, os::file& heap, const std::string& path);
 
 } // namespace remanence::share

@@ -1,4 +1,4 @@
-// Tells processes that do not attach whether a heap is shared now.
+// Tells whether processes share a heap now, without attaching to it.
 #pragma once
 
 #include "base/result.hpp"
@@ -7,8 +7,9 @@
 
 namespace remanence::share {
 
-/// True if processes share the heap. Takes no lock. If the caller holds k_attach in any mode, "no" stays true until
-/// the caller releases it. "Yes" may become wrong at any time: the last process may leave.
+/// True if processes share the heap. Acquires no lock. If the caller holds k_attach in any mode, the answer "no" stays
+/// right until the caller releases k_attach. The answer "yes" may become wrong at any time: the last process may
+/// detach.
 inline result<bool> is_shared_now(os::file& heap) {
     auto locks = heap.open_locks();
     if (!locks)

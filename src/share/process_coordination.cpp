@@ -15,11 +15,12 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-// The process that should wake us may have died first. So no thread sleeps longer without a check.
+// The process that should wake a thread may die before it does. So no thread sleeps longer than this without a check.
 constexpr nanoseconds k_sleep_max = 20ms;
-// This wait may be longer: calls repeat until the thread reacts.
+// A thread that waits to be called may sleep longer, since a checkpoint repeats its calls until the thread reacts.
 constexpr nanoseconds k_sleep_until_called = 1h;
-// How long the last writer waits for others to go first. They may be stopped or dead.
+// How long the last writer lets others acquire the writer lock first. The limit is needed since they may be stopped or
+// dead.
 constexpr nanoseconds k_courtesy_max = 10ms;
 
 nanoseconds time_left(deadline until, nanoseconds at_most) {
@@ -83,7 +84,7 @@ void process_coordination::let_others_write_first(deadline until) {
     os::wait_on(waiting().turns, turns, time_left(until, k_courtesy_max));
     if (waiting().turns.load(std::memory_order_relaxed) == turns)
         waiting().writer_lock_is_wanted.store(0,
-                                              std::memory_order_relaxed); // a live one sets it again
+                                              std::memory_order_relaxed); // a live process that waits sets it again
 }
 
 void process_coordination::note_writer_lock() {
@@ -94,7 +95,7 @@ void process_coordination::note_writer_lock() {
     has_writer_lock.store(true, std::memory_order_relaxed);
     const bool others_wait = waiting().writer_lock_is_wanted.exchange(0, std::memory_order_seq_cst) != 0;
     waiting().turns.fetch_add(1, std::memory_order_seq_cst);
-    if (others_wait) // those that still wait set it again
+    if (others_wait) // processes that still wait set the word again
         os::wake_all(waiting().turns);
 }
 
@@ -156,7 +157,7 @@ bool process_coordination::wait_for_version(std::uint64_t version, deadline unti
     coordination_waiting& waiting = this->waiting();
     for (;;) {
         const std::uint32_t seen = waiting.versions.load(std::memory_order_seq_cst);
-        if (!is_guest) // a guest cannot write here; it polls
+        if (!is_guest) // a guest cannot write shared memory, so it polls
             waiting.version_is_wanted.store(1, std::memory_order_seq_cst);
         if (visible() >= version)
             return true;
@@ -212,7 +213,7 @@ result<coordination::turn> process_coordination::take_writer(deadline until) {
         auto taken = steps->try_take_writer();
         if (!taken)
             return taken.error();
-        if (*taken && is_poisoned()) { // by the previous holder of the writer lock
+        if (*taken && is_poisoned()) { // meanwhile, by the previous holder of the writer lock
             release_writer();
             continue;
         }

@@ -1,5 +1,5 @@
-// The coordination of real processes: the steps of sections.hpp and attachment.hpp over real memory and real locks,
-// and the waits between them. coordination::attach() makes it.
+// Implements coordination: the steps of sections.hpp and attachment.hpp on shared memory and file locks, and the waits
+// between these steps. coordination::attach() creates the object.
 #pragma once
 
 #include "share/attachment.hpp"
@@ -19,14 +19,14 @@
 
 namespace remanence::share {
 
-/// The locks end with the descriptor. A forked child has no descriptor and no mapping.
+/// The locks end when their descriptor is closed. A forked child has neither the descriptor nor the mapping.
 struct process_coordination final : coordination {
     process_coordination(std::unique_ptr<os::byte_locks> bytes, coordination_file shared, std::string heap_path)
         : path(std::move(heap_path)), locks(std::move(bytes)), file(std::move(shared)), places(*locks, file, k_slots) {}
 
-    /// Writes into this process's own slot who it is.
+    /// Writes this process's number and program name to its slot.
     void come_in();
-    /// AT5
+    /// AT5: true if the coordination file still has its name and any process is attached.
     result<bool> is_session_alive();
 
     [[nodiscard]] slot<shared_memory_policy>& mine() const { return file.memory().slots[places.slot()]; }
@@ -36,7 +36,7 @@ struct process_coordination final : coordination {
     /// Wakes the processes that a checkpoint waits for.
     void call_those_in_the_way();
     static void call(slot<shared_memory_policy>& one);
-    /// Waits a moment if this process wrote last and others want the writer lock.
+    /// If this process held the writer lock last and others want it, waits a moment.
     void let_others_write_first(deadline until);
     void note_writer_lock();
 

@@ -1,17 +1,18 @@
 // The steps of reading, writing and checkpoints among attached processes. They use only the policy's atomics and
-// locks, so a test drives them one at a time, through all orders and all deaths.
+// locks, so tests can run them one at a time, in all orders, with a process dying at any step.
 //
-//  SH1  A reader's pin is visible before the reader looks at the checkpoint's target. The target is visible before
-//       the checkpointer looks at pins. So one of them sees the other: no checkpoint changes in place what a pinned
-//       version shows.
-//  SH2  A hold is visible before its reader looks at the current superblock once more. Nothing that a held superblock
-//       names is overwritten, nor is the log after it: overwriting needs `released`, and the next superblock is
-//       written only after the one before it is released.
-//  SH3  What is published never goes back, even if a process dies.
-//  SH4  A process is dead if its lock is free, since the kernel releases it. A process number never decides.
-//  SH5  A guest may only read the coordination file, so its pins and holds are locks. SH1 and SH2 hold for them, too:
-//       the kernel handles one lock request on a file at a time. So a process that does not find a guest's lock asked
-//       before the guest, and the guest sees what it published.
+//  SH1  A reader's pin is visible before the reader loads the checkpoint's target. The target is visible before the
+//       checkpointing process loads the pins. So at least one of the two sees the other, and no checkpoint changes in
+//       place what a pinned version shows.
+//  SH2  A hold is visible before its reader loads the current superblock a second time. Nothing that a held superblock
+//       names is overwritten, nor is the log after it: only what `released` allows may be overwritten, and the next
+//       superblock is written only after the last one was released.
+//  SH3  Published numbers never decrease, even if a process dies.
+//  SH4  A process is dead if the lock of its slot is free, since the kernel releases the locks of dead processes.
+//       Process numbers are never used to decide this.
+//  SH5  A guest may only read the coordination file, so its pins and holds are file locks. SH1 and SH2 hold for these,
+//       too, since the kernel handles one lock request on a file at a time: if a process does not find a guest's lock,
+//       it looked before the guest locked, so the guest sees what that process had published.
 #pragma once
 
 #include "base/result.hpp"
@@ -27,18 +28,19 @@
 
 namespace remanence::share {
 
-/// `Policy::locks` has try_lock(byte, kind), unlock(byte) and locked_by_others(first, count), as os::byte_locks.
+/// `Policy::locks` has try_lock(), unlock() and locked_by_others(), as os::byte_locks.
 template <class Policy>
 class sections {
 public:
     using locks = typename Policy::locks;
 
-    /// `mine` is the index of a slot whose byte `bytes` holds. For a guest (SH5), which only reads, it is
+    /// `mine` is the index of this process's slot, whose byte is locked through `bytes`. For a guest (SH5) `mine` is
     /// slots.size().
     sections(control<Policy>& shared, std::span<slot<Policy>> slots, locks& bytes, std::size_t mine)
         : shared_(shared), slots_(slots), locks_(bytes), mine_(mine) {}
 
-    /// Comes before all other calls. Clears what a dead process left in this slot; scans reach the slot from now on.
+    /// Must be called before all others. Clears the pin and hold that a dead process left in this slot. From now on
+    /// scans include the slot.
     void enter() {
         slots_[mine_].pin.store(k_none, std::memory_order_seq_cst);
         slots_[mine_].hold.store(k_none, std::memory_order_seq_cst);
@@ -70,7 +72,7 @@ public:
     [[nodiscard]] bool is_poisoned() const { return shared_.poison.load(std::memory_order_acquire) != 0; }
     void poison() { shared_.poison.store(1, std::memory_order_seq_cst); }
 
-    /// For the first process, before others are in: sets the state of the heap.
+    /// Sets the state of the heap. For the first process, before others attach.
     void begin(const visible_commit& commit, const current_checkpoint& checkpoint) {
         raise(shared_.durable_through, commit.durable_through);
         raise(shared_.apply_target, checkpoint.version);
@@ -103,7 +105,7 @@ public:
             if (!note(&slot<Policy>::hold, lock_byte::k_first_hold, shared_.current.number_in(looked)))
                 continue;
             if (shared_.current.look(std::memory_order_seq_cst) != looked) { // SH2
-                if (is_guest()) // its former hold would stay beside the next one
+                if (is_guest()) // a guest's next hold is another lock, so release this one
                     let_go();
                 continue;
             }
@@ -128,8 +130,7 @@ public:
     void begin_writing() { shared_.is_writing.store(1, std::memory_order_seq_cst); }
     void publish(const visible_commit& commit) {
         raise(shared_.durable_through, commit.durable_through);
-        // If the version is the same, only its durability is new, or, once for each version, the place of the next
-        // record.
+        // If the version was published before, only its durability is new, or, once for each version, `log_end`.
         if (commit.version != visible() || commit.log_end != this->commit().log_end)
             shared_.visible.publish(commit.version, {commit.chain, commit.log_end, commit.image_bytes});
     }
@@ -194,14 +195,14 @@ private:
 
     [[nodiscard]] bool is_guest() const { return mine_ >= slots_.size(); }
 
-    /// Sets a pin or a hold. Returns false if a guest's lock is refused: the heap is open exclusively, or memory is
-    /// short.
+    /// Sets a pin or a hold. Returns false if a guest cannot lock the byte: the heap is open exclusively, or the kernel
+    /// has no memory.
     bool note(word slot<Policy>::* what, std::uint64_t first_byte, std::uint64_t number) {
         if (is_guest()) {
             auto locked = locks_.try_lock(first_byte + number, os::lock_kind::shared);
             return locked && *locked;
         }
-        // SH1: an exchange, since a plain store could become visible after the load that follows.
+        // SH1: an exchange, since a plain store could become visible only after the caller's next load.
         (void)(slots_[mine_].*what).exchange(number, std::memory_order_seq_cst);
         return true;
     }
@@ -212,7 +213,7 @@ private:
             (slots_[mine_].*what).store(k_none, std::memory_order_release);
     }
 
-    /// SH5. The kernel releases the locks of dead processes.
+    /// SH5: true if no guest locks a byte less than `less_than` behind `first_byte`. Dead guests have no locks.
     [[nodiscard]] bool no_guest_has(std::uint64_t first_byte, std::uint64_t less_than) const {
         if (less_than == 0)
             return true;
@@ -227,7 +228,7 @@ private:
         return true;
     }
 
-    /// Clears what a dead process left, and holds its lock for that time.
+    /// If the process of that slot is dead, clears its pin and hold, and locks its byte meanwhile.
     bool clear_if_dead(std::size_t index) {
         if (index == mine_)
             return false;
@@ -241,7 +242,7 @@ private:
         return true;
     }
 
-    /// SH2. Releases the last checkpoint if its maker died before it did.
+    /// SH2: true if the last checkpoint is released. Releases it if the process that made it died before.
     bool is_all_released() {
         if (shared_.released.number_in(shared_.released.look()) == checkpoint_sequence())
             return true;

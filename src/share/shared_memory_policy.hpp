@@ -1,4 +1,4 @@
-// The protocol's words in memory that processes share.
+// The policy of sections.hpp and attachment.hpp for real processes: atomics in shared memory, and file locks.
 #pragma once
 
 #include "os/byte_locks.hpp"
@@ -20,7 +20,7 @@ public:
 
 private:
     std::atomic<std::uint64_t> value_;
-    static_assert(std::atomic<std::uint64_t>::is_always_lock_free); // else its lock is private to a process
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free); // a lock inside would be private to a process
 };
 
 class coordination_file;
