@@ -1,5 +1,5 @@
-// One side of a commit: the bytes that it changed, as they were before it or as they were after it. If these are
-// many, it can be the procedure call that made the commit.
+// One side of a commit: the bytes that the commit changed, as they were before or after it. Instead of many bytes, a
+// delta can be the procedure call that made the commit.
 #pragma once
 
 #include "base/range.hpp"
@@ -32,10 +32,11 @@ public:
     delta() = default;
     /// Throws std::bad_alloc.
     explicit delta(procedure_call call) : call_(std::make_shared<const procedure_call>(std::move(call))) {}
-    /// Returns the call; null if this delta has bytes. The comments below speak of bytes, unless they say otherwise.
+    /// Returns the call; null if this delta has bytes. The functions below are for deltas with bytes, unless their
+    /// comments mention calls.
     [[nodiscard]] const procedure_call* call() const { return call_.get(); }
 
-    // These throw std::bad_alloc. The delta is unusable then.
+    // If these throw std::bad_alloc, the delta is unusable.
     void add(heap_range range, const std::byte* content) {
         content_.insert(content_.end(), content, content + range.bytes);
         pieces_.emplace_back(range, false);
@@ -48,8 +49,8 @@ public:
     }
 
     [[nodiscard]] bool is_empty() const { return pieces_.empty() && call_ == nullptr; }
-    /// Returns the memory that this delta, or the call, may take. Zeros count as other bytes do, since the other side
-    /// may be anything.
+    /// Returns how much memory this delta, or the call, may need. Zeros count like other bytes, since the other side
+    /// of the commit may have any bytes there.
     [[nodiscard]] std::uint64_t bytes() const {
         return call_ != nullptr ? call_->bytes() : spanned_bytes_ + pieces_.size() * sizeof(piece);
     }
@@ -67,13 +68,14 @@ public:
         }
     }
 
-    /// Returns one delta with the effect of these, applied in this order: each byte is the one written last. Throws
-    /// std::bad_alloc. O(n log n) in the number of ranges.
+    /// Returns one delta with the same effect as applying these in order: where they overlap, the last one counts.
+    /// Throws std::bad_alloc. O(n log n) in the number of ranges.
     [[nodiscard]] static delta merged(std::span<const delta* const> in_order);
-    /// Returns deltas with the effect of these: one before, between and after the calls.
+    /// Returns deltas with the same effect as these: all between two calls, before the first call, and after the last
+    /// one are merged into one.
     [[nodiscard]] static std::list<delta> joined(std::span<const delta* const> in_order);
-    /// Returns what memory at `base` holds in these ranges. For a call, returns the same call: its inverse leads
-    /// back.
+    /// Returns a delta with the bytes that memory at `base` holds in these ranges. For a call, returns the same call,
+    /// since its inverse leads back.
     [[nodiscard]] delta other_side(const std::byte* base) const;
     /// Writes the bytes to memory at `base`.
     void apply(std::byte* base) const noexcept;
@@ -84,8 +86,7 @@ public:
         return sizeof(format::history_delta) + (call_ != nullptr ? call_->name.size() + call_->parameters.size()
                                                                  : pieces_.size() * sizeof(piece) + content_.size());
     }
-    /// Reads the next delta. `from` fails if there is none that is valid in a heap of this size. Throws
-    /// std::bad_alloc.
+    /// Reads the next delta. If that is not valid in a heap of this size, calls from.fail(). Throws std::bad_alloc.
     static delta read(event_reader& from, std::uint64_t heap_bytes);
 
 private:

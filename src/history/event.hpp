@@ -1,5 +1,5 @@
-// Events of a history as bytes: what the kinds of format/history_event.hpp have in common. A new kind needs a struct
-// there, a function of step_tree that writes it, and a case in step_loader.
+// Writes and reads the events of a history as bytes. A new kind of event needs a struct in format/history_event.hpp,
+// a function of step_tree that writes it, and a case in step_loader.
 #pragma once
 
 #include "format/history_event.hpp"
@@ -17,7 +17,7 @@ namespace remanence::history {
 
 using event_bytes = std::vector<std::byte>;
 
-/// Appends to a byte string. All but finish() throw std::bad_alloc.
+/// Appends an event to a byte string. All functions but finish() throw std::bad_alloc.
 class event_writer {
 public:
     event_writer(event_bytes& into, format::history_event_kind kind) : into_(into), begin_(into.size()) {
@@ -45,8 +45,8 @@ private:
     std::size_t begin_;
 };
 
-/// Takes values from the front of a byte string, which may hold anything (I7). After a value does not fit, all
-/// further ones are zeros.
+/// Reads values from the front of a byte string, which may hold anything (I7). Once a value is longer than the bytes
+/// that are left, this and all later values are zeros or empty, and has_failed() is true.
 class event_reader {
 public:
     explicit event_reader(std::span<const std::byte> bytes) : bytes_(bytes) {}

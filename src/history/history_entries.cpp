@@ -26,11 +26,11 @@ std::uint64_t checksum_of(history_entry entry, std::span<const std::byte> events
     return checksum64(events, checksum64(bytes_of(entry), before));
 }
 
-/// Reads a file from its beginning on, through a window.
+/// Reads a file from front to back, through a buffer.
 class window {
 public:
     window(os::file& file, std::uint64_t file_bytes) : file_(file), file_bytes_(file_bytes) {}
-    /// Returns nothing if the file ends before. Valid until the next call.
+    /// Returns nothing if the file ends before these bytes do. Valid until the next call.
     result<std::optional<std::span<const std::byte>>> bytes_at(std::uint64_t offset, std::uint64_t bytes) {
         using found = std::optional<std::span<const std::byte>>;
         if (offset > file_bytes_ || bytes > file_bytes_ - offset)
@@ -65,7 +65,7 @@ result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, 
         history_entry entry{};
         std::memcpy(&entry, (*found)->data(), sizeof entry);
         const bool follows = is_first || entry.version == end.commit.version + 1 ||
-                             // The entries of the first commit come in parts, which have one version.
+                             // The steps at the beginning of the file may be several entries of one version.
                              (entry.version == end.commit.version && entry.chain == end.commit.chain);
         if (entry.magic != format::k_entry_magic || !follows || entry.bytes > file_bytes)
             return {};

@@ -1,6 +1,6 @@
 // The file NAME-history is a header and entries: first the steps that existed when the file was begun, then the
-// events of each commit since. Bytes read are input (I7). Each entry has a checksum, seeded with that of the entry
-// before it, or with the header's.
+// events of each later commit. Bytes read are input (I7). Each entry has a checksum, which is seeded with the checksum
+// of the entry before it; that of the first entry, with the header's checksum.
 //
 // H5: README.md.
 #pragma once
@@ -27,7 +27,7 @@ struct commit_name {
     friend bool operator==(const commit_name&, const commit_name&) = default;
 };
 
-/// Where an entry ends in the file, and what the next one builds on.
+/// Where an entry ends in the file, with its commit and its checksum, which the next entry must follow.
 struct entry_end {
     commit_name commit{};
     std::uint64_t offset = 0;
@@ -35,11 +35,11 @@ struct entry_end {
 };
 
 enum class reading { goes_on, is_done };
-/// Calls `f` with each sound entry, in order, until `f` returns is_done, or the file ends, or an entry is not sound.
-/// Returns whether this is a history file of the heap. errc::io; throws std::bad_alloc.
+/// Calls `f` with each sound entry, in order, until `f` returns is_done, the file ends, or an entry is not sound.
+/// Returns false if this is not a history file of the heap. errc::io; throws std::bad_alloc.
 using entry_visitor = std::function<reading(const entry_end&, std::span<const std::byte> events)>;
 result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f);
-/// Does so for the entries after `from`, the end of a sound entry.
+/// Calls `f` likewise, only for the entries after `from`, which is the end of a sound entry.
 result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f);
 
 // For writers.

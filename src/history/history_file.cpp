@@ -21,7 +21,7 @@ using format::history_summary;
 namespace {
 
 constexpr std::uint64_t k_pending_bytes_max = 1 * MiB;
-// Space is reserved in pieces, each as long as the file so far, within these bounds.
+// Space is reserved in pieces. Each piece is as long as the file so far, within these bounds.
 constexpr std::uint64_t k_room_bytes_min = 64 * KiB;
 constexpr std::uint64_t k_room_bytes_max = 1 * MiB;
 
@@ -75,12 +75,13 @@ result<std::optional<step_tree>> history_file::load(const commit_name& last, con
     reserved_end_ = std::max(*size, end_.offset);
     has_limits_ = !most || steps.has_limits(*most);
     auto loaded = std::optional(most ? steps.take(*most) : steps.take());
-    // Twice what the steps need, not twice the file's size: else short sessions would let the file grow for ever.
+    // Twice the size that the steps need, not twice the file's size: otherwise the file would grow with each short
+    // session, without bound.
     rewritten_at_ = std::max(rewritten_from_, 2 * (format::k_history_header_bytes + loaded->appended_bytes()));
     return loaded;
 }
 
-// I7, H8: the entries before the summary are checked when they are read.
+// I7, H8: the entries before the summary are checked later, when load_rest() reads them.
 result<std::optional<summary>> history_file::load_summary(const commit_name& last) {
     const std::optional<summary> none;
     auto at_name = find_file(files_, path_, os::access::read_write);
@@ -211,7 +212,7 @@ result<void> history_file::go_on_in(made_file made) {
     return {};
 }
 
-// If something has the name and cannot be opened, it is not a file that an interrupted call left.
+// An interrupted call leaves a file that can be opened. Anything else that has the name `building` is set aside.
 result<std::unique_ptr<os::file>> history_file::open_new(const std::string& building, unsigned mode) const {
     auto file = files_.open_or_create(building, mode);
     if (file || file.why().code == errc::no_space)
@@ -223,7 +224,7 @@ result<std::unique_ptr<os::file>> history_file::open_new(const std::string& buil
     return files_.open_or_create(building, mode);
 }
 
-// Bytes that an interrupted call left after the end do not count (H5).
+// An interrupted call may have left more bytes in the file. After the new end they do not count (H5).
 result<void> history_file::fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const {
     const history_header header = header_of(heap_);
     REM_TRY(file.write("history: header", 0, std::as_bytes(std::span(&header, 1))));
@@ -242,10 +243,10 @@ result<void> history_file::fill(os::file& file, const step_tree& steps, const co
     return file.sync("history: sync new file");
 }
 
-// A file that could not be read as this history may still belong to somebody.
+// If a file of that name could not be read as this history, it may belong to the user, so it is set aside.
 result<void> history_file::rename_into_place(const std::string& building) const {
     if (is_in_the_way_) {
-        auto is_taken = is_name_taken(files_, path_); // it may have been moved away
+        auto is_taken = is_name_taken(files_, path_); // that file may have been moved away since
         if (!is_taken)
             return is_taken.error();
         if (*is_taken)
@@ -271,7 +272,7 @@ result<void> history_file::reserve(std::size_t bytes_of_events) {
 }
 
 void history_file::add(const commit_name& commit, std::span<const std::byte> events) noexcept {
-    append_entry(pending_, commit, events, end_); // there is room
+    append_entry(pending_, commit, events, end_); // allocates nothing: reserve() made room
 }
 
 void history_file::add_of_others(const commit_name& commit, std::span<const std::byte> events) {
@@ -309,8 +310,8 @@ result<bool> history_file::read_on(const commit_name& to, const events_visitor& 
     return end_.commit == to;
 }
 
-// The log has the records of the pending entries' commits. Those that the new file lacks follow in it. Its name may
-// not be durable yet, since the process that renamed it may have died.
+// Pending entries that the new file lacks are to be appended to it; the log still has their commits' records. The new
+// file's name may not be durable yet, since the process that renamed the file may have died.
 result<void> history_file::go_on_in_new() {
     auto is_there = file_->is_at(path_);
     if (!is_there)
@@ -376,17 +377,17 @@ result<void> history_file::write_all(const step_tree& steps, unsigned mode, bool
     return written;
 }
 
-// One call for each checkpoint. If the check fails, the file counts as not lost.
+// Called once for each checkpoint. If the check fails, the file counts as not lost.
 bool history_file::is_lost() const {
     const auto is_there = has_begun() ? file_->is_at(path_) : result<bool>(true);
     return is_there && !*is_there;
 }
 
-// If no new file can be made, the old one goes on. A removed one, too, exists as long as the heap is open.
+// If no new file can be written, entries go to the old file. Even a removed file exists as long as the heap is open.
 result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode, bool is_lost) {
     if (!has_begun())
         return begin(steps, end_.commit, mode);
-    is_in_the_way_ = is_lost; // the file there now may belong to somebody
+    is_in_the_way_ = is_lost; // the file that has the name now may belong to the user
     if (has_grown() && !is_lost)
         rewritten_at_ = std::max(rewritten_from_, 2 * (format::k_history_header_bytes + steps.appended_bytes()));
     if (!is_lost && !has_grown())
@@ -401,12 +402,12 @@ result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode,
     return {};
 }
 
-// If it cannot follow, the next commit makes a new file there.
+// If the file cannot be renamed, the next commit begins a new file with the new name.
 void history_file::follow(const std::string& path) {
     if (path == path_)
         return;
     if (has_begun()) {
-        auto is_there = file_->is_at(path); // somebody may have moved both
+        auto is_there = file_->is_at(path); // the file may have been renamed together with the heap
         bool follows = is_there && *is_there;
         if (!follows && files_.rename_to_new("history: rename after heap", path_, path))
             follows = static_cast<bool>(files_.sync_directory("history: sync directory of renamed history", path));

@@ -1,4 +1,4 @@
-// The file NAME-history while its heap is open: it is loaded, begun, appended to, and rewritten when it has grown.
+// The file NAME-history while its heap is open: loads it, begins it, appends to it, and rewrites it when it has grown.
 //
 // H5, H6, H8: README.md.
 #pragma once
@@ -24,76 +24,78 @@ class step_loader;
 
 class history_file {
 public:
-    /// `path` is the history's. Touches no file. The file is not rewritten while it is smaller than `rewritten_from`.
+    /// `path` is that of the history. Touches no file. The file is not rewritten while it is smaller than
+    /// `rewritten_from`.
     history_file(os::file_system& files, std::string path, const heap_uuid& heap, std::uint64_t rewritten_from)
         : files_(files), path_(std::move(path)), heap_(heap), rewritten_from_(rewritten_from) {}
 
-    /// Loads the steps that led to this commit, with these limits. Returns none if the file does not have them: then
-    /// `why` has the reason in a sentence, and the file is not touched before begin(). Fails if the file cannot be
-    /// read. Throws std::bad_alloc. A process that joins others gives no limits, since theirs hold. If they began the
-    /// file later than `last`, returns the steps of its beginning.
+    /// Loads the steps that led to this commit, with these limits. Returns none if the file lacks these steps: then
+    /// `why` is set to the reason, as a sentence, and the file is not touched before begin(). Fails if the file cannot
+    /// be read. Throws std::bad_alloc.
+    /// A process that joins others passes no limits, since those of the file hold. If the other processes began the
+    /// file later than `last`, returns the steps at the beginning of the file.
     result<std::optional<step_tree>> load(const commit_name& last, const std::optional<limits>& most,
                                           std::uint64_t heap_bytes, std::string& why);
-    /// Returns the summary of the steps that led to this commit, if the file ends with one for it. Then the file has
-    /// begun, and load_rest() has the steps. Returns nothing otherwise: then call load(); the file is not touched.
-    /// Fails if the file cannot be read.
+    /// If the file ends with a summary for this commit, returns it: then has_begun() is true, and load_rest() loads
+    /// the steps. Otherwise returns nothing and touches no file: then call load(). Fails if the file cannot be read.
     result<std::optional<summary>> load_summary(const commit_name& last);
-    /// Loads the steps that led to the last commit, with these limits, from a file that has begun. Returns none if
-    /// its contents are not whole: `why` says so, and the file counts as not loaded. Otherwise as load().
+    /// Loads the steps that led to the last commit, with these limits. Precondition: has_begun(). Returns none if the
+    /// contents of the file are not whole: then `why` is set, and has_begun() is false. Otherwise as load().
     result<std::optional<step_tree>> load_rest(const limits& most, std::uint64_t heap_bytes, std::string& why);
     [[nodiscard]] bool is_called(const std::string& path) const { return path == path_; }
     [[nodiscard]] bool has_begun() const { return file_ != nullptr; }
-    /// True if the file has the limits by which the steps are kept. So each reader gets the same steps.
+    /// True if the file's limits are those that this process applies. Then every process that reads the file gets the
+    /// same steps.
     [[nodiscard]] bool has_limits() const { return has_limits_; }
-    /// Writes a new file with all these steps, which led to this durable commit. Durable once this returns. A file in
-    /// its place that was not loaded is set aside. errc::no_space changes nothing.
+    /// Writes a new file with all these steps, which led to this durable commit. Durable once this returns. If a file
+    /// that was not loaded has the name, sets that file aside. errc::no_space changes nothing.
     result<void> begin(const step_tree& steps, const commit_name& last, unsigned mode);
 
     // For the next commit. Precondition: has_begun().
 
     /// Reserves memory and file space for the events of a commit. errc::no_space and std::bad_alloc change nothing.
     result<void> reserve(std::size_t event_bytes);
-    /// Adds the events of the commit, which is made. Precondition: reserve() had room for them.
+    /// Adds the events of the commit once its record is in the log. Precondition: reserve() has succeeded for them.
     void add(const commit_name& commit, std::span<const std::byte> events) noexcept;
 
-    // For a heap that several processes share. All write the same bytes to the same places, so it does not matter
-    // which one writes, or whether one has written already. No process rewrites the file meanwhile.
+    // For a heap that several processes share. All processes write the same bytes to the same places of the file, so
+    // it does not matter which of them writes, or if several do. No process rewrites the file meanwhile.
 
     /// Returns the last commit whose events this process knows.
     [[nodiscard]] const commit_name& through() const { return end_.commit; }
     /// Adds the next commit, which another process made. Throws std::bad_alloc.
     void add_of_others(const commit_name& commit, std::span<const std::byte> events);
-    /// Drops the pending entries up to this version. They are durable: another process's checkpoint covers them.
+    /// Drops the pending entries up to this version, which another process's checkpoint has made durable.
     void forget_pending(std::uint64_t through) noexcept;
-    /// Reads on in the file up to this commit, which another process's checkpoint covers. Calls `f` with the events
-    /// of each commit. Returns false if the file does not lead there. Throws std::bad_alloc.
+    /// Reads the next entries of the file, up to this commit, which another process's checkpoint covers. Calls `f`
+    /// with the events of each commit. Returns false if the file has no entry for this commit. Throws std::bad_alloc.
     using events_visitor = std::function<result<void>(const commit_name&, std::span<const std::byte> events)>;
     result<bool> read_on(const commit_name& to, const events_visitor& f);
-    /// Changes to the new file if another process has rewritten it. Keeps its own file if something else has the
-    /// name. Precondition: this process knows all commits, and no other writes to the file meanwhile. Throws
-    /// std::bad_alloc. O(1), or O(history).
+    /// If another process has rewritten the file, changes to the new one. Keeps the old file open if anything else has
+    /// the name. Precondition: this process knows all commits, and no other process writes to the file meanwhile.
+    /// Throws std::bad_alloc. O(1), or O(history) if the file has changed.
     result<void> go_on_in_new();
-    /// Makes the file's name durable. The process that made the file may have died before it did.
+    /// Makes the file's name durable. The process that created the file may have died before it did that.
     result<void> sync_name() { return files_.sync_directory("history: sync directory of new file", path_); }
-    /// Writes the pending entries, as write_all(), but never rewrites the file.
+    /// Writes the pending entries as write_all() does, but never rewrites the file.
     result<void> write_appended();
 
-    /// Writes all entries to the file. Rewrites it if it is much larger than the steps need, is lost, or could not
-    /// follow the heap. Precondition: the file has begun once, all commits are durable, and `steps` are those after
-    /// the last one. Throws std::bad_alloc.
+    /// Writes all pending entries to the file. Writes a new file instead if the file is much larger than the steps
+    /// need, is lost, or could not be renamed after the heap. Precondition: the file was loaded or begun before, all
+    /// commits are durable, and `steps` is the tree after the last commit. Throws std::bad_alloc.
     result<void> write_all(const step_tree& steps, unsigned mode, bool is_lost);
-    /// True if the file is no longer at its name. Then write_all() rewrites it, and needs all steps.
+    /// True if the file no longer has its name. Then write_all() writes a new one, for which it needs all steps.
     [[nodiscard]] bool is_lost() const;
-    /// True if the file is so long that write_all() may rewrite it, and so needs all steps.
+    /// True if the file is so long that write_all() may rewrite it, for which it needs all steps.
     [[nodiscard]] bool has_grown() const { return end_.offset >= rewritten_at_; }
-    /// Returns, in a sentence, what happened to the file since it was begun, if no step was lost; else empty.
+    /// Returns a sentence that tells why the file was begun anew while the heap was open; empty if it was not.
     [[nodiscard]] const std::string& what_happened() const { return what_happened_; }
     /// Makes the last write_all() durable. From any thread, but not at the same time as write_all().
     result<void> sync() { return synced_->sync("history: sync entries"); }
-    /// Cuts off the reserved space, and writes the summary of the steps. Call it between write_all() and sync().
+    /// Cuts off the reserved space, and appends the summary of the steps. Call it between write_all() and sync().
     result<void> end_with(const summary& all);
-    /// Renames the file after the heap, whose new name this is. If that fails, the file must begin again there, and
-    /// what_happened() says so.
+    /// Renames the file to `path`, after its heap was renamed. If that fails, has_begun() is false, so that a new file
+    /// is begun at `path`, and what_happened() says why.
     void follow(const std::string& path);
 
 private:
@@ -111,7 +113,7 @@ private:
         entry_end end{};
         std::uint64_t reserved_end = 0;
     };
-    /// begin() in two parts. If the first one fails, this file is unchanged and goes on.
+    /// begin() in two parts. If make() fails, this object is unchanged, and its file can still be used.
     result<made_file> make(const step_tree& steps, const commit_name& last, unsigned mode) const;
     result<void> go_on_in(made_file made);
     result<std::unique_ptr<os::file>> open_new(const std::string& building, unsigned mode) const;
@@ -123,8 +125,8 @@ private:
     const heap_uuid heap_;
     const std::uint64_t rewritten_from_;
     std::shared_ptr<os::file> file_;   // null: not begun
-    std::shared_ptr<os::file> synced_; // the file at the last write_all(), for another thread
-    entry_end end_{};                  // of all entries, with the pending ones
+    std::shared_ptr<os::file> synced_; // file_ at the last write_all(), for sync() in another thread
+    entry_end end_{};                  // of the last entry, pending or in the file
     std::vector<std::byte> pending_;   // the last entries, not in the file yet
     commit_name before_pending_{};     // the last commit in the file
     std::uint64_t reserved_end_ = 0;

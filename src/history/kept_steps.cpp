@@ -1,4 +1,4 @@
-// The stored form of a history: step_tree writes it, step_loader reads it.
+// The stored form of a history: functions of step_tree that write events, and step_loader, which reads them.
 #include "history/step_loader.hpp"
 
 #include <chrono>
@@ -44,7 +44,7 @@ void step_tree::append_staged(event_bytes& into) const {
                                  (staged_->forgets ? format::k_step_forgets : 0) |
                                      (staged_->migrates ? format::k_step_migrates : 0) |
                                      (staged_->is_hidden ? format::k_step_is_hidden : 0)});
-    for (const delta& each : made != nullptr ? made->deltas : staged_->joined) // one or none
+    for (const delta& each : made != nullptr ? made->deltas : staged_->joined) // at most one
         each.append_to(event);
     if (made != nullptr)
         event.add_text(made->name);
@@ -172,8 +172,8 @@ bool step_loader::add_session(event_reader& event) {
     return true;
 }
 
-// Nothing may join the oldest state, which keeps no bytes. And nothing may join a state that has children, whose
-// parent is named by its version.
+// A commit may not be joined to the step of the oldest state, since no step leads there. Nor may it be joined to the
+// step of a state with children: joining changes the state's version, by which the children name their parent.
 bool step_loader::add_step(event_kind of, event_reader& event, std::uint64_t version) {
     const auto found = event.take<format::step_event>();
     delta before;
@@ -201,7 +201,7 @@ bool step_loader::add_step(event_kind of, event_reader& event, std::uint64_t ver
                                                   : step_kind::ordinary);
     tree_.staged_->time = time_of(found.time);
     tree_.staged_->forgets = forgets;
-    if (of == event_kind::made) { // whatever group is open in this process
+    if (of == event_kind::made) { // the event decides, not a group that is open in this process
         tree_.staged_->made.mapped().name = std::move(name);
         tree_.staged_->made.mapped().is_hidden = is_hidden;
         tree_.staged_->is_hidden = is_hidden;
@@ -254,8 +254,8 @@ bool step_loader::add_squashed(event_reader& event) {
     return true;
 }
 
-// Parents come first and have smaller versions (H3). A step counts unless its parent was passed (H4). `next` is
-// checked with the present state.
+// The parent's event must come before the child's, with a smaller version (H3). A step counts for the limits unless
+// its parent was passed (H4). `next` is checked by add_present().
 bool step_loader::add_state(event_reader& event) {
     const auto found = event.take<format::state_event>();
     std::list<delta> deltas;

@@ -1,4 +1,4 @@
-// Which steps go when they are too many, and which are kept.
+// Removes steps when there are more than the limits allow, and keeps states that have a name.
 
 #include "history/step_tree.hpp"
 
@@ -12,7 +12,7 @@ bool step_tree::is_too_much() const {
     return (most_.steps_max != 0 && steps_ > most_.steps_max) || (most_.bytes_max != 0 && bytes_ > most_.bytes_max);
 }
 
-// H4: a step counts unless it begins at a state that was passed.
+// H4: a step counts for the limits unless it begins at a passed state. H10: a hidden step never counts.
 void step_tree::count(known_state& step, bool counts) noexcept {
     counts = counts && !step.is_hidden;
     if (step.is_counted == counts)
@@ -47,8 +47,8 @@ void step_tree::set_migrated(known_state& state, bool is) noexcept {
         --migrations_;
 }
 
-// If the oldest state has no parent, the second one is its child (H3). If that child leads to the present state, the
-// oldest state goes. Otherwise the child begins a branch that was left, which goes from its ends.
+// The second oldest state is a child of the oldest one (H3). If this child is on the path to the present state, the
+// oldest state is removed. Otherwise the child begins a branch beside that path, whose ends are removed first.
 bool step_tree::let_one_go() noexcept {
     const auto oldest = std::ranges::find_if(states_, [](const auto& each) { return !each.second.is_passed; });
     if (oldest->first == present_)
@@ -81,7 +81,7 @@ void step_tree::pass(states::iterator which) noexcept {
     }
 }
 
-// H4: memory is at this state again, so the next commit begins here.
+// H4: the state is the present one again, so it no longer counts as passed: the next commit begins there.
 void step_tree::return_to(states::iterator which) noexcept {
     if (!std::exchange(which->second.is_passed, false))
         return;
@@ -91,7 +91,7 @@ void step_tree::return_to(states::iterator which) noexcept {
     }
 }
 
-// Erases the branches of a state, except the one to the present state and those to kept ones.
+// Erases the branches that begin at this state, except those that lead to the present state or to kept ones.
 void step_tree::erase_branches_of(states::iterator which) noexcept {
     for (auto& [version, state] : states_) // parents first
         state.is_in_branch = version > which->first && !state.is_on_path &&
@@ -139,7 +139,8 @@ const step_tree::known_state& step_tree::child_on_path(std::uint64_t state) cons
     return std::find_if(states_.upper_bound(state), states_.end(), is_it)->second;
 }
 
-// Removes a state: its parent then leads to its child. Precondition: the state may go, and no paths part there.
+// Removes a state, and joins its step to that of its child, if there is one. Precondition: may_go() is true, and no
+// paths part at the state.
 void step_tree::remove(states::iterator which) noexcept {
     known_state& state = which->second;
     const std::uint64_t parent = state.parent;
@@ -164,9 +165,9 @@ void step_tree::remove(states::iterator which) noexcept {
         child->second.deltas.clear();
         child->second.left = 0;
         child->second.is_hidden = false;    // no step leads to the oldest state
-        set_migrated(child->second, false); // nothing leads back across it
+        set_migrated(child->second, false); // no state from before the migration is left
         if (child->first == group_step_)
-            // The group's step would have only the part that it commits next.
+            // An undo of the group's step would undo only the commits from now on.
             is_group_lost_ = true;
     }
     child->second.parent = parent;
@@ -186,8 +187,8 @@ void step_tree::join_to_child(known_state& step, states::iterator child) noexcep
     count(whole, !at(step.parent).is_passed);
 }
 
-// Joins only when it is worth it: a kept state's deltas grow with each step that goes, and must not be copied each
-// time.
+// Joins deltas only once those behind the first one are as large as the first. A kept state's deltas grow with each
+// step that is removed, and copying them each time would take quadratic time.
 void step_tree::merge(known_state& step) noexcept {
     const std::uint64_t first = step.deltas.front().bytes();
     if (step.bytes - first < first)
@@ -199,7 +200,7 @@ void step_tree::merge(known_state& step) noexcept {
     }
 }
 
-// Deltas that lead back are applied in reverse order, so the first one's bytes win.
+// Deltas that lead back are applied in reverse order, so where they overlap, the first commit's bytes count.
 std::list<delta> step_tree::in_order_of_passage(const known_state& step) {
     std::vector<const delta*> deltas;
     for (const delta& each : step.deltas)
@@ -230,7 +231,7 @@ void step_tree::count_bytes(known_state& step) noexcept {
     count(step, counts);
 }
 
-// H4: a passed state stays while it is kept, or while paths part there.
+// H4: a passed state may be removed once it is not kept and no paths part there.
 void step_tree::remove_if_passed(std::uint64_t version) noexcept {
     const auto found = states_.find(version);
     if (found != states_.end() && found->second.is_passed && may_go(*found) && found->second.children <= 1)
@@ -266,7 +267,7 @@ void step_tree::drop(std::uint64_t state) noexcept {
     at(state).kept.clear();
     --kept_;
     remove_if_passed(state);
-    if (most_.then == when_full::oldest_go) // limits passed over this state while memory was there
+    if (most_.then == when_full::oldest_go) // while this state was the present one, it could not be removed
         drop_what_is_too_much();
 }
 
@@ -315,7 +316,7 @@ std::list<delta> step_tree::squashed(std::uint64_t steps) const {
         for (auto each = step.rbegin(); each != step.rend(); ++each)
             deltas.push_back(&*each);
     }
-    std::list<delta> joined = delta::joined(deltas); // from the present state back
+    std::list<delta> joined = delta::joined(deltas); // in the order that leads back
     joined.reverse();
     return joined;
 }

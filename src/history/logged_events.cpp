@@ -16,8 +16,8 @@ constexpr std::size_t k_written_bytes_max = 1 * MiB;
 
 } // namespace
 
-// The file may have entries after the log's last commit, or of commits that the heap has replaced since (H5). So all
-// entries after the checkpoint are written again. A sync of them may have failed, too (I5).
+// The file may have entries after the log's last commit, or entries of commits that the heap lost and replaced (H5).
+// And a sync of the entries after the checkpoint may have failed (I5). So all of these are written again.
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits) {
     if (commits.empty())
@@ -27,7 +27,7 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
         return at_name.error();
     const std::unique_ptr<os::file>& file = at_name->file;
     if (!file)
-        return {}; // recovery does not fail for lack of a history
+        return {}; // recovery must not fail because the history cannot be opened
     std::optional<entry_end> kept;
     auto found = for_each_entry(*file, heap, [&](const entry_end& each, auto) {
         const std::uint64_t version = each.commit.version;

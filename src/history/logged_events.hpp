@@ -16,12 +16,12 @@ namespace remanence::history {
 /// The events of a commit in the redo log.
 struct logged_events {
     commit_name commit;
-    std::optional<std::span<const std::byte>> events; // none: the program of that commit kept no history
+    std::optional<std::span<const std::byte>> events; // none: the program that made the commit kept no history
 };
 
-/// Appends the events of these commits to the history file beside the heap, if there is one and they follow its
-/// entries. Recovery calls this before it empties the log. Durable once this returns (H6). `checkpoint` is the commit
-/// before them. Leaves anything that is no file alone. May be repeated.
+/// Appends the events of these commits to the history file beside the heap, if there is one and these commits follow
+/// its entries. Recovery calls this before it empties the log. Durable once this returns (H6). `checkpoint` is the
+/// commit before these. If the name belongs to something that is no file, does nothing. May be repeated.
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits);
 

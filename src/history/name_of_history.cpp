@@ -18,7 +18,7 @@ result<found_file> find_file(os::file_system& files, const std::string& path, os
     auto file = files.open(path, mode);
     if (file)
         return found_file{true, std::move(*file)};
-    const errc code = file.why().code; // not found: a link that leads nowhere, or removed just now
+    const errc code = file.why().code; // errc::not_found: a dangling symbolic link, or removed just now
     return code == errc::not_a_heap || code == errc::not_found ? found_file{true, nullptr}
                                                                : result<found_file>(file.error());
 }

@@ -1,4 +1,4 @@
-// One page, on which ranges of bytes are written over each other.
+// The bytes of one page that several deltas write one after the other.
 #pragma once
 
 #include "base/range.hpp"

@@ -1,4 +1,4 @@
-// Makes the steps of a history from their stored events, one by one, as they were made.
+// Makes the steps of a history again, by replaying their stored events in order.
 #pragma once
 
 #include "history/step_tree.hpp"
@@ -12,19 +12,20 @@ namespace remanence::history {
 
 class step_loader {
 public:
-    /// The heap has this size.
+    /// `heap_bytes` is the size of the heap: deltas must lie within it.
     explicit step_loader(std::uint64_t heap_bytes) : heap_bytes_(heap_bytes), tree_({}, 0) { tree_.states_.clear(); }
-    /// Continues these steps with what another process did. An open group continues with a step of its own.
+    /// Continues these steps with the events of another process. If a group is open there, its next commit begins a
+    /// step of its own.
     step_loader(std::uint64_t heap_bytes, step_tree&& steps) noexcept
         : heap_bytes_(heap_bytes), tree_(std::move(steps)), is_whole_(true) {
         tree_.group_step_ = 0;
         tree_.is_group_lost_ = false;
     }
 
-    /// Adds the events of the next commit, which has this version. Returns false if they are not sound (I7): the
-    /// loader is unusable then. Throws std::bad_alloc.
+    /// Adds the events of the next commit, which has this version. Returns false if they are not sound (I7): then the
+    /// loader must not be used any more. Throws std::bad_alloc.
     bool add(std::uint64_t version, std::span<const std::byte> events);
-    /// True if the present state is known.
+    /// True if the events so far name the present state.
     [[nodiscard]] bool is_whole() const { return is_whole_; }
     /// See step_tree::has_lacked_memory().
     [[nodiscard]] bool has_lacked_memory() const { return tree_.has_lacked_memory(); }

@@ -36,7 +36,7 @@ bool step_tree::has_room(std::uint64_t bytes) const {
            (most_.bytes_max == 0 || bytes_ + bytes <= most_.bytes_max);
 }
 
-// H10: in a group every commit is part of the group's step, a hidden one too.
+// H10: in a group every commit, even a hidden one, is part of the group's step.
 void step_tree::stage(delta before, step_kind kind) {
     staged_.reset();
     if (is_group_lost_ && !has_kept())
@@ -91,8 +91,8 @@ void step_tree::drop_what_is_too_much() noexcept {
     }
 }
 
-// An open group ends with the step that it has made. If the limits are the same, steps go with the next commit, as in
-// the last session.
+// A group that was open ends with the step that it has made. If the limits are unchanged, steps over the limits are
+// removed by the next commit, as in the last session.
 void step_tree::begin_session(const limits& most) noexcept {
     const bool are_others = most != most_;
     most_ = most;
@@ -142,7 +142,7 @@ void step_tree::join(std::list<delta> more, std::uint64_t version, clock::time_p
     group_step_ = version;
 }
 
-// The commit was not kept, so nothing leads back past it.
+// The commit was not kept, so the history begins anew at its state: no step leads back over the commit.
 void step_tree::begin_at(std::uint64_t version, clock::time_point time) noexcept {
     forget();
     states::node_type only = states_.extract(states_.begin());
@@ -168,7 +168,7 @@ void step_tree::end_group() noexcept {
     is_group_lost_ = false;
 }
 
-// H9: there are migrations only while states from before one are kept.
+// H9: migrations_ is zero unless a state from before a migration is kept. Then depths must be counted step by step.
 std::uint64_t step_tree::undo_depth() const {
     if (migrations_ == 0)
         return steps_on_way_;
@@ -204,7 +204,7 @@ std::uint64_t step_tree::with_hidden(std::uint64_t steps) const {
     return all;
 }
 
-// H10: redo includes hidden steps that follow the last one.
+// H10: a redo includes the hidden steps that follow its last step.
 std::uint64_t step_tree::after_present(std::uint64_t steps) const {
     std::uint64_t found = present_;
     if (steps == 0)
@@ -275,7 +275,7 @@ std::vector<step_info> step_tree::list() const {
 
 // Returns the state where the paths from the oldest state to these two part.
 std::uint64_t step_tree::meeting_of(std::uint64_t one, std::uint64_t other) const {
-    while (one != other) { // H3: of two states, the later is not on the path to the earlier
+    while (one != other) { // H3: the later of two states is not on the path to the earlier one
         std::uint64_t& later = one > other ? one : other;
         later = at(later).parent;
     }
@@ -299,7 +299,7 @@ bool step_tree::is_across_migration(std::uint64_t state) const {
            std::ranges::any_of(steps_on_path_to(state), [&](std::uint64_t version) { return at(version).is_migrated; });
 }
 
-// Joins deltas, so that what is recorded of a step does not depend on when its deltas were joined.
+// Joins deltas, so that the events of a checkout do not depend on whether the step's deltas were joined before.
 std::vector<step_tree::path_part> step_tree::path_to(std::uint64_t state) const {
     std::vector<path_part> way;
     for (const std::uint64_t version : steps_on_path_to(state)) {
@@ -314,8 +314,8 @@ std::vector<step_tree::path_part> step_tree::path_to(std::uint64_t state) const 
     return way;
 }
 
-// Only this function changes the steps. So all processes that share the heap get the same steps, even if one of them
-// failed on a path. Joining never makes a step's deltas more numerous.
+// Going to another state changes the steps only here. So all processes that share the heap get the same steps, even if
+// one of them failed on a path. A step has at least as many deltas as parts, since joining never adds any.
 void step_tree::go_over(std::span<const path_part> way, std::span<delta> path_back) noexcept {
     for (std::size_t first = 0; first != way.size();) {
         std::size_t end = first;
@@ -367,7 +367,7 @@ result<delta> step_tree::whole_path_to(std::uint64_t state, const std::string& p
 void step_tree::check_out(std::uint64_t to, std::uint64_t version) noexcept {
     const std::uint64_t left = present_;
     const std::uint64_t meeting = meeting_of(present_, to);
-    for (std::uint64_t from : {present_, to}) { // the second one decides where redo() leads
+    for (std::uint64_t from : {present_, to}) { // `to` last, since it decides where redo() leads
         for (std::uint64_t here = from; here != meeting; here = at(here).parent)
             lead_to(here, here == from);
     }
@@ -381,14 +381,14 @@ void step_tree::check_out(std::uint64_t to, std::uint64_t version) noexcept {
     drop_hidden_end(left);
 }
 
-// H10: a hidden step at the end of a path does not change a redo() that leads to another step.
+// H10: a hidden step at the end of a path does not change where redo() leads, if that is another step.
 void step_tree::lead_to(std::uint64_t state, bool is_end) noexcept {
     std::uint64_t& next = at(at(state).parent).next;
     if (next == 0 || !is_end || !at(state).is_hidden)
         next = state;
 }
 
-// H10: a hidden end beside the path is removed, since nothing comes back to it.
+// H10: removes hidden steps at the end of a branch beside the path, since neither undo nor redo leads to them again.
 void step_tree::drop_hidden_end(std::uint64_t state) noexcept {
     while (state != present_) {
         const auto found = states_.find(state);
