@@ -22,7 +22,7 @@ bool differ(const std::byte* one, const std::byte* other, std::size_t at) {
     return std::memcmp(one + at, other + at, sizeof(std::uint64_t)) != 0;
 }
 
-// R1: each page has a before-image since it was compared.
+// R1: the comparison has made a before-image of each of these pages.
 void add_pages(view::memory_view& view, const change::change_set& changes, std::uint64_t enough,
                history::delta& before) {
     for (const change::changed_page& page : changes.pages) {
@@ -34,8 +34,7 @@ void add_pages(view::memory_view& view, const change::change_set& changes, std::
     }
 }
 
-// Memory where nothing was ever committed is zeros. Pages without a checksum are still zeros, or are among the
-// changed ones.
+// Fresh chunks were zeros before. Their pages without a checksum are still zeros, or are among the changed pages.
 void add_fresh(const change::change_set& changes, std::uint64_t enough, history::delta& before) {
     for (const change::whole_chunk& chunk : changes.fresh) {
         std::uint64_t page = chunk.chunk * chunk.checksums.size();
@@ -49,7 +48,7 @@ void add_fresh(const change::change_set& changes, std::uint64_t enough, history:
     }
 }
 
-// The image has the former copies until the commit is accepted.
+// Until the commit is accepted, the image still maps these chunks to their former copies.
 result<void> add_moved(view::memory_view& view, const change::change_set& changes, std::uint64_t enough,
                        history::delta& before) {
     std::vector<std::byte> read(static_cast<std::size_t>(changes.relocated.empty() ? 0 : k_page_bytes));

@@ -1,4 +1,4 @@
-// What memory held before it was changed: the bytes that undo a step.
+// Finds the bytes that memory had before it was changed: writing these bytes undoes the step.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,11 +10,11 @@
 
 namespace remanence::txn {
 
-/// Returns what these changes overwrite. Call it before their commit, when the collector has just found them. Stops
-/// once the result is longer than `enough` bytes. errc::corrupt and errc::io if the former content of a chunk cannot
-/// be read. Throws std::bad_alloc.
+/// Returns the bytes that these changes overwrite. Call it before the commit, right after the collector has found the
+/// changes. Stops once the result is longer than `enough` bytes. errc::corrupt and errc::io if the former content of a
+/// chunk cannot be read. Throws std::bad_alloc.
 result<history::delta> bytes_before(view::memory_view& view, const change::change_set& changes, std::uint64_t enough);
-/// Returns the bytes of `kept` at the places where memory has changed since. Fails likewise.
+/// Returns the bytes of `kept` where memory has changed since `kept` was made. Fails as the function above.
 result<history::delta> bytes_before(view::memory_view& view, const view::kept_pages& kept);
 
 } // namespace remanence::txn

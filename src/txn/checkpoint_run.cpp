@@ -7,7 +7,7 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr std::chrono::milliseconds k_between_looks{1}; // between checks for readers that are in the way
+constexpr std::chrono::milliseconds k_between_looks{1}; // between checks whether readers still need the old bytes
 
 } // namespace
 
@@ -46,7 +46,7 @@ bool checkpoint_run::have_others_let_go() {
     if (wait_unless(others_->may_release()))
         return false;
     others_->release();
-    is_done_ = true; // before another process may write the next superblock
+    is_done_ = true; // set before the lock is released, so before another process can write the next superblock
     others_->release_checkpoint();
     return true;
 }

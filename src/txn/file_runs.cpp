@@ -6,7 +6,7 @@ namespace remanence::txn {
 
 namespace {
 
-/// Returns runs of adjacent chunks; `continues` decides for two neighbours.
+/// Returns runs of adjacent chunks. `continues(before, chunk)` tells whether two neighbours belong to one run.
 template <class F>
 std::vector<chunk_range> runs_of(const std::vector<change::whole_chunk>& sorted, F&& continues) {
     std::vector<chunk_range> runs;
@@ -52,7 +52,7 @@ std::vector<chunk_range> relocated_runs(const store::chunk_copies& copies, const
 
 std::vector<page_range> relocated_page_runs(const store::chunk_copies& copies, const change::change_set& changes) {
     std::vector<page_range> found;
-    std::uint64_t copy_of_next = 0; // after the last one
+    std::uint64_t copy_of_next = 0; // where the last page's copy ends
     for (const change::whole_chunk& moved : changes.relocated) {
         const std::uint64_t copy = copies.other_copy_of(moved.chunk);
         for (std::uint64_t i = 0; i < copies.where().chunk_pages(); ++i) {

@@ -10,10 +10,10 @@ namespace remanence::txn {
 /// Lock order: first the section lock (section_lock), then at_store, then allocation. A thread that holds allocation
 /// may only try at_store.
 struct heap_locks {
-    /// Guards store and view against a thread that spills, which does not hold the section lock. Recursive, since a
-    /// close rolls back.
+    /// Guards store and view against a thread that spills, which does not hold the section lock. Recursive, since
+    /// close() calls rollback() while it holds the lock.
     std::recursive_mutex at_store;
-    /// Guards the allocator, the growth of the view, and declarations. It comes before the mutexes of the thread
+    /// Guards the allocator, the growth of the view, and declarations. It is locked before the mutexes of the thread
     /// caches.
     os::quick_mutex allocation;
 };

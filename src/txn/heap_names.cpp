@@ -53,7 +53,7 @@ result<bool> heap_names::are_as_known() {
     return log_->is_at(log_name_);
 }
 
-// A process that gave up its rights cannot look, and goes on.
+// A process that has dropped its privileges may lack permission to look up the names. Then it goes on unchecked.
 result<void> heap_names::find() {
     auto at_names = are_as_known();
     if (!at_names)
@@ -66,7 +66,7 @@ result<void> heap_names::find() {
     if (log_ != nullptr) {
         auto brought = bring_log(*heap);
         if (!brought && brought.why().code == errc::io)
-            return health_.poison(brought.error()); // perhaps of a sync, which must not be repeated (I5)
+            return health_.poison(brought.error()); // if a sync failed, it must not be repeated (I5)
         if (!brought)
             return brought;
     }
@@ -81,12 +81,13 @@ result<std::string> heap_names::find_heap() {
         return heap.error();
     if (!heap->path.empty())
         return std::move(heap->path);
-    if (log_ == nullptr) // otherwise it is known which log to look for
+    if (log_ == nullptr) // the log would be created beside a name that the heap no longer has
         return no_known_name(heap_name_);
     return heap_name_;
 }
 
-// The heap's new name becomes durable first: after a power loss the log is beside the heap, or has its former name.
+// Makes the heap's new name durable before it renames the log. So after a power loss the log is beside the heap, or
+// still has its former name.
 result<void> heap_names::bring_log(const std::string& heap) {
     auto log = log_->find_name();
     if (!log)
@@ -95,9 +96,9 @@ result<void> heap_names::bring_log(const std::string& heap) {
     if (!log->exists)
         return no_log(heap, wanted);
     if (log->path.empty())
-        return {}; // the user who gave it that name knows
+        return {}; // the log has a name that the system does not tell; the user who renamed it knows it
     REM_TRY(files_.sync_directory("store: sync directory of renamed heap", heap));
-    auto is_there = log_->is_at(wanted); // if their directory was renamed, or somebody moved both
+    auto is_there = log_->is_at(wanted); // true if both files, or their directory, were renamed
     if (!is_there)
         return is_there.error();
     if (!*is_there) {
@@ -107,7 +108,7 @@ result<void> heap_names::bring_log(const std::string& heap) {
         if (!renamed)
             return renamed.error();
         REM_TRY(files_.sync_directory("log: sync directory of renamed log", wanted));
-        is_there = log_->is_at(wanted); // if not, another file was renamed, which had the log's name by then
+        is_there = log_->is_at(wanted); // false if another file got the log's former name, and was renamed instead
         if (!is_there)
             return is_there.error();
         if (!*is_there)
@@ -127,8 +128,8 @@ result<void> heap_names::check_is_linked() {
     return no_heap(heap_name_, is_replaced && *is_replaced);
 }
 
-// Beside another heap the log would only be in the way. Otherwise it stays: if the heap was moved to another file
-// system, it belongs to the copy.
+// If another file has the heap's name, removes the log, which would be in that heap's way. Otherwise the log stays: if
+// the heap was moved to another file system, the log belongs to the copy there.
 result<void> heap_names::leave_unlinked(unexpected why) {
     auto is_replaced = files_.exists(heap_name_);
     if (is_replaced && *is_replaced)

@@ -1,9 +1,9 @@
-// The names of a heap's files while it is open, so that the next opener finds the heap, and its log beside it.
-// Somebody may rename, replace or remove the files meanwhile. So files are known by their descriptors, and their
-// names are looked up again.
+// The names of a heap's files while it is open. The next process that opens the heap must find it, and its log beside
+// it. But somebody may rename, replace or remove the files meanwhile. So files are identified by their descriptors, and
+// their names are looked up again before each commit.
 //
-// A heap that was renamed goes on, and its log follows it in its directory. If heap or log has no name, no commit is
-// acknowledged. The check is one system call for each file, before a commit writes anything.
+// If a heap was renamed, commits go on, and the log is renamed after it. If heap or log no longer has a name, commits
+// fail. The check takes one system call for each file, before a commit writes anything.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,29 +22,29 @@ public:
     heap_names(os::file_system& files, store::heap_file& heap, health& state)
         : files_(files), heap_(heap.file()), place_(heap.where_log_lies()), health_(state), heap_name_(heap.path()) {}
 
-    /// From now on there is a log. It must outlive this object.
+    /// Notes the log, which has just been created or opened. It must outlive this object.
     void add_log(os::file& log);
 
-    /// Looks up where heap and log are now, and gives the log the name that goes with the heap's. errc::unlinked if
-    /// one of them has no name. errc::log_foreign if another file is in the log's place. Nothing is lost then, and
-    /// the call may be repeated.
+    /// Looks up the present names of heap and log, and renames the log to match the heap. errc::unlinked if heap or log
+    /// has no name. errc::log_foreign if another file has the name that the log needs. After these errors nothing is
+    /// lost, and the call may be repeated.
     result<void> find();
     /// Returns the name of the log of a heap with this name.
     [[nodiscard]] std::string log_for(const std::string& heap) const { return place_.path_for(heap); }
-    /// Returns the name at the last find().
+    /// Returns the heap's name at the last find().
     [[nodiscard]] const std::string& heap() const { return heap_name_; }
-    /// errc::unlinked if the heap has no name any more.
+    /// errc::unlinked if the heap no longer has a name.
     result<void> check_is_linked();
     /// True if `path` names the heap's file. From any thread.
     result<bool> is_at(const std::string& path) { return heap_.is_at(path); }
 
     // The end of a session with a log.
 
-    /// Ends a heap that nobody can open any more. `why` is the error of find().
+    /// Closes a heap that no longer has a name. `why` is the error of find(), which this returns.
     result<void> leave_unlinked(unexpected why);
     result<void> remove_log();
-    /// Returns what the caller that closed the heap must know. `why` is the error of find(): heap or log were not in
-    /// their places.
+    /// For a heap that was closed although find() failed with `why`: errc::log_foreign if the heap cannot be opened
+    /// next, because another file has the name of its log. Returns `why` if that is another error than those of find().
     result<void> tell_what_is_left(unexpected why);
 
 private:

@@ -8,11 +8,13 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr std::uint64_t k_part_for_dirty = 4;     // of memory
-constexpr std::uint64_t k_part_for_dirty_max = 2; // whatever options ask for: with more the system kills the process
-// Parts of memory for before-images and for retired copies. Each of these keeps as much again, of its page, and there
-// are twice as many while a commit waits for a checkpoint. So they take half and a quarter of memory at worst, unless
-// one commit alone makes more.
+// The dirty limit is memory divided by 4. Options may set another limit, of half of memory at most: with more, the
+// kernel might kill the process.
+constexpr std::uint64_t k_part_for_dirty = 4;
+constexpr std::uint64_t k_part_for_dirty_max = 2;
+// The limits of before-images and of retired copies are memory divided by these. For each byte of these, a changed page
+// in memory takes another byte, and there may be twice as many while a commit waits for a checkpoint. So at worst
+// before-images need half of memory and retired copies a quarter, unless one commit alone makes more.
 constexpr std::uint64_t k_part_for_before_images = 8;
 constexpr std::uint64_t k_part_for_retired = 16;
 constexpr std::uint64_t k_log_bytes_min = 64 * MiB;
@@ -20,7 +22,7 @@ constexpr std::uint64_t k_log_bytes_max = 256 * MiB; // a recovery reads four ti
 constexpr std::uint64_t k_retired_bytes_max = 256 * MiB;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
 constexpr std::uint64_t k_worth_watching = 64 * MiB;
-constexpr std::uint64_t k_small_bytes = 4 * MiB; // below this the process does not read how much memory there is
+constexpr std::uint64_t k_small_bytes = 4 * MiB; // smaller amounts need no limit, so memory_limit() is not called
 
 } // namespace
 
@@ -39,7 +41,7 @@ std::uint64_t memory_budget::dirty_limit_bytes() const {
     return std::max(wanted, k_dirty_chunks_min * copies_.where().chunk_bytes());
 }
 
-// A checkpoint that began earlier would write more than was logged.
+// A checkpoint that began at a shorter log would write more bytes than were logged.
 std::uint64_t memory_budget::log_limit_bytes() const {
     if (options_.log_limit_bytes != 0)
         return options_.log_limit_bytes;
@@ -59,7 +61,7 @@ std::uint64_t memory_budget::before_image_limit_bytes() const {
 std::uint64_t memory_budget::copies_limit_bytes() const {
     if (view_.memory().accessible_bytes() < k_part_for_before_images * k_small_bytes)
         return ~std::uint64_t{0};
-    return memory_limit() / k_part_for_before_images; // they may make as many before-images
+    return memory_limit() / k_part_for_before_images; // there may be a before-image for each copy
 }
 
 std::uint64_t memory_budget::retired_limit_bytes() const {
@@ -75,7 +77,7 @@ bool memory_budget::holds_too_many_unsettled() const {
            memory_limit() / k_part_for_retired < k_retired_bytes_max;
 }
 
-// Fresh chunks stay anonymous memory when they are committed.
+// Chunks stay in anonymous memory after their first commit, until they are mapped from the file.
 bool memory_budget::holds_too_many_unmapped() const {
     const std::uint64_t bytes = view_.memory().unmapped_bytes();
     return bytes >= k_dirty_chunks_min / 2 * copies_.where().chunk_bytes() &&

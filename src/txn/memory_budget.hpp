@@ -1,4 +1,4 @@
-// How much memory an open heap may keep from the system before it spills, settles or makes a checkpoint.
+// How much memory an open heap may use before it spills, settles pages or makes a checkpoint.
 #pragma once
 
 #include "base/units.hpp"
@@ -20,21 +20,20 @@ public:
                   const engine_options& options)
         : files_(files), copies_(copies), view_(view), options_(options) {}
 
-    /// Returns the memory that the process may use. The first call reads several files, so it is made only when
-    /// needed.
+    /// Returns the memory that the process may use. The first call reads several files, so call it only when needed.
     [[nodiscard]] std::uint64_t memory_limit() const;
-    /// Limits what is written and neither committed nor spilled.
+    /// Returns how many bytes may be written and neither committed nor spilled.
     [[nodiscard]] std::uint64_t dirty_limit_bytes() const;
-    /// Returns the log length at which a checkpoint is due: as many bytes as it would write, within bounds, unless
-    /// the options say otherwise.
+    /// Returns the log length at which a checkpoint is due: the number of bytes that the checkpoint would write, within
+    /// bounds, unless the options set another.
     [[nodiscard]] std::uint64_t log_limit_bytes() const;
     /// Returns the bytes of before-images at which a checkpoint is due.
     [[nodiscard]] std::uint64_t before_image_limit_bytes() const;
     /// Returns the bytes of retired copies at which a checkpoint is due.
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
-    /// Limits the copies that a commit makes of pages whose record is made later.
+    /// Returns how many bytes of pages a commit may copy to make its record later.
     [[nodiscard]] std::uint64_t copies_limit_bytes() const;
-    /// True if memory, not the options, sets that limit.
+    /// True if the limit of retired copies is less than its maximum, for lack of memory.
     [[nodiscard]] bool is_memory_short() const;
     [[nodiscard]] bool holds_too_many_unsettled() const;
     [[nodiscard]] bool holds_too_many_unmapped() const;
@@ -46,7 +45,7 @@ private:
     const store::chunk_copies& copies_;
     view::memory_view& view_;
     const engine_options& options_;
-    mutable std::optional<std::uint64_t> memory_limit_; // once asked for
+    mutable std::optional<std::uint64_t> memory_limit_; // set by the first memory_limit()
 };
 
 } // namespace remanence::txn

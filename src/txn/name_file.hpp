@@ -1,4 +1,4 @@
-// Names the file in failures of lower layers, which know no files.
+// Adds the file's path to failures of lower layers, which do not know it.
 #pragma once
 
 #include "base/result.hpp"

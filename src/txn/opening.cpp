@@ -15,7 +15,7 @@ namespace remanence::txn {
 
 namespace {
 
-/// What to do, according to the options and the directory.
+/// The ways to open a heap. The options, and whether the file exists, decide between them.
 enum class opening {
     create,
     existing, // for this process alone
@@ -62,7 +62,7 @@ result<opened_heap> open_existing(const open_request& request) {
     // Processes that shared the heap and died leave their coordination file.
     if (!was_closed && sharing != nullptr) {
         auto removed = sharing->remove_left_over(request.files, request.path);
-        if (!removed && removed.why().code != errc::exists) // that file is not theirs, and in nobody's way
+        if (!removed && removed.why().code != errc::exists) // errc::exists: it is no coordination file, and harmless
             return removed.error();
     }
     REM_TRY(place_log(heap, request));
@@ -71,7 +71,7 @@ result<opened_heap> open_existing(const open_request& request) {
     return heap;
 }
 
-/// Another process may create the heap meanwhile. That is fine if the caller would open it, too.
+/// If another process has created the heap meanwhile, opens it, unless open_mode::create was asked for.
 result<opened_heap> create(const open_request& request) {
     auto taken = place_of_new(request);
     if (!taken)
@@ -92,7 +92,8 @@ result<opened_heap> create(const open_request& request) {
     return heap;
 }
 
-/// Takes a lock that other read-only openers share. If the heap was not closed, recovers it in memory.
+/// Acquires a shared lock, so that others may open the heap read-only, too. If the heap was not closed cleanly,
+/// recovers it in memory.
 result<opened_heap> open_read_only(const open_request& request) {
     const std::string& path = request.path;
     auto opened = store::heap_file::open(request.files, path, os::access::read_only);

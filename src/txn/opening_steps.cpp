@@ -58,8 +58,8 @@ result<void> place_log(opened_heap& heap, const open_request& request) {
     store::heap_file& store = *heap.store;
     const std::optional<std::string>& wanted = request.options.log_directory;
     if (wanted && *wanted != store.where_log_lies().directory()) {
-        // Otherwise the log that was removed there might come back, and nobody would look for it. A directory that is
-        // gone cannot be synced.
+        // Without this sync, the log that was removed from the old directory might exist again after a power loss, and
+        // no recovery would look there. If the directory no longer exists, there is nothing to sync.
         auto left = files.sync_directory("log: sync directory that it leaves", store.log_path());
         if (!left && left.why().code != errc::not_found)
             return left;

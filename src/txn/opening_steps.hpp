@@ -1,5 +1,4 @@
-// The steps that the ways to open a heap share (opening.cpp, shared_opening.cpp). Each way calls them one after the
-// other.
+// Steps of opening that opening.cpp and shared_opening.cpp have in common.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,12 +21,12 @@ result<os::reservation> place_of_new(const open_request& request);
 result<void> check_is_ours(const store::heap_file& store, const open_request& request);
 /// Applies the log to the image.
 result<void> recover(os::file_system& files, opened_heap& heap, const open_request& request);
-/// Makes sure that a log can be made in its place. Precondition: there is none.
+/// Makes sure that a log can be created where the options, or else the heap, place it. Precondition: there is no log.
 result<void> place_log(opened_heap& heap, const open_request& request);
-/// Sets the limits of a history that is kept over sessions: those that the heap records, or else those of the request,
-/// which it then records.
+/// For a history that is kept over sessions: uses the limits that the heap records. If it records none, records those
+/// of the request.
 result<void> settle_history(opened_heap& heap, const open_request& request);
-/// Reserves the heap's addresses, or others, as the options say.
+/// Reserves the heap's own addresses or, if the options allow it, others.
 result<void> reserve_place(opened_heap& heap, const open_request& request);
 
 } // namespace remanence::txn

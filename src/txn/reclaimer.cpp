@@ -25,8 +25,8 @@ std::vector<heap_range> reclaimer::unused_chunks(alloc::block_allocator& allocat
     return found;
 }
 
-// I8: waits for another time if memory has uncommitted changes, since the allocator's structures, which say what is
-// unused, are among them.
+// I8: does nothing if memory has uncommitted changes, since the allocator's structures, which tell what is unused, may
+// be among these.
 result<void> reclaimer::give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits) {
     if (unused_chunks(allocator).empty() || !view_.spiller().spilled().is_empty())
         return {};
@@ -39,24 +39,25 @@ result<void> reclaimer::give_back_unused_if_committed(alloc::block_allocator& al
 result<void> reclaimer::give_back_unused(alloc::block_allocator& allocator, session& commits) {
     REM_TRY(health_.poison_if_failed(view_.settler().settle_rest()));
     std::vector<heap_range> unused = unused_chunks(allocator);
-    std::erase_if(unused, [&](const heap_range& each) { // I7: one descriptor's word is not enough
-        for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes;) {
-            const std::uint64_t chunk = page / store_.image().chunk_pages();
-            if (!store_.image().is_stored(chunk)) // nothing can be lost in it
-                page = (chunk + 1) * store_.image().chunk_pages();
-            else if (!allocator.is_free_page(page++))
-                return true;
-        }
-        return false;
-    });
+    std::erase_if(unused,
+                  [&](const heap_range& each) { // I7: one free run's descriptor may be damaged, so check each page
+                      for (std::uint64_t page = each.offset / k_page_bytes; page < each.end() / k_page_bytes;) {
+                          const std::uint64_t chunk = page / store_.image().chunk_pages();
+                          if (!store_.image().is_stored(chunk)) // it has no contents to lose
+                              page = (chunk + 1) * store_.image().chunk_pages();
+                          else if (!allocator.is_free_page(page++))
+                              return true;
+                      }
+                      return false;
+                  });
     auto chunks = store_.unused().reserve_to_give_back(unused);
     if (!chunks)
         return health_.poison(chunks.error());
     return chunks->empty() ? result<void>() : give_back(*chunks, commits);
 }
 
-// Makes a commit of its own that changes nothing, so that every reader of the log sees it in order. If the log has no
-// room for the record, the chunks wait for another time (I8): the log is empty after the checkpoint that follows.
+// Makes a commit of its own, which changes no memory, so that every reader of the log handles it in order. If the log
+// has no room for the record, the chunks are not given back this time (I8); after the next checkpoint the log is empty.
 result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& commits) {
     const std::uint64_t bytes = log::record_builder::bytes_to_give_back(chunks.size());
     if (!commits.log().has_room(bytes))
@@ -73,8 +74,8 @@ result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& 
     return {};
 }
 
-// Places where nothing is stored must be holes, since zeros are not written. A file that was copied, or that somebody
-// enlarged, has bytes there, which bit rot may have changed.
+// Places where nothing is stored must be holes, since the zeros of fresh chunks are not written. A file that was copied
+// or enlarged may have bytes there instead of holes, and bit rot may have changed these bytes.
 result<void> reclaimer::discard_before_fresh() {
     if (!owes_discard_)
         return {};
@@ -84,8 +85,9 @@ result<void> reclaimer::discard_before_fresh() {
     return {};
 }
 
-// The checkpoint is durable, so nothing is lost without this. But fresh chunks rely on holes, in which their zeros
-// need not be written. Some file systems need space for holes; without it, the next commit tries again.
+// The checkpoint is durable, so nothing is lost if this is refused. But the zeros of fresh chunks are not written, so
+// their places must be holes before they are used: the next commit tries again. Some file systems need space to make
+// holes.
 result<void> reclaimer::discard_owed() {
     if (!owes_discard_)
         return {};
@@ -97,7 +99,6 @@ result<void> reclaimer::discard_owed() {
     return {};
 }
 
-// A failure either poisons, which the next commit reports, or is tried again after the next checkpoint.
 void reclaimer::discard_former_copies() {
     if (!std::exchange(owes_former_copies_, false))
         return;

@@ -1,13 +1,13 @@
-// Keeps references to roots valid while steps of the history are undone and redone. The engine knows nothing of
-// roots, so it asks this object.
+// Keeps references to roots valid when steps of the history are undone or redone. The engine knows nothing of roots, so
+// it calls this interface.
 #pragma once
 
 #include "base/result.hpp"
 
 namespace remanence::txn {
 
-/// The functions are called in this order each time memory is about to become another state of the history. The
-/// section lock is held.
+/// Each time memory becomes another state of the history, the engine calls these functions in this order, with the
+/// section lock held.
 class root_keeper {
 public:
     root_keeper() = default;
@@ -15,14 +15,14 @@ public:
     root_keeper& operator=(const root_keeper&) = delete;
     virtual ~root_keeper() = default;
 
-    /// Notes the roots of the present state that somebody refers to. Throws std::bad_alloc.
+    /// Notes the roots of the present state that the program has references to. Throws std::bad_alloc.
     virtual result<void> note() = 0;
-    /// Called when memory is the other state. Returns whether a noted root is missing there and can be made.
-    /// errc::in_use if one is missing and cannot be made, or is another object: then memory must not stay so. Throws
-    /// std::bad_alloc.
+    /// Called once memory is the other state. Returns true if a noted root is missing there and can be made again.
+    /// errc::in_use if a noted root is missing and cannot be made, or has been replaced by another object: then the
+    /// caller must bring memory back. Throws std::bad_alloc.
     virtual result<bool> is_missing() = 0;
-    /// Makes the missing roots, empty, where they were. Runs the program's own code: callers hold no lock of the
-    /// engine, and it may throw anything. errc::in_use: something else is in their place.
+    /// Makes the missing roots again, empty, at their former addresses. Runs the program's own code, so callers hold no
+    /// lock of the engine, and it may throw anything. errc::in_use if something else lies at such an address.
     virtual result<void> make() = 0;
 };
 

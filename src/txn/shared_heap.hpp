@@ -1,4 +1,4 @@
-// The implementation of sharing: the writer lock, readers beside it, and memory that follows.
+// Implements sharing: the writer lock, readers beside the writer, and following of other processes' commits.
 #pragma once
 
 #include "os/quick_mutex.hpp"
@@ -45,9 +45,9 @@ private:
 
     const sharing_needs needs_;
     follower follower_;
-    bool is_of_no_version_ = false; // memory is partly at another version
+    bool is_of_no_version_ = false; // parts of memory are of different versions
     os::quick_mutex reading_;       // guards readers_
-    std::uint64_t readers_ = 0;     // threads that read
+    std::uint64_t readers_ = 0;     // number of threads in read sections
 };
 
 } // namespace remanence::txn

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds k_creator_has_lock{500};
 constexpr std::chrono::milliseconds k_between_tries{1};
 
-/// Repeats `f` while it says that another process has the file, for at most `longest`.
+/// Repeats `f` while it fails with errc::in_use, for at most `longest`.
 template <class F>
 auto while_in_use(std::chrono::milliseconds longest, const F& f) {
     const auto give_up = std::chrono::steady_clock::now() + longest;
@@ -27,8 +27,8 @@ auto while_in_use(std::chrono::milliseconds longest, const F& f) {
     }
 }
 
-/// Ends the joining: pins the visible version and holds its superblock. Returns false if the session has ended
-/// meanwhile.
+/// Completes joining: pins the visible version and holds the current superblock. Returns false if all processes that
+/// shared the heap have left meanwhile.
 result<bool> begin_to_follow(shared_access& shared) {
     while (!shared.others->pin(shared.others->visible())) {
         if (auto alive = shared.others->check_session(); !alive)
@@ -42,7 +42,7 @@ share::coordination::on where_it_may_be(const engine_options& options) {
     return options.share_on_network ? share::coordination::on::any : share::coordination::on::local;
 }
 
-/// Attaches. If joined: pins the newest version and holds its superblock.
+/// Attaches. If other processes are attached, also pins the visible version and holds the current superblock.
 result<shared_access> attach(const open_request& request) {
     auto file = request.files.open(request.path, os::access::read_write);
     if (!file)
@@ -66,7 +66,7 @@ result<shared_access> attach(const open_request& request) {
     return shared;
 }
 
-/// Attaches as a guest, as attach() does. Returns nothing if nobody shares the heap.
+/// Attaches as a guest; pins and holds as attach() does. Returns nothing if no process shares the heap.
 result<std::optional<shared_access>> attach_to_read(const open_request& request, share::deadline until) {
     auto file = request.files.open(request.path, os::access::read_only);
     if (!file)
@@ -91,7 +91,7 @@ result<void> check_is_still_at(os::file& file, const std::string& path) {
     return fail(errc::unlinked, path + " was removed or replaced while it was being opened. Open it again.", path);
 }
 
-/// Takes the history of the processes that have the heap open, or none.
+/// Uses the limits of the history that the other processes keep. If they keep none but the caller wants one, fails.
 result<void> follow_history(opened_heap& heap, const open_request& request) {
     REM_TRY(recover::check_history_part(*heap.store, request.options.has.history != nullptr));
     auto recorded = heap.store->history();
@@ -110,7 +110,8 @@ result<void> follow_history(opened_heap& heap, const open_request& request) {
                 heap.store->path());
 }
 
-/// Opens beside processes that have the heap open: the current superblock is held, and its version pinned.
+/// Opens beside processes that have the heap open. Precondition: the current superblock is held, and the visible
+/// version pinned.
 result<opened_heap> join(const open_request& request, shared_access shared) {
     const engine_options& options = request.options;
     const std::string& path = request.path;
@@ -136,7 +137,7 @@ result<opened_heap> join(const open_request& request, shared_access shared) {
     return heap;
 }
 
-/// Opens as the first process. No other one gets in before this one is ready.
+/// Opens as the first process. No other process attaches before this one is ready.
 result<opened_heap> open_first(const open_request& request, shared_access shared) {
     auto opened = store::heap_file::open_shared(request.files, request.path, std::nullopt);
     if (!opened)
@@ -156,7 +157,7 @@ result<opened_heap> open_first(const open_request& request, shared_access shared
 
 } // namespace
 
-// Another process may be doing the same.
+// Another process may be creating the heap at the same time.
 result<void> create_to_share(const open_request& request) {
     auto made = while_in_use(request.options.open_timeout, [&]() -> result<void> {
         auto place = place_of_new(request);
@@ -185,7 +186,7 @@ result<opened_heap> open_as_guest(const open_request& request, opener otherwise)
         if (!shared)
             return shared.error();
         return *shared ? join(request, std::move(**shared))
-                       : otherwise(request); // errc::in_use: another process has come meanwhile
+                       : otherwise(request); // errc::in_use if another process has opened the heap meanwhile
     });
 }
 

@@ -7,13 +7,13 @@
 
 namespace remanence::txn {
 
-/// Makes an empty heap for all that want to open it. Another process may have made it first; that is fine if the
-/// caller would open it, too.
+/// Creates an empty heap, for any process to open. If another process has created it first, succeeds, unless
+/// open_mode::create was asked for.
 result<void> create_to_share(const open_request& request);
-/// Opens for writing. Recovers what the last processes left, unless others have the heap open: then the heap is as
-/// its current superblock says, which is held, and its version pinned.
+/// Opens for writing. If no other process has the heap open, recovers it. Otherwise the heap is as its current
+/// superblock says; that superblock is held and its version pinned.
 result<opened_heap> open_shared(const open_request& request);
-/// Opens to read beside processes that have it open. If nobody shares it, calls `otherwise`.
+/// Opens the heap to read it beside processes that share it. If none does, calls `otherwise`.
 result<opened_heap> open_as_guest(const open_request& request, opener otherwise);
 
 } // namespace remanence::txn

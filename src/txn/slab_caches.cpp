@@ -21,13 +21,13 @@ struct request {
 
 std::size_t slab_caches::number_of_thread() {
     static constinit std::atomic<std::size_t> threads = 0;
-    static constinit thread_local std::size_t number = 0; // from 1 on; 0: none yet
+    static constinit thread_local std::size_t number = 0; // the index + 1; 0: none yet
     if (number == 0) [[unlikely]]
         number = threads.fetch_add(1, std::memory_order_relaxed) % k_count + 1;
     return number - 1;
 }
 
-// Callers hold the allocator's lock, so thread caches keep their slabs meanwhile (FN1).
+// Callers hold the allocator's lock, so no thread cache gets or loses its slab meanwhile (FN1).
 slab_caches::thread_cache* slab_caches::owner_of(const void* address) {
     const auto found =
         std::ranges::find_if(all_, [&](const thread_cache& each) { return each.slab.contains(address); });
@@ -50,7 +50,8 @@ bool slab_caches::deallocate(void* address, std::size_t bytes) {
     if (is_here ? !here.slab.deallocate(address, alloc::granules_of(bytes)) : here.returned.is_full())
         return false;
     if (!is_here) {
-        // With the mutex held: a settle() either has finished, or will empty this thread cache.
+        // Noted while the mutex is held: a settle() at the same time either has finished with this thread cache, or
+        // will return this block.
         note_use();
         (void)here.returned.put(address, static_cast<std::uint32_t>(bytes));
     }
@@ -97,7 +98,7 @@ void slab_caches::note_wait() {
 
 void slab_caches::free_returned() { (void)free_returned(mine()); }
 
-// The blocks are copied first: freeing them may take another thread cache's mutex (FN1).
+// The blocks are moved out first, since freeing them may lock another thread cache's mutex (FN1).
 [[gnu::cold]] bool slab_caches::free_returned(thread_cache& of) {
     alloc::returned_blocks freed;
     {
@@ -118,7 +119,7 @@ void slab_caches::free_returned() { (void)free_returned(mine()); }
     }
     of_.deallocate(address, bytes, alignment);
     if (owner != nullptr)
-        of_.free_returned(); // reports that it is not a block
+        of_.free_returned(); // aborts with a report, since the address is not a block
 }
 
 [[gnu::cold]] std::optional<alloc::block> slab_caches::block_of(const void* address) {

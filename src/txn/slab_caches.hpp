@@ -1,16 +1,16 @@
-// Slabs and returned blocks of threads that share an allocator. Private to this process.
+// Slabs and returned blocks of threads that share an allocator. They are private to this process, not in the heap.
 //
-// A thread always uses the same thread cache, perhaps together with other threads: there are 16, each with its own
-// mutex. So a thread that ends leaves nothing behind that must be found.
+// There are 16 thread caches, each with its own mutex. A thread always uses the same one, perhaps together with other
+// threads. So nothing need be done when a thread ends.
 //
-//  FN1  The allocator's lock comes before a thread cache's mutex, and no lock comes after that mutex. Which slab a
-//       thread cache has changes only with both locked.
-//  FN2  No block that the allocator keeps (magazines) or has yet to free (returned_blocks) lies in a lent slab.
-//       lend() frees such blocks first, and a thread cache frees what lies in its slab.
-//  FN3  After settle() the allocator has everything, as if there were no thread caches. It comes before anything that
-//       looks at the allocator as a whole, above all a commit (M2).
-//  FN4  A returned block is freed, and so found to be a block, before anybody gets it (G1).
-//  FN5  Until turn_on(), no thread cache holds anything.
+//  FN1  The allocator's lock is acquired before a thread cache's mutex, and no other lock after that mutex. A thread
+//       cache gets or loses its slab only while both are held.
+//  FN2  No block that the allocator keeps for reuse (magazines) or has yet to free (returned_blocks) lies in a lent
+//       slab: lend() frees such blocks first, and a block in a lent slab is freed by the thread cache with that slab.
+//  FN3  After settle() the allocator has all slabs and blocks, as if there were no thread caches. settle() must be
+//       called before any code that reads the allocator as a whole, above all a commit (M2).
+//  FN4  A returned block is freed by the allocator, which checks that it is a block, before it is allocated again (G1).
+//  FN5  Before turn_on(), no thread cache holds slabs or blocks.
 #pragma once
 
 #include "alloc/lent_slab.hpp"
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) override;
 
 private:
-    static constexpr std::uint32_t k_waits_until_on = 1024; // so the cost of a search for a slab does not matter
+    static constexpr std::uint32_t k_waits_until_on = 1024; // so many that the search for a slab costs little beside
 
     struct alignas(128) thread_cache { // two cache lines: processors fetch pairs
         os::quick_mutex mutex;
@@ -50,11 +50,11 @@ private:
         std::uint64_t blocks = 0;
     };
 
-    /// The nth thread that comes here gets the nth thread cache, in turn.
+    /// Returns the index of this thread's thread cache. Threads get the thread caches in turn.
     [[nodiscard]] static std::size_t number_of_thread();
     [[nodiscard]] thread_cache& mine() { return all_[number_of_thread()]; }
     [[nodiscard]] thread_cache* owner_of(const void* address);
-    /// Precondition: its mutex is locked.
+    /// Precondition: the mutex of `of` is locked.
     void take_back(thread_cache& of) {
         if (!of.slab.is_none())
             of_.take_back(of.slab);

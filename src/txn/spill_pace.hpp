@@ -1,5 +1,5 @@
-// Decides when to check whether so much was written that some of it should be spilled. A check costs time, and nobody
-// counts what the program writes.
+// Decides when to check whether the program has written so much that chunks should be spilled. A check costs time, and
+// writes to memory cannot be counted, so this class estimates them from allocations.
 #pragma once
 
 #include "base/units.hpp"
@@ -9,8 +9,8 @@
 
 namespace remanence::txn {
 
-/// Is told of each block, or several, that the allocator hands out. A check is due when these blocks, or what is
-/// written beside each of them, may have used up the rest of the budget.
+/// Is called for each block, or for several, that the allocator hands out. A check is due when these blocks, or what
+/// the program may have written elsewhere for each of them, may have used up the rest of the budget.
 class spill_pace {
 public:
     /// `budget`: 0 if it is not known yet.
@@ -24,7 +24,7 @@ public:
         blocks_ += blocks;
         return bytes_ >= bytes_until_look_ || blocks_ >= blocks_until_look_;
     }
-    /// Notes a check: `before` and `after` are the written bytes before and after it spilled, of `budget` bytes.
+    /// Notes a check, with the written bytes before and after it spilled, and the budget.
     void looked(std::uint64_t before, std::uint64_t after, std::uint64_t budget) {
         const std::uint64_t grown = before - std::min(before, written_);
         const std::uint64_t of_each = std::max(grown / std::max<std::uint64_t>(blocks_, 1), k_written_with_each_min);
@@ -34,7 +34,7 @@ public:
         bytes_until_look_ = room;
         blocks_until_look_ = std::max(room / 2 / of_each, k_blocks_min);
     }
-    /// Notes that nothing written is left.
+    /// Notes that all written memory is committed.
     void committed() { written_ = bytes_ = blocks_ = 0; }
 
 private:

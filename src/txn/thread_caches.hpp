@@ -1,6 +1,6 @@
-// Thread caches, as heap_memory sees them: slabs and returned blocks of threads that share an allocator. So a thread
-// needs the allocator's lock only once for many small blocks. A part (parts.hpp); slab_caches.hpp implements it and
-// has the rules.
+// The interface of thread caches, which hold slabs and returned blocks for threads that share an allocator. With them
+// a thread needs the allocator's lock only once for many small blocks. This is a part (parts.hpp), implemented by
+// slab_caches.hpp, where its rules are.
 #pragma once
 
 #include "alloc/block_allocator.hpp"
@@ -23,47 +23,47 @@ public:
     // For threads that do not hold the allocator's lock.
 
     [[nodiscard]] bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
-    /// True if a thread cache serves such a request, or frees such a block.
+    /// True if thread caches can allocate or free blocks of this size and alignment.
     [[nodiscard]] static bool serves(std::size_t bytes, std::size_t alignment) {
         return bytes <= k_bytes_max && alignment <= alloc::k_line_granules * alloc::k_granule_bytes;
     }
     /// Returns null if refill() is due.
     [[nodiscard]] virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
-    /// Returns false, and does nothing, if free_returned() is due or the address is no block; free() reports the
-    /// latter.
+    /// Returns false, and does nothing, if free_returned() is due or the address is no block. In the second case
+    /// free() reports the error.
     [[nodiscard]] virtual bool deallocate(void* address, std::size_t bytes) = 0;
-    /// True if no thread is in a thread cache. For signal handlers.
+    /// True if no thread is using a thread cache at the moment. For signal handlers.
     [[nodiscard]] virtual bool is_quiet() = 0;
 
     // Callers hold the allocator's lock.
 
     /// Turns thread caches on until settle().
     void turn_on() { is_on_.store(true, std::memory_order_relaxed); }
-    /// Notes that a thread has waited for the lock: turns thread caches on, unless there was no slab to lend lately.
+    /// Notes that a thread had to wait for the lock. Turns thread caches on, unless lately there was no slab to lend.
     virtual void note_wait() = 0;
     /// Returns how many slabs were ever lent.
     [[nodiscard]] virtual std::uint64_t lent_count() const = 0;
-    /// Lends this thread's thread cache another slab, and allocates there. Returns null if there is none to lend.
-    /// Then settle() is due, and thread caches stay off for a while.
+    /// Lends this thread's thread cache another slab, and allocates a block there. Returns null if there is no slab to
+    /// lend: then the caller must call settle(), and thread caches stay off for a while.
     [[nodiscard]] virtual void* refill(std::size_t bytes, std::size_t alignment) = 0;
-    /// Returns how many blocks this thread's thread cache handed out and took back since the last call.
+    /// Returns how many blocks this thread's thread cache has allocated and freed since the last call.
     [[nodiscard]] virtual std::uint64_t take_block_count() = 0;
-    /// Frees the blocks that this thread's thread cache was given back.
+    /// Frees the blocks that this thread's thread cache holds to be freed.
     virtual void free_returned() = 0;
 
-    /// True if a thread cache may hold something. If not, the allocator has everything, and the rest need not be
-    /// called.
+    /// True if a thread cache may hold slabs or blocks. If not, the allocator has all of them, and the functions below
+    /// need not be called.
     [[nodiscard]] bool is_used() const { return is_used_.load(std::memory_order_relaxed); }
     /// Frees a block that may lie in a lent slab. Aborts as block_allocator::deallocate() does.
     virtual void free(void* address, std::size_t bytes, std::size_t alignment) = 0;
-    /// block_allocator::block_of(), with slabs lent.
+    /// As block_allocator::block_of(), while slabs are lent.
     [[nodiscard]] virtual std::optional<alloc::block> block_of(const void* address) = 0;
-    /// Gives everything to the allocator, and turns thread caches off. Returns whether there was anything.
+    /// Returns all slabs and blocks to the allocator, and turns thread caches off. Returns whether there were any.
     bool settle() {
         is_on_.store(false, std::memory_order_relaxed);
         return is_used_.exchange(false, std::memory_order_relaxed) && take_all_back();
     }
-    /// Forgets everything: memory has become another state, in which nothing was lent.
+    /// Forgets all slabs and blocks, since memory has become another state, in which no slab was lent.
     void forget() {
         is_on_.store(false, std::memory_order_relaxed);
         if (is_used_.exchange(false, std::memory_order_relaxed))
@@ -71,7 +71,7 @@ public:
     }
 
 protected:
-    static constexpr std::size_t k_bytes_max = KiB; // larger blocks would soon use up a slab
+    static constexpr std::size_t k_bytes_max = KiB; // a slab has room for few larger blocks
     void note_use() { is_used_.store(true, std::memory_order_relaxed); }
 
 private:

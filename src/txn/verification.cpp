@@ -13,7 +13,7 @@ namespace remanence::txn {
 namespace {
 
 void verify_log(store::heap_file& store, session& commits, verification& report) {
-    const std::uint64_t written = commits.log().written_through(); // later records may be on their way
+    const std::uint64_t written = commits.log().written_through(); // later records may not be in the file yet
     auto records = recover::scan(commits.log().file(), store.supers());
     if (!records) {
         report.problems.push_back({records.why().message, records.why().offset});
@@ -40,7 +40,8 @@ result<verification> verify(store::heap_file& store, session& commits, const hea
     report.pages_checked = *pages;
     if (commits.has_begun())
         verify_log(store, commits, report);
-    // The allocator's state says how far its structures reach. If it is damaged, that may be the whole address range.
+    // The allocator's state tells how far its structures reach. If that state is damaged, a walk might cover the whole
+    // address range, so it is skipped.
     const auto is_of_state = [&](const store::damage& d) { return d.offset == store.image().copy_of(0); };
     if (store.image().bytes() != 0 && std::ranges::any_of(report.problems, is_of_state))
         return report;

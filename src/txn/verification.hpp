@@ -20,7 +20,7 @@ struct verification {
     std::vector<store::damage> problems;
 };
 
-/// Reads everything and changes nothing. Callers hold at_store; no checkpoint is half carried out.
+/// Reads everything and changes nothing. Callers hold at_store, and have carried out any checkpoint under way.
 result<verification> verify(store::heap_file& store, session& commits, const heap_memory& memory,
                             const engine_options& options);
 

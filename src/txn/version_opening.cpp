@@ -1,4 +1,4 @@
-// Opens a heap at an old version. A file of its own, so that only programs that do so link it.
+// Opens a heap at an old version. Only programs that use this link this file.
 
 #include "txn/version_opening.hpp"
 #include "recover/steps_beside.hpp"
@@ -17,7 +17,8 @@ unexpected cannot_open(const std::string& path, const std::string& why) {
                 path);
 }
 
-// No other code looks at memory yet. Committed content stays as the file has it: no commit and no checkpoint follows.
+// No other code uses memory yet. Committed content is not changed to match, since the heap is read-only: no commit and
+// no checkpoint follows.
 result<void> apply(const history::delta& way, view::mapped_memory& memory) {
     if (way.is_empty())
         return {};
