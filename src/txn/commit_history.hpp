@@ -1,5 +1,5 @@
-// The undo of commits, as the engine sees it. A part (parts.hpp); undo_manager.hpp implements it. Null in an engine
-// whose heap has no history.
+// The interface through which the engine records commits in the history. This is a part (parts.hpp), implemented by
+// undo_manager.hpp. An engine whose heap has no history has a null pointer.
 #pragma once
 
 #include "base/result.hpp"
@@ -44,18 +44,18 @@ public:
 
     // For each commit. Callers hold both locks of the heap, except for may_commit().
 
-    /// errc::section_open if a procedure commits while an undo runs it.
+    /// Fails with errc::section_open if an undo or redo is running a procedure, which must not commit.
     [[nodiscard]] virtual result<void> may_commit() const = 0;
-    /// Takes what undoes these changes, and the memory to keep it. Adds the history's events to the commit's record.
-    /// errc::history_full if it may not be kept, so the commit must not be made. errc::corrupt and errc::io if the
-    /// former content of a chunk cannot be read. errc::no_space. Throws std::bad_alloc. Precondition: the collector
-    /// has just found the changes.
+    /// Collects what is needed to undo `commit`, allocates all memory for it, and adds the history's events to the
+    /// commit's record. Errors: errc::history_full: the limits do not allow one more step; the caller must not commit.
+    /// errc::corrupt, errc::io: the former content of a chunk cannot be read. errc::no_space. Throws std::bad_alloc.
+    /// Precondition: the collector has just found the changes.
     virtual result<void> prepare(pending_commit& commit) = 0;
-    /// The commit is in the log.
+    /// Records the prepared commit as a step. Call it once the commit's record is in the log.
     virtual void accept() noexcept = 0;
     virtual void note_rollback() noexcept = 0;
 
-    /// True if the next session continues the history.
+    /// True if the history is kept over sessions.
     [[nodiscard]] virtual bool is_kept() const = 0;
     /// See heap_history::differs_from_others().
     [[nodiscard]] virtual bool differs_from_others() const = 0;
@@ -63,14 +63,15 @@ public:
 
     // Callers hold the section lock.
 
-    /// From now on asks `by` whenever memory becomes another state of the history. `by` must outlive this object.
+    /// From now on calls `by` whenever memory becomes another state of the history. `by` must outlive this object.
     virtual void let_roots_be_kept(root_keeper& by) = 0;
-    /// The section has changed types. So the next commit removes all steps, its own included, and no step ever leads
-    /// across it. A rollback(), or going back to a savepoint from before this call, cancels that.
+    /// Notes that the section has changed the types of objects. So the next commit will remove all steps, its own
+    /// included, and no step will lead across it. A rollback(), or going back to a savepoint from before this call,
+    /// cancels this.
     virtual result<void> let_next_commit_migrate() = 0;
 };
 
-/// The parts of an engine that the history needs. It must not outlive them.
+/// The parts of an engine that the history uses. They must outlive the history.
 struct history_needs {
     const engine_options& options;
     os::file_system& files;
@@ -88,8 +89,8 @@ struct history_needs {
     class transactions& transactions;
 };
 
-/// How a history begins: in a heap of this process alone, in one that others are going to share, or in one that
-/// others have open.
+/// How a history begins: in a heap that this process has open alone, as the first process of a shared heap, or beside
+/// processes that have the heap open.
 enum class history_begins { alone, to_be_shared, joining };
 
 } // namespace remanence::txn

@@ -13,24 +13,24 @@ namespace remanence::txn {
 
 namespace {
 
-constexpr std::uint64_t k_part_written_twice = 16;              // of the log's limit
-constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // below this a thread is not worth it
+constexpr std::uint64_t k_part_written_twice = 16;              // a sixteenth of the log's limit may be written twice
+constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // with fewer bytes, starting a thread does not pay
 
 } // namespace
 
 result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fresh) {
-    memory_.allocator().flush(); // first: what it writes is declared
+    memory_.allocator().flush(); // before the changes are collected, since it writes and declares
     if (!knows_all_changes())
         scope = commit_scope::everything;
     if (scope == commit_scope::everything)
-        memory_.declared().note_other_changes(); // until they are committed
+        memory_.declared().note_other_changes(); // until all changes are committed
     auto changes = collect(scope, fresh);
     space_.note_left_copies();
     if (!changes)
         return changes.error();
     pending_commit commit{scope, std::move(*changes)};
     if (commit.changes.empty()) {
-        accept(commit); // what was written equals committed content
+        accept(commit); // the written pages equal committed content
         return commit;
     }
     if (memory_.has_red_zones())
@@ -78,12 +78,12 @@ result<change::change_set> committer::collect_declared(fresh_contents fresh) {
     return view_.collector().collect_declared(is_unused, fresh);
 }
 
-// A chunk that is rewritten and may not move before a checkpoint would be written twice: to the log, and by the next
-// checkpoint. So if a checkpoint writes less than that, it comes first (R3). Small amounts, compared with what one
-// checkpoint writes, do not count.
+// A rewritten chunk that may not move before the next checkpoint would be written twice: to the log, and by that
+// checkpoint. If these chunks are more bytes than a checkpoint now would write, this function makes the checkpoint
+// first (R3). Less than a sixteenth of the log's limit does not count.
 result<change::change_set> committer::collect_everything(fresh_contents fresh) {
     const view::page_predicate is_unused = memory_.unused_pages();
-    if (options_.is_shared) // its checkpoints may have to wait for other processes
+    if (options_.is_shared) // a checkpoint may have to wait for other processes, so none is made here
         return view_.collector().collect(is_unused, ~std::uint64_t{0}, fresh);
     for (;;) {
         const std::uint64_t most = held_back_max();
@@ -101,7 +101,7 @@ std::uint64_t committer::held_back_max() const {
 // I5: nothing of the commit is written before this, so a failed reservation does not poison.
 result<void> committer::reserve(const pending_commit& commit) {
     if (!session_.has_begun())
-        REM_TRY(session_.prepare()); // here, since a failure touches no file
+        REM_TRY(session_.prepare()); // outside heard(): it touches no file, so a failure must not poison
     return heard(reserve_all(commit.changes, commit.record_bytes, room::now));
 }
 
@@ -122,10 +122,11 @@ result<void> committer::heard(result<void> reserved) {
 
 result<void> committer::reserve_all(const change::change_set& changes, std::uint64_t record_bytes, room when) {
     REM_TRY(store_.room().reserve_places());
-    // The end of a checkpoint makes room in the log. And a superblock of another kind must not come in between.
+    // Finishing a checkpoint makes room in the log. It must be finished before the calls below, which may write a
+    // superblock of their own.
     if (when == room::now && session_.has_begun() && !session_.log().has_room(record_bytes))
         REM_TRY(checkpoints_.make_room_in_log(record_bytes));
-    // Even without whole chunks: the map must have room for chunks that other processes' commits have moved.
+    // Even without whole chunks, the map must have room for chunks that other processes' commits have moved.
     REM_TRY(changes.has_whole_chunks() ? reserve_whole_chunks(changes) : store_.room().reserve_map(0));
     REM_TRY(reserve_for_apply(changes));
     if (!session_.has_begun())
@@ -147,8 +148,8 @@ result<void> committer::reserve_whole_chunks(const change::change_set& changes) 
         }));
     }
     const std::vector<chunk_range> moves = relocated_runs(store_.copies(), changes);
-    // A run of fresh chunks splits a run of zeros in two at most, or leaves one after it. A run that moves has two
-    // ends.
+    // A run of fresh chunks adds one exception to the map at most: it splits a run of zeros in two, or leaves skipped
+    // chunks before it. A run of moved chunks adds two at most, one at each end.
     REM_TRY(store_.room().reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
     for (const chunk_range& run : moves)
         REM_TRY(store_.room().reserve_move(run.first, run.count));
@@ -160,7 +161,7 @@ result<void> committer::reserve_whole_chunks(const change::change_set& changes) 
     return {};
 }
 
-// Changed pages are in the log until a checkpoint writes them to their copies.
+// Reserves space for the checkpoint that will write the changed pages from the log to their copies.
 result<void> committer::reserve_for_apply(const change::change_set& changes) {
     page_runs holes(store_.copies());
     for (const change::changed_page& page : changes.pages) {
@@ -168,7 +169,8 @@ result<void> committer::reserve_for_apply(const change::change_set& changes) {
         if (!checksum)
             return checksum.error();
         if (*checksum != 0)
-            REM_TRY(store_.checksums().reserve(page.page)); // in a copy of a heap the checksum's other place is a hole
+            REM_TRY(
+                store_.checksums().reserve(page.page)); // its other place may be a hole, if the heap's file was copied
         else if (!view_.committed().was_committed_in_log(page.page))
             holes.add(page.page);
     }
@@ -177,14 +179,14 @@ result<void> committer::reserve_for_apply(const change::change_set& changes) {
     return {};
 }
 
-// From here on a failure poisons: what reached the disk is unknown (I5).
+// From here on a failure poisons, since it is unknown which bytes have reached the disk (I5).
 result<void> committer::write(pending_commit& commit) {
     change::change_set& changes = commit.changes;
     log::redo_log::prerequisite first;
     if (changes.has_whole_chunks()) {
         REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));
         const bool has_new_holes =
-            !changes.fresh.empty() && store_.unused().take_new_holes(); // perhaps in these chunks
+            !changes.fresh.empty() && store_.unused().take_new_holes(); // new holes may lie in these chunks
         if (has_new_holes || !changes.relocated.empty() ||
             std::ranges::any_of(changes.fresh, &change::whole_chunk::has_contents))
             first = [store = &store_] { return store->whole_chunks().sync(); }; // I2
@@ -208,7 +210,7 @@ std::uint64_t committer::image_bytes_with(const change::change_set& changes) con
 
 void committer::accept_whole_chunks(change::change_set& changes) {
     const std::uint64_t version = session_.version();
-    for (change::whole_chunk& moved : changes.relocated) // first: fresh ones take room in the chunk map, too
+    for (change::whole_chunk& moved : changes.relocated) // before fresh ones, which also need room in the chunk map
         store_.whole_chunks().accept_relocated(moved.chunk, std::move(moved.checksums), version,
                                                view_.memory().maps_copy(moved.chunk));
     for (change::whole_chunk& fresh : changes.fresh)
@@ -224,15 +226,16 @@ result<void> committer::write_nothing(log::record_builder& record) {
     return {};
 }
 
-// Unchanged pages are still mapped from the copies that these chunks left. Once a checkpoint covers the commit,
-// another process may write there; it does not know who maps them.
+// Unchanged pages of these chunks are still mapped from the former copies. Once a checkpoint covers the commit, another
+// process may write to these copies, since it does not know that they are mapped here. So the chunks are mapped anew.
 result<void> committer::map_relocated(const change::change_set& changes) {
     for (const change::whole_chunk& moved : changes.relocated)
         REM_TRY(view_.follow_chunk(moved.chunk));
     return {};
 }
 
-// Checksums are made meanwhile. The runs to write are found first, since they are told by the checksums so far.
+// Another thread computes the checksums while this one writes. The runs to write are found before that, since
+// fresh_page_runs() reads the checksums.
 result<void> committer::write_whole_chunks(change::change_set& changes) {
     const std::vector<page_range> moved = relocated_page_runs(store_.copies(), changes);
     const page_runs fresh = fresh_page_runs(store_.copies(), changes);

@@ -1,10 +1,10 @@
-// A commit, step by step: find the changes, make room for them, write whole chunks and the record, and count the
-// changes as committed content.
+// The steps of a commit: finds the changes, reserves space for them, writes whole chunks and the record, and makes the
+// changes committed content.
 //
 // Rules kept here:
-//  I2  The whole chunks that a record names are synced before the record is written: write() hands that sync to the
-//      log.
-//  I5  reserve() makes room for everything before write() writes the first byte. A failure after that poisons.
+//  I2  The whole chunks that a record names are synced before the record is written: write() passes this sync to the
+//      log as a prerequisite.
+//  I5  reserve() reserves space for everything before write() writes the first byte. A failure after that poisons.
 #pragma once
 
 #include "base/result.hpp"
@@ -34,10 +34,10 @@ using change::fresh_contents;
 
 /// A commit on its way from memory to the log.
 struct pending_commit {
-    commit_scope scope; // may be more than the caller asked for
+    commit_scope scope; // may be `everything` although the caller asked for less
     change::change_set changes;
-    const view::page_copies* copies = nullptr;   // of the changed pages; null: they are in memory
-    std::optional<log::record_builder> record{}; // with its memory reserved; none: nothing has changed
+    const view::page_copies* copies = nullptr;   // of the changed pages; null: read these from memory
+    std::optional<log::record_builder> record{}; // with its memory reserved; none if nothing has changed
     std::uint64_t record_bytes = 0;
 };
 
@@ -49,7 +49,7 @@ struct commit_totals {
     std::uint64_t image_bytes = 0; // of whole chunks
 };
 
-/// Callers hold both locks of the heap. They call the steps in this order, one commit after the other.
+/// Callers hold both locks of the heap. They must call the steps in this order, for one commit at a time.
 class committer {
 public:
     /// All must outlive this object.
@@ -68,31 +68,31 @@ public:
           health_(state),
           options_(options) {}
 
-    /// Finds the changes, has them inspected, checks that the files have their names, and takes the record's memory.
-    /// A repeated call finds the same changes. May make a checkpoint.
+    /// Finds the changes, calls engine_options::inspect for them, checks that the files still have their names, and
+    /// allocates the record. A repeated call finds the same changes. May make a checkpoint.
     result<pending_commit> prepare(commit_scope scope, fresh_contents fresh);
-    /// Adds these events of the history to the record. Reserves the memory for them: throws std::bad_alloc.
+    /// Adds these events of the history to the record. Allocates memory for them: throws std::bad_alloc.
     void add_events(pending_commit& commit, std::span<const std::byte> events) const;
-    /// Makes room for all that the commit, and the checkpoint after it, will write. The first commit of a session
-    /// begins the session. A failure changes nothing; a failure of the files poisons.
+    /// Reserves space for all bytes that the commit, and the checkpoint after it, will write. For the first commit of a
+    /// session, begins the session. A failure changes nothing; a failure of the files poisons.
     result<void> reserve(const pending_commit& commit);
-    /// Writes whole chunks, hands the record to the log, and counts the changes as committed content. A failure
-    /// poisons.
+    /// Writes whole chunks, passes the record to the log, and makes the changes committed content. A failure poisons.
     result<void> write(pending_commit& commit);
 
-    // For a commit whose changes are copied now and found later. The allocator was flushed.
+    // For a commit whose pages are copied now and whose changes are found later. The allocator must have been flushed.
 
-    /// True if declarations name every change, so a commit of declared changes need not look for others.
+    /// True if every change is declared, so a commit of declared changes need not look for others.
     [[nodiscard]] bool knows_all_changes() const;
-    /// Returns how many bytes may be written twice before a checkpoint comes first.
+    /// Returns how many bytes a commit may write that the next checkpoint writes again. With more, make a checkpoint
+    /// before the commit.
     [[nodiscard]] std::uint64_t held_back_max() const;
-    /// Takes the record's memory.
+    /// Allocates the record.
     void take_record(pending_commit& commit);
-    /// Makes room for the new memory in `fresh`, and for a record of about this size. Fails as reserve() does.
+    /// Reserves space for the chunks in `fresh`, and for a record of about this size. Fails as reserve() does.
     result<void> reserve_early(const change::change_set& fresh, std::uint64_t record_bytes);
-    /// Hands the log a record without changes, whose memory is reserved. A failure poisons.
+    /// Passes a record without changes to the log. The record's memory must be reserved. A failure poisons.
     result<void> write_nothing(log::record_builder& record);
-    /// Notes that all written memory is committed, or equals committed content.
+    /// Notes that all written memory is committed or equals committed content.
     void all_is_committed();
 
     [[nodiscard]] const commit_totals& totals() const { return totals_; }
@@ -106,11 +106,11 @@ private:
     result<void> heard(result<void> reserved);
     result<void> reserve_whole_chunks(const change::change_set& changes);
     result<void> reserve_for_apply(const change::change_set& changes);
-    /// Makes the chunks' checksums, too.
+    /// Also computes the checksums of these chunks.
     result<void> write_whole_chunks(change::change_set& changes);
     [[nodiscard]] std::uint64_t image_bytes_with(const change::change_set& changes) const;
     void accept_whole_chunks(change::change_set& changes);
-    /// Allocates nothing: prepare() reserved the memory.
+    /// Fills the record. Allocates nothing, since prepare() reserved the memory.
     void fill(pending_commit& commit) const;
     result<void> map_relocated(const change::change_set& changes);
     void accept(const pending_commit& commit);

@@ -16,7 +16,8 @@ namespace remanence::txn {
 
 namespace {
 
-/// While it lives, its superblock, which was the current one, and the log from its begin on stay.
+/// While this object exists, neither the superblock that was current at its construction nor the log from that
+/// superblock's `log_begin` on is overwritten.
 class held_superblock {
 public:
     explicit held_superblock(share::coordination& others) : others_(others), current_(others.hold()) {}
@@ -45,7 +46,7 @@ result<void> follower::begin(const share::current_checkpoint& current) {
 }
 
 result<bool> follower::catch_up(std::uint64_t own) {
-    const share::visible_commit visible = others_.commit(); // before the hold: so no superblock that it needs is newer
+    const share::visible_commit visible = others_.commit(); // before the hold, so it needs no newer superblock
     const held_superblock hold(others_);
     if (own != 0 && hold.current().sequence > own)
         return false;
@@ -56,7 +57,7 @@ result<bool> follower::catch_up(std::uint64_t own) {
     return true;
 }
 
-// Returns the place in the log from which the view goes on.
+// Returns the place in the log from which memory must follow.
 result<recover::log_place> follower::follow_superblock(const share::current_checkpoint& current) {
     if (current.sequence == store_.super().sequence)
         return place();
@@ -82,7 +83,7 @@ result<void> follower::follow_superblock() {
     return reached ? result<void>() : reached.error();
 }
 
-// Only the heap file needs these records, for the places of chunks; memory has the bytes.
+// Applies these records to the store only, for the places of chunks; memory has their bytes already.
 result<recover::log_place> follower::accept_again(const share::current_checkpoint& current, std::uint64_t through,
                                                   std::vector<std::uint64_t>* newer) {
     recover::log_place at{current.version, store_.super().chain, current.log_begin};
@@ -107,8 +108,8 @@ result<recover::log_place> follower::accept_again(const share::current_checkpoin
     return at;
 }
 
-// The process that made the mark has said where the next record goes. That may be the log's beginning, and not after
-// the last record.
+// The next record need not follow the last one: after a checkpoint's mark it may go to the beginning of the log. The
+// process that made the mark has published the place as `log_end`.
 result<void> follower::follow_through(const share::visible_commit& visible, recover::log_place at) {
     changed_.clear();
     while (at.version < visible.version) {
@@ -124,10 +125,10 @@ result<void> follower::follow_through(const share::visible_commit& visible, reco
                            at.chain);
 }
 
-// A checkpoint writes to copies what the records after the current checkpoint have changed; memory has those up to
-// `pinned`. If the records move a chunk, the checkpoint gives its former copy to others, and memory shows only that
-// copy. Chunks that were not stored at this version are not read by any thread here. All records are there: the log
-// is reused only when this checkpoint is done.
+// The checkpoint will write the pages that the records after the current checkpoint have changed; the records up to
+// `pinned` are in memory already. If a record moves a chunk, the chunk's former copy, which memory is mapped from, may
+// be reused after the checkpoint. Chunks that were not stored at memory's version need no copy, since no thread here
+// reads them. All records are in the log, which is reused only after this checkpoint.
 result<void> follower::make_private(std::uint64_t pinned, std::uint64_t target) {
     const held_superblock hold(others_);
     auto current = store::read_superblock(store_.file(), hold.current().sequence);
@@ -187,7 +188,8 @@ result<void> follower::catch_up_alone() {
     return follow_rest(*from, current.log_begin);
 }
 
-// What the records name may not be durable, either. A torn end after them cannot chain to later records (R2).
+// The chunks that these records name may not be durable, either, so both are synced. A torn record after them cannot
+// be taken for a part of the chain later (R2).
 result<void> follower::follow_rest(recover::log_place at, std::uint64_t log_begin) {
     os::file& log = session_.log().file();
     std::vector<recover::scanned_record> records;
@@ -220,7 +222,7 @@ result<void> follower::apply(const recover::scanned_record& record, into where) 
         record.bytes, store_.image().chunk_pages(),
         [&](const log::placed_chunk& each) { placed.push_back(each.chunk); },
         [&](const log::page_entry& each) { pages.push_back(each); },
-        [&](chunk_range run) { given_back.push_back(run); }); // add() has found it sound
+        [&](chunk_range run) { given_back.push_back(run); }); // places.add() has checked that the record is sound
     const std::uint64_t chunk_pages = store_.image().chunk_pages();
     const auto forget_pages = [&](std::uint64_t chunk) {
         changed_.erase(changed_.lower_bound(chunk * chunk_pages), changed_.lower_bound((chunk + 1) * chunk_pages));
@@ -251,8 +253,8 @@ result<void> follower::apply(const recover::scanned_record& record, into where) 
     return history_ != nullptr && where == into::store_and_memory ? history_->follow(record) : result<void>();
 }
 
-// Checked only now: a checkpoint may have been overwriting a page when it was copied, and the page's last change
-// repairs that.
+// Checks the pages only after the last record: a checkpoint may have been overwriting a page while it was copied, and
+// the page's last record makes the copy right again.
 result<void> follower::end() {
     for (const auto& [page, checksum] : changed_) {
         const std::span<const std::byte> bytes(view_.base() + page * k_page_bytes, k_page_bytes);

@@ -1,9 +1,8 @@
-// Follows what other processes commit to a shared heap. The store accepts what their records say, and memory becomes
-// as if it had been committed here. So the process goes on as if it had been alone.
+// In a shared heap, applies other processes' commits to the store and the memory of this process. After that, both are
+// as if this process had made the commits.
 //
-// Other processes make checkpoints, too. Then the heap file becomes as their superblock says, and later commits are
-// accepted again from the log. The view's memory stays if it has not fallen behind the superblock; otherwise it is
-// mapped anew.
+// Other processes make checkpoints, too. Then the store changes to their superblock, and applies the later records of
+// the log again. Memory that is as new as the superblock is kept; older memory is mapped anew.
 //
 // Rule kept here: I4, records are copied and superblocks read under a hold; memory is changed under a pin, or with
 // the writer lock.
@@ -30,33 +29,34 @@ public:
     follower(share::coordination& others, store::heap_file& store, view::memory_view& view, session& commits)
         : others_(others), store_(store), view_(view), session_(commits) {}
 
-    /// From now on tells `history` what is followed. It must outlive this object, or its last use.
+    /// From now on calls `history` for each commit that is followed. `history` must outlive this object's last use.
     void tell(history_follower& history) { history_ = &history; }
 
-    /// True if another process has committed, or written a superblock, that this process does not have. `own` is the
-    /// sequence of the superblock that this process's own checkpoint under way writes; 0: there is none.
+    /// True if another process has made a commit, or written a superblock, that this process has not followed. `own`
+    /// is the sequence of the superblock that this process's own checkpoint is writing; 0 if no such checkpoint is
+    /// under way.
     [[nodiscard]] bool is_behind(std::uint64_t own) const;
     /// After an open: follows from the held superblock `current` to the visible commit.
     result<void> begin(const share::current_checkpoint& current);
     /// Follows to the visible commit. Returns false, and does nothing, if this process's own checkpoint is done and
-    /// must be adopted first. Precondition: the visible version is pinned, or this process has the writer lock. After
-    /// a failure memory has no version: poison the heap. O(what was changed since); plus O(extents) if a checkpoint
-    /// has passed this process.
+    /// must be adopted first. Precondition: the visible version is pinned, or this process holds the writer lock. After
+    /// a failure, parts of memory may be of different versions, so the caller must poison the heap. O(changes since);
+    /// plus O(extents) if a checkpoint has passed the version of memory.
     result<bool> catch_up(std::uint64_t own);
-    /// Takes over from a writer that died: makes durable what it left behind the visible commit, and follows it.
-    /// Returns what to publish. The caller has the writer lock.
+    /// Takes over from a writer that died: makes the records that it left after the visible commit durable, and follows
+    /// them. Returns the commit to publish. The caller must hold the writer lock.
     result<share::visible_commit> take_over();
-    /// Brings the heap file, and only that, to the current superblock. Memory may have changes. The caller has the
-    /// writer lock.
+    /// Brings only the store to the current superblock, and leaves memory alone, which may have uncommitted changes.
+    /// The caller must hold the writer lock.
     result<void> follow_superblock();
-    /// Follows to what the files say. No other process has the heap any more.
+    /// Follows to the last commit in the files. Precondition: no other process has the heap open any more.
     result<void> catch_up_alone();
 
-    /// Returns the state after the last commit here.
+    /// Returns the last commit that this process has made or followed.
     [[nodiscard]] share::visible_commit state() const;
-    /// Copies what another process's checkpoint up to `target` is going to change, for the threads of this process
-    /// that read: they keep the version of memory. After that the pin may be raised. Up to `pinned` it has been done.
-    /// Callers hold both locks of the heap; no thread is in a write section.
+    /// Makes private copies of all pages that another process's checkpoint up to `target` will change, so that threads
+    /// that read here keep their version. Then the pin may be raised to `target`. For the commits up to `pinned` such
+    /// copies exist already. Callers hold both locks of the heap; no thread is in a write section.
     result<void> make_private(std::uint64_t pinned, std::uint64_t target);
 
 private:
@@ -75,8 +75,9 @@ private:
     store::heap_file& store_;
     view::memory_view& view_;
     session& session_;
-    history_follower* history_ = nullptr;            // null: the heap has none
-    std::map<std::uint64_t, std::uint32_t> changed_; // pages, with the checksums that they must have in the end
+    history_follower* history_ = nullptr; // null: the heap has no history
+    std::map<std::uint64_t, std::uint32_t>
+        changed_; // pages, with the checksums that they must have after the last record
 };
 
 } // namespace remanence::txn

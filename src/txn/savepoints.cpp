@@ -26,12 +26,12 @@ result<view::kept_pages> savepoints::keep_written() {
                     "the section has changed more than memory may hold, and part of it is in the heap's file "
                     "already, so it can have no savepoint any more. Make it before large changes, or commit.");
     }
-    memory_.allocator().flush(); // its state outside of the heap is forgotten when memory becomes another state
+    memory_.allocator().flush(); // what it holds outside of the heap is lost when memory becomes another state
     return view_.keep_written();
 }
 
-// What a checkpoint has written may be spilled like later changes. So chunks may be spilled though the section
-// changed little.
+// Private copies of pages that a checkpoint has written may be spilled even if they have not changed since. So chunks
+// may be spilled although the section changed little. Spills of unchanged chunks are given up here.
 result<void> savepoints::give_up_unchanged() {
     if (view_.spiller().spilled().is_empty())
         return {};
@@ -92,7 +92,7 @@ void savepoints::end_all() noexcept {
 }
 
 void savepoints::end_with_section() noexcept {
-    if (made_.empty()) // only a thread in the section makes savepoints
+    if (made_.empty()) // needs no lock: only the thread of this section makes savepoints
         return;
     const std::lock_guard alone(locks_.at_store);
     keep_first(0);

@@ -1,8 +1,8 @@
-// Savepoints: moments of a write section to which it can go back. Nothing of them is in the file. A commit and a
-// rollback end them all.
+// Savepoints: moments of a write section to which it can go back. They exist only in memory. A commit or a rollback
+// ends all of them.
 //
-// Each savepoint copies all pages that the section has written so far. So going back is exact, whoever wrote: the
-// program, the containers or the allocator.
+// Each savepoint copies all pages that the section has written so far. So going back restores every byte, whether the
+// program, a container or the allocator wrote it.
 #pragma once
 
 #include "base/result.hpp"
@@ -27,32 +27,32 @@ public:
     savepoints(heap_locks& locks, view::memory_view& view, heap_memory& memory, spiller& spiller, health& state)
         : locks_(locks), view_(view), memory_(memory), spiller_(spiller), health_(state) {}
 
-    /// Makes a savepoint. Returns its number, which no other savepoint of this heap ever gets. `depth` is that of the
-    /// section. From here on nothing is spilled until the last savepoint ends. errc::exhausted if changes were
-    /// spilled already; errc::poisoned. Throws std::bad_alloc. O(pages written in the section), plus bytes of what
-    /// was spilled.
+    /// Makes a savepoint. Returns its number, which is unique in this heap. `depth` is the nesting depth of the
+    /// section. Until all savepoints have ended, nothing is spilled. errc::exhausted if changes were spilled already;
+    /// errc::poisoned. Throws std::bad_alloc. O(pages written in the section), plus O(spilled bytes).
     result<std::uint64_t> make(std::size_t depth);
-    /// Brings memory back to the savepoint, and ends later ones. errc::invalid_argument if it has ended. A failure to
-    /// read committed content poisons. O(pages written in the section).
+    /// Brings memory back to the savepoint, and ends later ones. errc::invalid_argument if the savepoint has ended. A
+    /// failure to read committed content poisons. O(pages written in the section).
     result<void> roll_back_to(std::uint64_t number);
-    /// Goes back to the last savepoint of a section around this depth. Returns false if there is none.
+    /// Goes back to the last savepoint that was made at a lesser depth than this. Returns false if there is none.
     result<bool> roll_back_to_around(std::size_t depth);
-    /// Ends this savepoint and later ones. Does nothing if it has ended.
+    /// Ends this savepoint and later ones. Does nothing if the savepoint has ended.
     void end(std::uint64_t number) noexcept;
     [[nodiscard]] bool has(std::uint64_t number) const noexcept;
 
-    /// Says what the section's commit means to the history. Going back to an earlier savepoint cancels it.
+    /// Notes what kind of step the section's commit will be in the history. Going back to an earlier savepoint restores
+    /// the kind noted then.
     void note_step(history::step_kind kind) noexcept { step_ = kind; }
     [[nodiscard]] history::step_kind step() const noexcept { return step_; }
 
-    /// Returns copies of written pages, for memory_view::restore() without a savepoint. Nothing may be spilled
-    /// meanwhile. errc::exhausted if changes were spilled already. Throws std::bad_alloc. Callers hold both locks.
+    /// Returns copies of all written pages, for memory_view::restore() without a savepoint. Until then nothing may be
+    /// spilled. errc::exhausted if changes were spilled already. Throws std::bad_alloc. Callers hold both locks.
     result<view::kept_pages> keep_written();
 
-    /// Ends all: the changes of the section are committed, or dropped.
+    /// Ends all savepoints. Call it when the changes of the section are committed or rolled back.
     void end_all() noexcept;
-    /// Ends all when the outermost write section ends, whatever becomes of its changes. Takes the lock if there are
-    /// any.
+    /// Ends all savepoints. Call it when the outermost write section ends, even without a commit or rollback. Acquires
+    /// at_store if there are any savepoints.
     void end_with_section() noexcept;
 
 private:
@@ -63,7 +63,7 @@ private:
         history::step_kind step;
     };
 
-    /// Ends all but the first `count`.
+    /// Ends all savepoints but the first `count`.
     void keep_first(std::size_t count) noexcept;
     [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept;
     result<void> restore_last();

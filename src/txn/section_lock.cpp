@@ -12,12 +12,12 @@ namespace remanence::txn {
 
 namespace {
 
-/// One lock that a thread holds. The list has the order in which the outermost sections were entered.
+/// One lock that a thread holds. The list is in the order in which the outermost sections were entered.
 struct held {
     const section_lock* lock;
     std::size_t write_depth;
     std::size_t read_depth;
-    bool is_exclusive; // also while a read section outlives the write section around it
+    bool is_exclusive; // stays true while a read section outlives the write section around it
 };
 
 /// A write section, outermost or nested.
@@ -26,14 +26,15 @@ struct write_entry {
     std::uint64_t moment;
 };
 
-// exit() destroys thread_local objects first, and then the statics: heaps, and objects that use heaps. So these
-// pointers stay until the process ends if exit() was called in a section, and are made again where they are needed.
+// exit() destroys thread_local objects before the statics, among which are heaps and objects that use heaps. So these
+// lists are not thread_local objects: a list that is not empty is never freed if exit() was called in a section, and a
+// list that was freed is made again when needed.
 thread_local std::vector<held>* my_sections = nullptr;
 thread_local std::vector<write_entry>* my_writes = nullptr; // in the order in which they were entered
 thread_local bool has_ended = false;                        // the thread_local objects of this thread are destroyed
 
 struct end_of_thread {
-    end_of_thread() noexcept {} // not trivial, so that it is made, and destroyed, only in threads that use it
+    end_of_thread() noexcept {} // not trivial, so that it is constructed and destroyed only in threads that use it
     ~end_of_thread() {
         has_ended = true;
         if (my_sections != nullptr && my_sections->empty())
@@ -54,7 +55,7 @@ std::span<held> sections() { return my_sections != nullptr ? std::span<held>(*my
 
 void note_write(const section_lock* lock) { my_writes->push_back({lock, section_lock::next_moment()}); }
 
-/// Forgets the one that was entered last.
+/// Forgets the write section of this lock that was entered last.
 void forget_write(const section_lock* lock) {
     const auto last =
         std::find_if(my_writes->rbegin(), my_writes->rend(), [&](const write_entry& e) { return e.lock == lock; });
@@ -105,7 +106,7 @@ section_lock::outcome section_lock::enter_write_until(std::chrono::steady_clock:
     });
 }
 
-/// `lock(gate)` locks both, or returns false.
+/// `lock(gate)` must lock the gate and mutex_, or return false.
 template <class Lock>
 section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
     std::vector<held>& all = sections_to_change();
@@ -196,12 +197,12 @@ bool section_lock::try_to_take_over() noexcept {
     if (own != nullptr && has_ended)
         return false;
     if (own != nullptr && own->is_exclusive)
-        return std::unique_lock(gate_, std::try_to_lock).owns_lock(); // a waiting thread has the gate
+        return std::unique_lock(gate_, std::try_to_lock).owns_lock(); // false if a thread waits, which holds the gate
     if (own != nullptr) {
         forget(this);
         mutex_.unlock_shared();
     }
-    // This is not noted as a section: noting takes memory, and without memory the heap could never be ended.
+    // This is not noted as a section, since noting allocates memory: without memory the heap could not be closed.
     const std::unique_lock gate(gate_, std::try_to_lock);
     is_taken_over_ = gate.owns_lock() && mutex_.try_lock();
     return is_taken_over_;

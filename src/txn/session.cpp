@@ -19,7 +19,8 @@ result<void> session::begin(log::log_lock whose) {
     auto mode = store_.file().permissions();
     if (!mode)
         return mode.error();
-    // The heap's creator may have died before it synced the directory. A log without its heap would be in the way.
+    // The process that created the heap may have died before it synced the directory. If only the log's name became
+    // durable, that log would be in the way of another heap.
     if (version_ == 0)
         REM_TRY(files_.sync_directory("store: sync directory before first log", names_.heap()));
     auto log = log::redo_log::create(files_, names_.log_for(names_.heap()), super.uuid, *identity_, super.sequence + 1,

@@ -1,5 +1,5 @@
-// What a heap commits between an open and the close after it: the last commit, and, from the first one on, the redo
-// log. May use: base, os, format, store, log.
+// The session of an open heap: its last commit and, from the first commit on, its redo log. May use: base, os, format,
+// store, log.
 //
 // Rules kept here:
 //  R2  Every session has its own log, epoch and random number, all durable before its first record.
@@ -36,10 +36,10 @@ public:
 
     /// True if there is a log. From any thread.
     [[nodiscard]] bool has_begun() const { return shared_log_ != nullptr; }
-    /// Draws the session's random number, unless it has one. Writes nothing. Precondition: !has_begun().
+    /// Draws the session's random number, unless it is drawn already. Writes nothing. Precondition: !has_begun().
     result<void> prepare();
-    /// Makes the log, and a superblock that says so. Both are durable once this returns. A failure before the
-    /// superblock is written changes nothing; any other failure poisons. Precondition: prepare() succeeded.
+    /// Creates the log, and writes a superblock that names the session. Both are durable once this returns. A failure
+    /// before the superblock is written changes nothing; any other failure poisons. Precondition: prepare() succeeded.
     result<void> begin(log::log_lock whose = log::log_lock::with_children);
     /// Precondition: has_begun().
     [[nodiscard]] log::redo_log& log() { return *log_; }
@@ -48,9 +48,9 @@ public:
     /// Joins the session of a shared heap, which another process has begun: opens its log. Precondition:
     /// !has_begun().
     result<void> join(os::access how);
-    /// Opens the log, begun with log_lock::alone, to other processes.
+    /// Lets other processes open the log, which was begun with log_lock::alone.
     result<void> share() { return log_->share(); }
-    /// Makes another process's commit the last one; the log goes on from there. Precondition: has_begun().
+    /// Makes another process's commit the last one, after which this process appends. Precondition: has_begun().
     result<void> follow(std::uint64_t log_begin, const log::log_tail& tail, std::uint64_t chain);
 
     /// Returns the heap's path.
@@ -58,25 +58,25 @@ public:
     /// Returns the version of the last commit, durable or not.
     [[nodiscard]] std::uint64_t version() const { return version_; }
     [[nodiscard]] std::uint64_t chain() const { return chain_; }
-    /// Gives away the next record's version before the record is made. Then append() must come before another
+    /// Assigns the next version to a commit whose record is made later. Then append() must be called before another
     /// promise().
     void promise() { promised_ = version_ + 1; }
-    /// Returns the version of the last commit, with its record in the log or only promised. From any thread.
+    /// Returns the version of the last commit, whether its record is in the log or only promised. From any thread.
     [[nodiscard]] std::uint64_t promised() const { return promised_; }
-    /// Returns what a superblock says that covers all commits.
+    /// Returns the state to be written to a superblock that covers all commits.
     [[nodiscard]] store::published_state state(bool is_clean, std::uint64_t log_begin) const {
         return {version_, chain_, store_.session(), is_clean, log_begin};
     }
-    /// Seals the record and hands it to the log: it is the last commit now. Returns its size. `image_bytes` and
-    /// `first` are those of record_builder::finish() and redo_log::append(). Precondition: has_begun(), and the log
-    /// has room for it.
+    /// Finishes the record and passes it to the log, which makes it the last commit. Returns the record's size. For
+    /// `image_bytes` see record_builder::finish(), for `first` redo_log::append(). Precondition: has_begun(), and the
+    /// log has room for the record.
     std::uint64_t append(log::record_builder& record, std::uint64_t image_bytes, log::redo_log::prerequisite first);
 
     // For any thread.
 
-    /// Waits until the commit, and all before it, is as durable as asked for (I2). A failure poisons.
+    /// Waits until the commit and all before it are as durable as asked for (I2). A failure poisons.
     result<void> await(std::uint64_t version, log::durability how);
-    /// These return the last version that the log was given, and the last durable one; 0 before the first.
+    /// These return the last version that was appended to the log, and the last durable one; 0 before the first.
     [[nodiscard]] std::uint64_t appended_through() const;
     [[nodiscard]] std::uint64_t durable_through() const;
 
@@ -90,7 +90,7 @@ private:
     std::atomic<log::redo_log*> shared_log_ = nullptr; // log_.get(), for any thread
     std::uint64_t version_;
     std::uint64_t chain_;                 // checksum of the last record
-    std::atomic<std::uint64_t> promised_; // version_, or the next one
+    std::atomic<std::uint64_t> promised_; // equals version_, or is the next one
 };
 
 } // namespace remanence::txn

@@ -36,13 +36,14 @@ result<bool> shared_heap::take_writer_lock(share::deadline until) {
     return followed.error();
 }
 
-// The next writer takes over what a dead one left behind.
+// After a failed attempt to follow. Does not call end_writing(): if the last writer died, the next one must take over.
 void shared_heap::give_up_writer_lock() noexcept {
     tell_of_poison();
     protocol().release_writer();
 }
 
-// I5. Memory that could not be brought forward is a problem of this process only.
+// I5. If this process could not bring its memory to the newest version, other processes are not affected, so they are
+// not told.
 void shared_heap::tell_of_poison() noexcept {
     if (needs_.health.is_poisoned() && !is_of_no_version_)
         protocol().poison();
@@ -69,12 +70,12 @@ void shared_heap::end_read() noexcept {
         protocol().unpin();
 }
 
-// The locks keep memory at its version, and a thread that would bring it forward waits for them. The pin stays until
-// the copies are made, even if the sections end meanwhile: otherwise the checkpoint could begin before they are
-// complete.
+// While the locks are held, no thread can bring memory to a newer version. This call counts as one more reader, so the
+// pin stays until the copies are made, even if all sections end meanwhile: otherwise the checkpoint could begin before
+// the copies are complete.
 result<void> shared_heap::let_apply_pass() {
     if (!is_reading())
-        return {}; // does not wait for a thread that commits
+        return {}; // without waiting for the locks, which a thread that commits may hold
     const std::lock_guard alone(needs_.locks.at_store);
     const std::lock_guard allocation(needs_.locks.allocation);
     const std::optional<std::uint64_t> pinned = read_on();
@@ -97,7 +98,7 @@ bool shared_heap::is_reading() {
     return readers_ != 0;
 }
 
-// Enters as one more reading thread.
+// If threads are reading, counts this call as one more reader, and returns the pinned version.
 std::optional<std::uint64_t> shared_heap::read_on() {
     const std::lock_guard guard(reading_);
     if (readers_ == 0)
@@ -109,7 +110,7 @@ std::optional<std::uint64_t> shared_heap::read_on() {
 result<void> shared_heap::catch_up() {
     const std::lock_guard alone(needs_.locks.at_store); // first: let_apply_pass() needs the existing pin
     const std::lock_guard allocation(needs_.locks.allocation);
-    while (!protocol().pin(protocol().visible())) // fails if a checkpoint was declared in between
+    while (!protocol().pin(protocol().visible())) // fails if a checkpoint was declared between the two calls
         REM_TRY(protocol().check_session());
     const struct pinned {
         share::coordination& by;
@@ -132,7 +133,7 @@ result<void> shared_heap::follow_locked(bool takes_over) {
         needs_.session.log().release(protocol().released().log_begin);
         return {};
     }
-    is_of_no_version_ = true; // until it succeeds
+    is_of_no_version_ = true; // until following has succeeded
     needs_.view.allow_writes(true);
     auto followed = needs_.health.poisoning_without_memory([&]() -> result<void> {
         for (bool is_done = false; !is_done;) {
@@ -147,28 +148,28 @@ result<void> shared_heap::follow_locked(bool takes_over) {
             if (!found)
                 return found.error();
             protocol().publish(*found);
-            needs_.space.owe_discard(); // for what the dead writer may have written to copies
+            needs_.space.owe_discard(); // the dead writer may have written to copies that no commit names
         }
         return needs_.memory.restored();
     });
-    needs_.view.allow_writes(false); // sections allow it themselves
+    needs_.view.allow_writes(false); // each write section allows writes itself
     is_of_no_version_ = !followed;
     return needs_.health.poison_if_failed(std::move(followed));
 }
 
-// The version of memory was not pinned, and another process's checkpoint may have passed it. Then pages of the image
-// are not those of the superblock that this process knows.
+// True if another process's checkpoint may have passed the version of memory, which was not pinned. Then pages of the
+// image may not match the superblock that this process knows.
 bool shared_heap::is_image_newer() const {
     return protocol().apply_target() > needs_.session.version() ||
            protocol().checkpoint_sequence() != needs_.store.super().sequence;
 }
 
-// Otherwise they would be in another process's commit, or lost.
+// Undoes changes that were made outside of sections. Otherwise they would become part of a later commit, or be lost.
 result<void> shared_heap::refuse_stray_changes() {
     needs_.memory.allocator().flush();
     auto changed = needs_.view.collector().holds_changes(needs_.memory.unused_pages());
     if (!changed && changed.why().code == errc::corrupt && is_image_newer())
-        return {}; // there is nothing to compare with; following repairs or remaps the page
+        return {}; // the page has no valid content to compare with; following repairs or remaps the page
     if (!changed)
         return changed.error();
     if (!*changed)
@@ -183,7 +184,7 @@ result<void> shared_heap::refuse_stray_changes() {
         needs_.store.path());
 }
 
-// This process can do nothing more with the heap; the others go on.
+// This process can no longer use the heap. It does not tell the others, which go on.
 void shared_heap::fall_out() noexcept {
     needs_.health.lack_memory();
     is_of_no_version_ = true;

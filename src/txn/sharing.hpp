@@ -1,5 +1,5 @@
-// A shared heap, as its engine sees it: whose turn it is to write, and how memory follows what others commit. A part
-// (parts.hpp); shared_heap.hpp implements it. Null in an engine whose heap only this process has.
+// The interface through which an engine shares its heap: the writer lock, and following other processes' commits. This
+// is a part (parts.hpp), implemented by shared_heap.hpp. An engine whose heap is not shared has a null pointer.
 #pragma once
 
 #include "base/result.hpp"
@@ -32,8 +32,8 @@ struct heap_locks;
 struct open_request;
 struct opened_heap;
 
-/// Does to the history what other processes' commits did. Each function throws std::bad_alloc. After a failure the
-/// history has no version.
+/// Replays the effect of other processes' commits on the history. Each function throws std::bad_alloc. After a failure
+/// the history must not be used any more.
 class history_follower {
 public:
     history_follower() = default;
@@ -42,14 +42,15 @@ public:
     virtual ~history_follower() = default;
     /// Follows the next commit.
     virtual result<void> follow(const recover::scanned_record& record) = 0;
-    /// Follows to a checkpoint that has passed this process: the records before it are gone.
+    /// Follows to another process's checkpoint. Called if the records up to it have left the log before this process
+    /// has followed them.
     virtual result<void> follow_passed(const history::commit_name& checkpoint, std::uint64_t heap_bytes) = 0;
     /// Notes that another process's checkpoint covers the commits up to this one.
     virtual void note_checkpoint(std::uint64_t version) noexcept = 0;
 };
 
-/// Memory is changed only with the writer lock. It is read between begin_read() and end_read(), or with the writer
-/// lock. Callers also hold the section lock.
+/// Memory may be changed only while the process holds the writer lock. It may be read between begin_read() and
+/// end_read(), or with the writer lock. Callers also hold the section lock.
 class sharing {
 public:
     /// `protocol` must outlive this object.
@@ -60,46 +61,41 @@ public:
 
     [[nodiscard]] share::coordination& protocol() const { return protocol_; }
 
-    /// Waits for the writer lock, and follows what others have committed. Returns false at the deadline.
-    /// errc::poisoned, also if another process has poisoned the heap. errc::outside_section if memory was changed
-    /// meanwhile; those changes are undone.
+    /// Waits for the writer lock, and follows other processes' commits. Returns false at the deadline. errc::poisoned
+    /// if this or another process has poisoned the heap. errc::outside_section if memory was changed outside any
+    /// section; these changes are undone.
     virtual result<bool> take_writer_lock(share::deadline until) = 0;
-    /// Call it when everything is committed or rolled back.
+    /// Releases the writer lock. All changes must be committed or rolled back.
     virtual void release_writer_lock() noexcept = 0;
-    /// Begins to read, at this version or a newer one. Returns false if the view must catch_up() first. From any
+    /// Begins to read, at this version or a newer one. Returns false if the caller must first call catch_up(). From any
     /// thread.
     [[nodiscard]] virtual bool begin_read(std::uint64_t at_least) = 0;
     virtual void end_read() noexcept = 0;
-    /// If another process's checkpoint waits for threads that read here: makes private copies of what it is going to
-    /// change. So the checkpoint goes on, and the threads still see their version. From any thread, also while others
-    /// read. Throws std::bad_alloc; a failure changes nothing.
+    /// If another process's checkpoint waits for threads that read here: makes private copies of all pages that the
+    /// checkpoint will change. So the checkpoint can go on, and these threads still see their version. From any thread,
+    /// even while others read. Throws std::bad_alloc; a failure changes nothing.
     virtual result<void> let_apply_pass() = 0;
-    /// Follows what others have committed. No thread may be in a section. errc::outside_section: as
-    /// take_writer_lock().
+    /// Follows other processes' commits. No thread may be in a section. errc::outside_section as take_writer_lock().
     virtual result<void> catch_up() = 0;
 
     // For the engine and its parts, which hold both locks of the heap.
 
-    /// From now on tells `history` what is followed. It must outlive this object, or its last use.
+    // tell() to catch_up_alone(): as in follower.hpp.
+
     virtual void tell(history_follower& history) = 0;
-    /// After an open: follows from the held superblock to the visible commit.
     virtual result<void> begin(const share::current_checkpoint& current) = 0;
-    /// Returns the state after the last commit here.
     [[nodiscard]] virtual share::visible_commit state() const = 0;
     void publish() { protocol_.publish(state()); }
-    /// Brings the heap file, and only that, to the current superblock. Memory may have changes. The caller has the
-    /// writer lock.
     virtual result<void> follow_superblock() = 0;
-    /// Follows to what the files say. No other process has the heap any more.
     virtual result<void> catch_up_alone() = 0;
-    /// Stops this process from following others, after a lack of memory. The others go on.
+    /// After a lack of memory: poisons the heap in this process only, and stops following others.
     virtual void fall_out() noexcept = 0;
 
 private:
     share::coordination& protocol_;
 };
 
-/// The parts of an engine that sharing needs. It must not outlive them.
+/// The parts of an engine that sharing uses. They must outlive it.
 struct sharing_needs {
     heap_locks& locks;
     class health& health;
@@ -111,7 +107,8 @@ struct sharing_needs {
     checkpointer& checkpoints;
 };
 
-/// What sharing::processes links into a program. The first three are those of shared_opening.hpp.
+/// The functions that a program links if it uses sharing::processes. create, open and open_as_guest are those of
+/// shared_opening.hpp.
 struct sharing_part {
     result<void> (*create)(const open_request& request);
     result<opened_heap> (*open)(const open_request& request);

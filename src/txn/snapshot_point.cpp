@@ -8,15 +8,15 @@ namespace remanence::txn {
 
 namespace {
 
-// Bytes of a record for each copied page. Only comparing shows how much of a page has changed. Reserving for the
-// worst case would write as many zeros to the log as there are pages.
+// How many bytes of log are reserved for each copied page. How much of a page has changed is known only after the later
+// comparison. Reserving for the worst case would write as many zeros to the log as the pages have bytes.
 constexpr std::uint64_t k_record_bytes_of_page = 64;
 
 } // namespace
 
-// Inspection and red zones must refuse in the call that commits. A history must take what undoes a commit before that
-// may be overwritten. And new memory that waits to be mapped from the file keeps more than it needs until a commit is
-// made at once.
+// Inspection and red zones must be able to refuse in the call that commits. A history must copy the bytes that a commit
+// overwrites before they are lost. And new memory that is not mapped from the file yet takes more space than it needs
+// until a commit is made at once.
 bool snapshot_point::may_begin(commit_scope scope) const {
     return checkpoints_.are_carried_out_beside() && session_.has_begun() && !options_.is_shared && !options_.history &&
            !options_.inspect && !memory_.has_red_zones() && !has_failed() && !budget_.holds_too_many_unmapped() &&
@@ -27,7 +27,7 @@ result<std::optional<std::uint64_t>> snapshot_point::begin(commit_scope scope) {
     memory_.allocator().flush();
     if (!may_begin(scope))
         return std::optional<std::uint64_t>();
-    memory_.declared().note_other_changes(); // until they are committed
+    memory_.declared().note_other_changes(); // until all changes are committed
     auto copied = view_.collector().copy_written(
         memory_.unused_pages(), {bytes_min_, budget_.copies_limit_bytes(), committer_.held_back_max()});
     space_.note_left_copies();
@@ -37,7 +37,7 @@ result<std::optional<std::uint64_t>> snapshot_point::begin(commit_scope scope) {
         return std::optional<std::uint64_t>();
     view::page_copies& copies = **copied;
     if (copies.is_empty()) {
-        view_.accept({}); // what was written equals committed content
+        view_.accept({}); // the written pages equal committed content
         committer_.all_is_committed();
         return std::optional(session_.version());
     }
@@ -58,8 +58,8 @@ result<std::optional<std::uint64_t>> snapshot_point::begin(commit_scope scope) {
     return std::optional(session_.promised());
 }
 
-// Reserves a place, and space there, for new memory. Other pages have a place, and whether they change is known only
-// later.
+// Reserves places in the file, with space, for fresh chunks. Other pages have a place already, and whether they have
+// changed is known only after the later comparison.
 result<void> snapshot_point::reserve(const view::page_copies& copies) {
     return committer_.reserve_early(view_.collector().fresh_in_copies(copies),
                                     sizeof(format::record_header) +
@@ -89,7 +89,7 @@ result<void> snapshot_point::finish() {
     return {};
 }
 
-// Returns the reason if the record cannot be made. An error has poisoned.
+// Returns the reason if the record cannot be made. If it fails with an error, the heap is poisoned.
 result<std::optional<failure>> snapshot_point::make(bool& is_writing) {
     auto changes = view_.collector().changes_in_copies(*copies_);
     if (!changes)
@@ -98,7 +98,7 @@ result<std::optional<failure>> snapshot_point::make(bool& is_writing) {
     committer_.take_record(commit);
     auto reserved = committer_.reserve(commit);
     if (!reserved && reserved.why().code == errc::no_space && checkpoints_.is_under_way()) {
-        REM_TRY(checkpoints_.finish()); // it may free parts of the log
+        REM_TRY(checkpoints_.finish()); // the end of the checkpoint may free parts of the log
         reserved = committer_.reserve(commit);
     }
     if (!reserved && health_.is_poisoned())
@@ -114,7 +114,7 @@ result<std::optional<failure>> snapshot_point::make(bool& is_writing) {
 result<void> snapshot_point::give_up(std::optional<failure> why) {
     return health_.poisoning_without_memory([&]() -> result<void> {
         if (failed_)
-            failed_(session_.promised(), why); // before its version may become durable
+            failed_(session_.promised(), why); // before the empty record of this version can become durable
         memory_.declared().note_other_changes();
         view_.give_up_copies(*copies_);
         why_ = std::move(why);

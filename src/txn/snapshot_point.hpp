@@ -1,14 +1,15 @@
-// A commit whose call has only copied the written pages, and whose record is made later. At most one is in flight.
+// A point: a commit whose call only copies the written pages, and whose record is made later. At most one point is in
+// flight.
 //
 // Rules kept here:
-//  R1  What was copied counts as committed for rollback(), even if no record can be made of it. Until the record
-//      exists, nobody compares, applies, spills or closes without finishing it first.
-//  R4  begin() copies before it returns. finish() reads the copies and never the program's memory, so it may run
-//      while others write.
+//  R1  For rollback(), the copied pages count as committed, even if no record can be made of them. Until the record
+//      exists, a thread must finish the point before it compares, applies, spills or closes.
+//  R4  begin() copies before it returns. finish() reads the copies and never the program's memory, so other threads may
+//      write to memory while it runs.
 //
-// If no record can be made (no space, no memory, or a page of the file that cannot be read), nothing is poisoned. The
-// version is then that of an empty record, so no other commit gets it. What was copied counts as changed again, and
-// the next commit takes it.
+// If no record can be made (no space, no memory, or a page of the file that cannot be read), the heap is not poisoned.
+// An empty record gets the point's version, so no other commit has it. The copied changes count as uncommitted again,
+// and are part of the next commit.
 #pragma once
 
 #include "base/result.hpp"
@@ -31,8 +32,8 @@
 
 namespace remanence::txn {
 
-/// Is told that the point of this version was not committed, and why; no reason means a lack of memory. Called with
-/// at_store held.
+/// Called if the point of this version was not committed, with the reason; without one if memory was lacking. Called
+/// with at_store held.
 using point_listener = std::function<void(std::uint64_t version, const std::optional<failure>& why)>;
 
 /// Callers hold at_store. For all but finish() and the const functions they hold the allocation lock, too.
@@ -53,17 +54,17 @@ public:
           health_(state),
           options_(options) {}
 
-    /// Sets from how many written bytes on it is worth copying. For tests, which write less.
+    /// Sets how many bytes must be written for a point to be copied. For tests, which write less than the default.
     void copy_from(std::uint64_t bytes) { bytes_min_ = bytes; }
     void tell_of_failures(point_listener failed) { failed_ = std::move(failed); }
 
-    /// Copies what a commit of everything would take, if that is worth it, and promises its version. Then memory
-    /// counts as committed, and finish() must be called soon. Returns that version, or the last one if nothing has
-    /// changed. Returns none, and does nothing, if the commit must be made at once. A failure changes nothing; a
-    /// failure of the files poisons. Precondition: none is in flight.
+    /// Copies all changed pages, if there are enough of them, and promises the point's version. Then memory counts as
+    /// committed, and finish() must be called soon. Returns that version, or the last one if nothing has changed.
+    /// Returns none, and does nothing, if the commit must be made at once. A failure changes nothing; a failure of the
+    /// files poisons. Precondition: no point is in flight.
     result<std::optional<std::uint64_t>> begin(commit_scope scope);
-    /// Makes the record of the point in flight, if there is one, and hands it to the log. An error poisons. The
-    /// listener is told of anything else that prevents the record.
+    /// Makes the record of the point in flight, if there is one, and passes it to the log. An error poisons. If
+    /// something else prevents the record, calls the listener and returns no error.
     result<void> finish();
 
     [[nodiscard]] bool is_in_flight() const { return is_in_flight_; }
@@ -73,11 +74,11 @@ public:
     [[nodiscard]] bool has_failed() const { return copies_ && !is_in_flight_; }
     // Precondition of the rest: has_failed().
 
-    /// After a rollback: brings memory to the failed point. Its changes count as written.
+    /// After a rollback: brings memory to the failed point, whose changes count as uncommitted.
     void restore_failed();
-    /// Forgets the failed point: its changes are committed in another way.
+    /// Forgets the failed point, since a later commit has its changes.
     void forget();
-    /// Returns why it has failed.
+    /// Returns why the point has failed; none means a lack of memory.
     [[nodiscard]] const std::optional<failure>& why() const { return why_; }
 
 private:
@@ -99,7 +100,7 @@ private:
     std::uint64_t bytes_min_ = 1 * MiB;
     point_listener failed_;
     std::optional<view::page_copies> copies_;    // of the point in flight, or of one that has failed
-    std::optional<log::record_builder> nothing_; // the record of a point that fails, with its memory
+    std::optional<log::record_builder> nothing_; // an empty record, with its memory reserved, in case the point fails
     bool is_in_flight_ = false;
     std::uint64_t pages_changed_ = 0;
     std::optional<failure> why_;

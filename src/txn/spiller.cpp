@@ -18,8 +18,9 @@ namespace {
 constexpr std::uint64_t k_spilled_in_a_pause = 64 * MiB;
 constexpr std::chrono::milliseconds k_between_pauses{5};
 
-/// While it lives, no other thread writes to memory, if the tracker can do that, and this thread takes no signals.
-/// Checkpoints report no progress then: the program's own code may wait for a paused thread, so it must not run.
+/// While this object exists, no other thread writes to memory, if the tracker can pause threads, and signals of this
+/// thread are blocked. Checkpoints report no progress meanwhile: that would run the program's own code, which may wait
+/// for a paused thread.
 class others_paused {
 public:
     others_paused(view::memory_view& view, checkpointer& checkpoints) : view_(view), checkpoints_(checkpoints) {
@@ -60,13 +61,13 @@ bool spiller::spill_excess() noexcept {
 
 bool spiller::try_to_spill(heap_range handed_out, spilled_by whom) noexcept {
     const std::unique_lock alone(locks_.at_store,
-                                 std::try_to_lock); // if not, another thread commits, or asks for statistics
+                                 std::try_to_lock); // if it fails, another thread commits, or reads statistics
     if (!alone.owns_lock())
         return false;
     if (never_spills_ || is_held_ || health_.is_poisoned())
         return true;
     if (view_.committed().has_copies())
-        return false; // the same: another thread is about to write what they hold
+        return false; // as if locked: a thread is about to make the record of a commit whose pages were only copied
     const os::no_cancellation whole;
     try {
         auto spilled = health_.poisoning_without_memory([&] { return spill(handed_out, whom); });
@@ -91,10 +92,11 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
     const std::uint64_t before = found->written_bytes;
     std::uint64_t left = before;
     if (before >= budget) {
-        std::optional<others_paused> paused; // they may write faster than one thread spills
+        std::optional<others_paused> paused; // other threads may write faster than this one spills
         if (whom == spilled_by::the_side)
             paused.emplace(view_, checkpoints_);
-        // Chunks that have moved may not move again before a checkpoint.
+        // A chunk that was spilled, and so moved to its other copy, cannot be spilled again until a checkpoint is done.
+        // If too few are left to spill, finish the one that is under way, and look again.
         if (checkpoints_.is_under_way() && found->chunks.size() * image_.chunk_bytes() < budget / 2) {
             REM_TRY(checkpoints_.finish());
             found = view_.spiller().find_spillable(handed_out);
@@ -115,8 +117,8 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
     return {};
 }
 
-// Spills until no more than `enough` is left, while there is room, and no longer than others may wait. Removes from
-// `chunks` those that it has handled.
+// Spills chunks until no more than `enough` bytes are left or there is no room, but at most as many bytes as paused
+// threads may wait for. Removes the chunks that it has handled from `chunks`.
 result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough) {
     const std::uint64_t end = std::max(enough, left - std::min(left, k_spilled_in_a_pause));
     while (!chunks.empty() && left > end) {
@@ -130,7 +132,8 @@ result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::ui
     return {};
 }
 
-// Returns nothing if there is no room: then memory keeps the chunk. Fails only if the file fails.
+// Returns the number of bytes freed; nothing if there is no room, so that the chunk stays in memory. Fails only if the
+// file fails.
 result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
     const auto kept = [](const failure& why) -> result<std::optional<std::uint64_t>> {
         if (is_refusal(why.code) || why.code == errc::exhausted)
@@ -154,7 +157,7 @@ result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
     if (!spilled && spilled.why().code == errc::exhausted)
         return std::optional<std::uint64_t>();
     if (!spilled)
-        return spilled.error(); // I5: even without space, since that was granted
+        return spilled.error(); // I5: even errc::no_space, since the space was reserved
     spilled_bytes_ += *spilled;
     return std::optional<std::uint64_t>(*spilled);
 }

@@ -1,13 +1,15 @@
-// Data larger than memory: if more is written and not committed than the budget allows, chunks are spilled. They are
-// written early to the copies that they take with the next commit, and mapped from there.
+// Spills chunks if more bytes are written and not committed than the budget allows, so that data may be larger than
+// memory. A spilled chunk is written, before its commit, to the copy that the next commit will name, and is mapped from
+// that copy.
 //
-// Chunks that were found written first go first; never the block just handed out, nor what heap::touch() named.
-// Private copies in fresh chunks, and in stored ones that are mapped from their copy, count. Pages with before-images
-// have their own limit. A page of zeros whose place in the file is zero need not be written.
+// Chunks that were found written first are spilled first. The block just allocated is never spilled, nor memory that
+// heap::touch() declared. The budget counts private copies of pages in fresh chunks, and in stored chunks that are
+// mapped from their copy. Pages with before-images have a limit of their own. A page of zeros is not written if its
+// place in the file is zeros.
 //
-// The thread that spills cannot keep up with threads that write. So over the budget all threads that write wait while
-// it spills 64 MiB at a time, until half of the budget is left. They do not wait while heap::touch() has promised any
-// memory to system calls.
+// The thread that spills cannot keep up with threads that write. So over the budget, all threads that write wait while
+// it spills 64 MiB at a time, until half of the budget is left. They do not wait while memory is declared by
+// heap::touch(), since system calls may be writing to it.
 #pragma once
 
 #include "base/range.hpp"
@@ -33,8 +35,8 @@
 
 namespace remanence::txn {
 
-/// Callers hold the allocation lock, while other threads write to the heap. at_store comes first in the order, so it
-/// is only tried: its holder commits, or will check by itself.
+/// Callers hold the allocation lock; other threads may write to the heap meanwhile. at_store must be locked before the
+/// allocation lock, so here it is only tried. If that fails, another thread commits, or will check itself.
 class spiller {
 public:
     /// All must outlive this object.
@@ -52,27 +54,27 @@ public:
           never_spills_(options.read_only || options.is_shared),
           pace_(options.dirty_limit_bytes) {}
 
-    /// Call it for each block, or several, that is handed out, declared or taken back (with no bytes then). The
-    /// caller goes on in any case: a failure poisons, and the next commit reports it.
+    /// Spills if a check is due and finds too much. Call it for each block, or for several, that is allocated, declared
+    /// or freed (a freed one without bytes). A failure poisons the heap, and the next commit reports it.
     void spill_if_due(heap_range handed_out, std::uint64_t blocks = 1) noexcept {
         if (pace_.is_look_due(handed_out.bytes, blocks)) [[unlikely]]
             (void)try_to_spill(handed_out, spilled_by::a_caller);
     }
-    /// For a thread that does nothing else: checks at once, and all threads that write wait while it spills. Returns
-    /// true if it checked and there was nothing to spill.
+    /// Checks at once; if it spills, all threads that write wait meanwhile. For a thread that only spills. Returns true
+    /// if it checked and there was nothing to spill.
     bool spill_excess() noexcept;
-    /// Notes that nothing written is left to spill.
+    /// Notes that all written memory is committed, so nothing is left to spill.
     void all_is_committed() { pace_.committed(); }
 
-    /// While held, nothing is spilled. Callers hold at_store.
+    /// Begins or ends a time in which nothing is spilled. Callers hold at_store.
     void hold(bool held) { is_held_ = held; }
 
-    /// Returns the bytes written to the heap file before a commit took them. From any thread.
+    /// Returns how many bytes spills have written to the heap file. From any thread.
     [[nodiscard]] std::uint64_t spilled_bytes() const { return spilled_bytes_; }
 
 private:
     enum class spilled_by { a_caller, the_side };
-    /// Returns whether it checked: no other thread had at_store.
+    /// Returns false if it could not check, since another thread holds at_store or a copied commit is not finished.
     [[nodiscard]] bool try_to_spill(heap_range handed_out, spilled_by whom) noexcept;
     result<void> spill(heap_range handed_out, spilled_by whom);
     result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
@@ -88,7 +90,7 @@ private:
     checkpointer& checkpoints_;
     reclaimer& space_;
     health& health_;
-    const bool never_spills_; // uncommitted bytes of a shared heap must not be where another process may put chunks
+    const bool never_spills_; // in a shared heap another process may use the place that a spill would write to
     bool is_held_ = false;    // guarded by at_store
     spill_pace pace_;
     std::atomic<std::uint64_t> spilled_bytes_ = 0;

@@ -12,7 +12,7 @@ result<void> transactions::finish_earlier() {
 }
 
 result<pending_commit> transactions::prepare(const commit_order& order) {
-    // Undeclared changes must not stay behind when another process gets the writer lock.
+    // In a shared heap, undeclared changes must be committed, too, before another process acquires the writer lock.
     return committer_.prepare(sharing_ != nullptr ? commit_scope::everything : order.scope, order.fresh);
 }
 
@@ -27,7 +27,8 @@ result<void> transactions::write(pending_commit& commit) {
         health_.lack_memory();
         if (session_.version() == before)
             throw;
-        // The record is in the log, and await() tells what becomes of it. The next commit reports the failure.
+        // The record is in the log, so this commit succeeds, and await() waits for it. The next commit reports the
+        // failure.
     }
     last_ = {commit.scope, commit.changes.pages.size()};
     return {};
@@ -38,7 +39,7 @@ result<std::uint64_t> transactions::conclude(const pending_commit& commit, log::
     if (point_.has_failed() && commit.scope == commit_scope::everything)
         point_.forget();
     if (!commit.record || sharing_ != nullptr ||
-        // Poisoned for lack of memory: what memory has of the file may be incomplete.
+        // Poisoned for lack of memory: the tables in memory that describe the file may be incomplete.
         health_.is_poisoned())
         return session_.version();
     try {
@@ -56,7 +57,7 @@ result<void> transactions::make_room_in_file() {
     return {};
 }
 
-// A checkpoint that it begins covers the commits before this point.
+// A checkpoint that is begun here covers only the commits before this point.
 result<std::optional<std::uint64_t>> transactions::try_to_copy(commit_scope scope) {
     const std::uint64_t before = session_.version();
     auto version = point_.begin(scope);

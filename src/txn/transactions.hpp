@@ -1,5 +1,5 @@
-// How changes end: committed, or rolled back. The engine (for the program) and the history (for an undo) make commits
-// by calling these steps one after the other. The history takes part between them.
+// Commit and rollback. The engine (for the program) and the history (for an undo) make a commit by calling these steps
+// one after the other. Between the steps the history does its own part.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,7 +22,7 @@
 
 namespace remanence::txn {
 
-/// What a commit takes, where it puts new memory, and what its caller waits for.
+/// Which changes a commit includes, where it writes new memory, and what its caller waits for.
 struct commit_order {
     commit_scope scope = commit_scope::everything;
     fresh_contents fresh = fresh_contents::in_copy;
@@ -49,29 +49,28 @@ public:
           point_(point),
           health_(state) {}
 
-    /// From now on the heap is shared. `with` must outlive this object, or the last commit.
+    /// From now on the heap is shared. `with` must outlive this object, or at least the last commit.
     void share_with(sharing& with) { sharing_ = &with; }
-    /// Null: only this process has the heap.
+    /// Returns null if the heap is not shared.
     [[nodiscard]] sharing* shared() const { return sharing_; }
 
     // The steps of a commit, in this order.
 
-    /// Finishes what earlier commits have left: adopts a checkpoint that is done, and finishes a point in flight.
-    /// errc::poisoned.
+    /// Adopts a checkpoint that is done, and finishes a point in flight. errc::poisoned.
     result<void> finish_earlier();
-    /// Makes room before another commit adds before-images to those of a large one, or the log exceeds its bounds.
+    /// Makes room for before-images and in the log, if a checkpoint is far overdue.
     result<void> make_room_in_memory() { return checkpoints_.make_room_for_before_images(); }
-    /// As committer::prepare(). A commit without a record has nothing to write.
+    /// As committer::prepare(). If the returned commit has no record, skip write().
     result<pending_commit> prepare(const commit_order& order);
-    /// Reserves, and writes. A lack of memory poisons: std::bad_alloc if the record is not in the log, success if it
-    /// is.
+    /// Reserves space and writes. A lack of memory poisons: then this throws std::bad_alloc if the record is not in the
+    /// log, and succeeds if it is.
     result<void> write(pending_commit& commit);
-    /// Ends a commit with or without a record, and the savepoints of the section. Begins a due checkpoint, except in
-    /// a shared heap, where the commit is not visible yet. Returns the heap's version.
+    /// Ends a commit, with or without a record, and the savepoints of the section. Begins a due checkpoint, unless the
+    /// heap is shared: then publish() does that, after it has made the commit visible. Returns the heap's version.
     result<std::uint64_t> conclude(const pending_commit& commit, log::durability awaited);
 
-    /// Runs `commit`. Runs it again if the disk was full and the checkpoint under way frees space: parts of the log,
-    /// and copies that chunks left.
+    /// Runs `commit`. If the disk is full while a checkpoint is under way, finishes checkpoints, which free parts of
+    /// the log and former copies of chunks, and runs `commit` again.
     template <class F>
     result<std::uint64_t> repeat_with_room(const F& commit) {
         auto made = commit();
@@ -80,17 +79,17 @@ public:
         REM_TRY(make_room_in_file());
         return commit();
     }
-    /// Makes a point that is only copied, in place of prepare() and the steps after it. Returns none if the commit
-    /// must be made at once. As snapshot_point::begin().
+    /// Instead of prepare() and the steps after it: begins a point, as snapshot_point::begin(). Returns none if the
+    /// commit must be made at once.
     result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
-    /// In a shared heap: makes the last commit visible to others; it is as durable as `how` says. Then begins a due
-    /// checkpoint. If this process `differs` from the others, it stops following them instead.
+    /// In a shared heap: makes the last commit visible to others. `how` is how durable that commit is. Then begins a
+    /// due checkpoint. If this process `differs` from the others, it stops following them instead.
     result<void> publish(log::durability how, bool differs);
 
-    /// Brings memory back to the last commit. Tells `lost` first what is dropped, unless there is nothing. Callers do
-    /// not hold the allocation lock.
+    /// Brings memory back to the last commit. Before that, calls `lost` with the changes that are lost, if there are
+    /// any. Callers must not hold the allocation lock.
     result<void> roll_back(const change_listener& lost = {});
-    /// Calls `listener`, unless there are no changes, or only those that make a new, empty heap.
+    /// Calls `listener`, unless there are no changes or only those that make a new, empty heap.
     void tell(const change_listener& listener, const change::change_set& changes);
 
 private:
@@ -111,7 +110,7 @@ private:
     struct {
         commit_scope scope = commit_scope::everything;
         std::uint64_t pages = 0;
-    } last_; // what the last commit changed
+    } last_; // the size of the last commit
 };
 
 } // namespace remanence::txn
