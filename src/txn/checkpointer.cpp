@@ -15,17 +15,18 @@ namespace remanence::txn {
 
 namespace {
 
-// Multiples of the limits, while a checkpoint is under way. From the first one on, each commit carries out a step of
-// the checkpoint. A commit waits for its end if memory reaches the first one, or the log the second one.
+// Multiples of the limits, while a checkpoint is under way. From k_limits_helped_at on, each commit carries out a step
+// of the checkpoint. A commit must finish the checkpoint if memory reaches k_limits_helped_at, or the log
+// k_log_limits_waited_for.
 constexpr double k_limits_helped_at = 2;
 constexpr double k_log_limits_waited_for = 4;
-constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; each takes a microsecond or two
-// The greatest length of the log, in multiples of its limit, while other processes keep it from being reused. The
-// options may set another one.
+constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; one page takes a microsecond or two
+// The greatest length of the log, in multiples of its limit, while other processes prevent its reuse. The options may
+// set another one.
 constexpr std::uint64_t k_log_limits_beside_readers = 16;
-// Live readers make way within this time. A commit waits so long, once for each checkpoint.
+// Live readers make way within this time. A commit waits this long, at most once for each checkpoint.
 constexpr std::chrono::milliseconds k_moment{20};
-constexpr std::chrono::seconds k_patience{2}; // the longest wait for readers, for a commit that needs what they hold
+constexpr std::chrono::seconds k_patience{2}; // how long a commit that cannot go on waits for readers before it fails
 constexpr std::chrono::milliseconds k_between_attempts{1};
 
 } // namespace
@@ -48,22 +49,22 @@ bool checkpointer::must_wait() const {
     return reached.log >= k_log_limits_waited_for || reached.memory >= k_limits_helped_at;
 }
 
-// As PostgreSQL spreads its checkpoints: done when half of the log space until the next one is full.
+// Like PostgreSQL, spreads the checkpoint, so that it is done when half of the log space until the next one is used.
 bool checkpointer::is_ahead() const {
     const std::lock_guard guard(running_);
     return run_ && static_cast<double>(run_->done_bytes()) >=
                        2 * due_again_ * static_cast<double>(std::max<std::uint64_t>(run_->total_bytes(), 1));
 }
 
-// Settles twice as many pages as are changed, so nothing is left when the next checkpoint begins. Settles all if
-// memory is short.
+// Settles twice as many pages as the commit changed, so that none is left when the next checkpoint begins. If memory is
+// short, settles all.
 result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uint64_t pages_changed,
                                         log::durability awaited) {
     if (view_.settler().has_rest()) {
         const std::uint64_t pages =
             budget_.is_memory_short() ? budget_.memory_limit() / k_page_bytes : k_pages_settled_min + 2 * pages_changed;
         if (auto settled = view_.settler().settle_some(committed, pages); !settled) {
-            (void)health_.poison(settled.error()); // this commit is in the log; the next one reports it
+            (void)health_.poison(settled.error()); // this commit is in the log; the next one reports the failure
             return {};
         }
     }
@@ -81,7 +82,7 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
         return {};
     if (run_ && !must_wait()) {
         ++held_up_;
-        (void)step(); // a failure poisons; this commit is in the log, the next one reports it
+        (void)step(); // a failure poisons; this commit is in the log, and the next one reports the failure
         return {};
     }
     if (begun_ && awaited == log::durability::none && session_.durable_through() < session_.version()) {
@@ -89,13 +90,12 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
             return {};
         ++held_up_;
     }
-    REM_TRY(session_.await(session_.version(), log::durability::durable)); // a failure is this commit's
+    REM_TRY(session_.await(session_.version(), log::durability::durable)); // if this fails, the commit fails
     if (auto made = make_or_begin(committed); !made && made.why().code != errc::readers_behind)
-        (void)health_.poison(made.error()); // this commit is durable; the next one reports it
+        (void)health_.poison(made.error()); // this commit is durable; the next one reports the failure
     return {};
 }
 
-// Makes room before another commit adds before-images to those of a large one.
 result<void> checkpointer::make_room_for_before_images() {
     if (must_wait())
         REM_TRY(finish_within_a_moment());
@@ -106,9 +106,9 @@ result<void> checkpointer::make_room_for_before_images() {
     return budget_.holds_too_many_unsettled() ? view_.settler().settle_rest() : result<void>();
 }
 
-// A process that began a checkpoint and died leaves the free log space in two parts. A large record finds no room in
-// them. It cannot wait until a checkpoint is due: none would be. If another process makes a checkpoint, or holds one
-// up, this commit does not fail.
+// If a process began a checkpoint and died, the free log space is in two parts, and a large record may fit in neither.
+// Since such a record could not be logged, no checkpoint would ever become due. So one is made now. If another process
+// is making one, or delays it by reading, this commit does not fail.
 result<void> checkpointer::make_log_whole() {
     constexpr std::uint64_t k_any_size = std::uint64_t{1} << 60;
     const auto is_whole = [&] { return !session_.has_begun() || session_.log().has_room(k_any_size); };
@@ -127,7 +127,8 @@ result<void> checkpointer::make_log_whole() {
     return made || made.why().code == errc::readers_behind ? result<void>() : made.error();
 }
 
-// Live readers make way in a moment. If a process died during its checkpoint, this one takes over.
+// Waits while the log is longer than its maximum. Live readers make way in a moment. If a process died during its
+// checkpoint, make_one() finishes that one's work.
 result<void> checkpointer::keep_log_in_bounds() {
     const std::uint64_t bytes_max =
         options_.log_bytes_max != 0 ? options_.log_bytes_max : k_log_limits_beside_readers * budget_.log_limit_bytes();
@@ -136,7 +137,7 @@ result<void> checkpointer::keep_log_in_bounds() {
         if (!too_long_since_)
             too_long_since_ = std::chrono::steady_clock::now();
         REM_TRY(make_one());
-        if (!run_) // another process's checkpoint: follow it first
+        if (!run_) // another process makes, or has made, a checkpoint, which must be followed first
             REM_TRY(sharing_->follow_superblock());
         session_.log().release(others_->released().log_begin);
         if (is_too_long() && std::chrono::steady_clock::now() - *too_long_since_ > k_patience)
@@ -173,8 +174,8 @@ result<void> checkpointer::make_one() {
     return finish();
 }
 
-// Called with the writer lock; never waits. Returns false if another process makes a checkpoint, or has made one that
-// must be followed first.
+// In a shared heap, tries to acquire the checkpoint lock, without waiting. The caller must hold the writer lock.
+// Returns false if another process is making a checkpoint, or has made one that must be followed first.
 result<bool> checkpointer::take_from_others() {
     if (others_ == nullptr)
         return true;
@@ -185,7 +186,7 @@ result<bool> checkpointer::take_from_others() {
         auto newest = writer_.newest_superblock();
         if (!newest)
             return newest.error();
-        // The process that wrote it died before it could publish it.
+        // Another process wrote the newest superblock, and died before it could publish it.
         if (newest->super.sequence != others_->checkpoint_sequence()) {
             REM_TRY(poison_unless_refused(writer_.confirm(newest->super)));
             others_->publish_checkpoint(
@@ -197,7 +198,7 @@ result<bool> checkpointer::take_from_others() {
             others_->release();
         }
         if (newest->super.sequence != writer_.sequence())
-            return false; // the next section follows it
+            return false; // the next write section follows this superblock
         session_.log().release(others_->released().log_begin);
         return true;
     }();
@@ -238,7 +239,7 @@ result<void> checkpointer::write_superblock(const std::function<result<void>()>&
         const auto give_up = std::chrono::steady_clock::now() + k_patience;
         while (!others_->may_release()) {
             if (std::chrono::steady_clock::now() > give_up)
-                return {}; // the next checkpoint releases it
+                return {}; // the next checkpoint releases this superblock
             std::this_thread::sleep_for(k_between_attempts);
         }
         others_->release();
@@ -250,7 +251,7 @@ result<void> checkpointer::make_room_in_log(std::uint64_t record_bytes) {
     REM_TRY(finish());
     const auto give_up = std::chrono::steady_clock::now() + k_patience;
     while (others_ != nullptr &&
-           !session_.log().has_room(record_bytes)) { // another process's checkpoint will make room
+           !session_.log().has_room(record_bytes)) { // until another process's checkpoint has made room
         if (std::chrono::steady_clock::now() > give_up)
             return readers_behind();
         std::this_thread::sleep_for(k_between_attempts);
@@ -286,7 +287,7 @@ unexpected checkpointer::readers_behind() const {
                 path);
 }
 
-// I5: a sync that has failed must not be repeated, so no other checkpoint can be made. A refused call may be
+// I5: a failed sync must not be repeated, so after it no other checkpoint can be made. A call that was refused may be
 // repeated.
 result<void> checkpointer::poison_unless_refused(result<void> done) {
     return done || is_refusal(done.why().code) ? std::move(done) : health_.poison_if_failed(std::move(done));
@@ -294,20 +295,20 @@ result<void> checkpointer::poison_unless_refused(result<void> done) {
 
 result<void> checkpointer::begin() { return poison_unless_refused(prepare_and_begin()); }
 
-// If preparing is refused, perhaps by a limit, the next commit that finds a checkpoint due tries again.
+// If prepare() is refused, for example for lack of space, the next commit that finds a checkpoint due tries again.
 result<void> checkpointer::prepare_and_begin() {
     if (auto prepared = prepare(); !prepared) {
         if (others_ != nullptr)
             others_->release_checkpoint();
         return is_refusal(prepared.why().code) ? result<void>() : std::move(prepared);
     }
-    log_limit_of_run_ = budget_.log_limit_bytes(); // before the before-images are frozen
-    auto mark = session_.log().mark();             // I1: every record up to it is durable
+    log_limit_of_run_ = budget_.log_limit_bytes(); // computed from the before-images, so before these are frozen
+    auto mark = session_.log().mark();             // I1: every record before the mark is durable
     if (!mark)
         return mark.error();
     if (others_ != nullptr) {
         REM_TRY(writer_.confirm());
-        sharing_->publish(); // the next record may go to another place
+        sharing_->publish(); // since the place of the next record may have changed
         others_->declare_apply(session_.version());
     }
     auto history = move_history(false);
@@ -325,13 +326,14 @@ result<void> checkpointer::prepare_and_begin() {
     return {};
 }
 
-// Commits of other processes, which this one only followed, may have moved more chunks than the map has room for.
+// Reserves room in the chunk map: other processes' commits, which this one only followed, may have moved more chunks
+// than it has room for.
 result<void> checkpointer::prepare() {
     REM_TRY(room_.reserve_map(0));
     return history_ == nullptr ? result<void>() : history_->prepare_to_move();
 }
 
-// H6
+// H6: moves the history's events. Returns the mover if its sync() must be called, else null.
 result<history_mover*> checkpointer::move_history(bool is_clean) {
     if (history_ == nullptr)
         return history_;
@@ -384,7 +386,7 @@ result<bool> checkpointer::carry_out_within(std::chrono::nanoseconds patience) {
     return false;
 }
 
-// Waits once for each checkpoint: a reader that has not made way by then may be stopped.
+// Waits k_moment for readers, once for each checkpoint: a reader that has not made way by then may be stopped.
 result<void> checkpointer::finish_within_a_moment() {
     if (run_ && run_->waited() > k_moment)
         return {};
@@ -452,7 +454,8 @@ result<void> checkpointer::apply_at_close() {
 }
 
 std::uint64_t checkpointer::bytes_of_one() const {
-    // The checkpoint under way is written anyway. Waiting for it pays if that takes about as long as a commit.
+    // The rest of the checkpoint under way will be written in any case, so waiting for it costs less than making a new
+    // one: it counts half.
     return run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_.committed().before_image_bytes();
 }
 

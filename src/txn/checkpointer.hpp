@@ -1,13 +1,14 @@
-// Checkpoints of an open heap: when one is due, concurrent ones, and those made at once.
+// Checkpoints of an open heap: decides when one is due, and makes it, either concurrently or at once.
 //
 // Rules kept here: I1, records are durable in the log before they are applied. R4, only the committing thread drops
 // or remaps pages of the view.
 //
-// A page in which a commit changes a word costs 24 bytes of log, but 4 KiB of a checkpoint. So a checkpoint is due
-// when the log is as long as what the checkpoint would write. Then the image gets no more bytes than the log.
+// A page in which a commit changes one word takes 24 bytes of log, but a checkpoint writes all its 4 KiB. So a
+// checkpoint is due when the log is as long as what the checkpoint would write. Then checkpoints never write more bytes
+// to the image than were logged.
 //
-// A commit begins a concurrent checkpoint. Any thread carries it out, step by step; this class has no thread. A
-// thread that holds the section lock adopts it when it is done. A caller that needs its end carries out the rest.
+// A concurrent checkpoint is begun by a commit. Any thread carries it out, step by step; this class has no thread. Once
+// it is done, it is adopted by a thread that holds the section lock. A caller that needs it done carries out the rest.
 #pragma once
 
 #include "base/result.hpp"
@@ -37,7 +38,7 @@
 
 namespace remanence::txn {
 
-/// Bytes of the pages of a checkpoint. Both are 0 if there is none.
+/// Bytes of pages that a checkpoint has written, and of all that it will write. Both are 0 if none is under way.
 struct checkpoint_progress {
     std::uint64_t done_bytes = 0;
     std::uint64_t total_bytes = 0;
@@ -66,21 +67,24 @@ public:
         others_ = &shared.protocol();
     }
 
-    /// From now on each checkpoint moves the history first. `mover` must outlive this object.
+    /// From now on each checkpoint first moves the history's events to their file, by `mover`, which must outlive this
+    /// object.
     void move_history_by(history_mover& mover) { history_ = &mover; }
 
     // Concurrent checkpoints.
 
-    /// From now on a due checkpoint is only begun, and `begun` is called. If that returns true, somebody calls step()
-    /// until it returns false. Otherwise the checkpoint is carried out at once.
+    /// From now on a due checkpoint is only begun, and `begun` is called. If `begun` returns true, another thread must
+    /// call step() until that returns false. If `begun` returns false, the checkpoint is carried out at once.
     void let_be_carried_out(std::function<bool()> begun) { begun_ = std::move(begun); }
     [[nodiscard]] bool are_carried_out_beside() const { return begun_ != nullptr; }
-    /// Called after a commit. Settles some pages. Begins a due checkpoint, or makes it. Fails only if the commit does
-    /// not become durable. Any other failure poisons, and the next commit reports it. If the caller does not wait for
-    /// the device, a later commit that finds all records durable begins the checkpoint, unless it is far overdue.
+    /// Called after a commit. Settles some pages. If a checkpoint is due, begins or makes it. Fails only if the commit
+    /// does not become durable; any other failure poisons, and the next commit reports it. If the caller does not wait
+    /// for the device, the checkpoint is left to a later commit that finds all records durable, unless it is far
+    /// overdue.
     result<void> begin_if_due(change::commit_scope committed, std::uint64_t pages_changed, log::durability awaited);
-    /// Called before a commit. Carries out a checkpoint that has fallen behind, and makes room for before-images.
-    /// errc::readers_behind if other processes kept the log from being reused until it reached its maximum.
+    /// Called before a commit. If the checkpoint under way is far behind, finishes it, so that there is room for more
+    /// before-images. errc::readers_behind if the log has reached its maximum because other processes prevent its
+    /// reuse.
     result<void> make_room_for_before_images();
     [[nodiscard]] bool is_under_way() const { return run_ != nullptr; }
     /// Returns the sequence of the superblock that the checkpoint under way writes; 0 if none is under way.
@@ -88,54 +92,56 @@ public:
     [[nodiscard]] checkpoint_progress under_way() const;
     /// Carries out the rest of the checkpoint under way, if there is one.
     result<void> carry_out();
-    /// Carries out the rest, and adopts it.
+    /// Carries out the rest of the checkpoint under way, and adopts it.
     result<void> finish();
+    /// Makes the results of a checkpoint that is done known to store, view and log, and ends it.
     void adopt_if_done() noexcept;
 
     // For any thread.
 
-    /// Carries out about `bytes_max` of the checkpoint under way, or one sync. Returns whether something is left. A
-    /// failure poisons.
+    /// Writes about `bytes_max` bytes of the checkpoint under way, or makes one sync. Returns true if more steps are
+    /// needed. A failure poisons.
     result<bool> step(std::uint64_t bytes_max = store::publication::k_step_bytes);
-    /// True if the checkpoint, at the pace so far, ends long before the next one is due. Then the thread that carries
-    /// it out may rest.
+    /// True if the checkpoint, at the pace so far, will end long before the next one is due. Then the thread that
+    /// carries it out may rest.
     [[nodiscard]] bool is_ahead() const;
-    /// Ends calls of engine_options::on_progress: its owner may be gone.
+    /// From now on does not call engine_options::on_progress, whose owner may be gone.
     void stop_reporting() noexcept { is_reporting_ = false; }
-    /// Suspends these calls while the program's own code must not run.
+    /// While `silent`, does not call engine_options::on_progress, which is the program's own code.
     void be_silent(bool silent) noexcept { is_silent_ = silent; }
 
     // Checkpoints during which no commit runs.
 
-    /// Applies all committed records to the image and empties the log. Uncommitted changes stay in memory. A failure
-    /// poisons. Precondition: no checkpoint is under way.
+    /// Makes a checkpoint at once: applies all committed records to the image and empties the log. Uncommitted changes
+    /// stay in memory. A failure poisons. Precondition: no checkpoint is under way.
     result<void> apply_beside_changes();
-    /// Makes the last checkpoint of a session: the superblock marks the heap clean. Leaves the view as it is. A
-    /// failure poisons.
+    /// Makes the last checkpoint of a session: its superblock marks the heap clean. Does not change the view. A failure
+    /// poisons.
     result<void> apply_at_close();
-    /// Finishes the checkpoint under way, or makes one, unless another process makes one. For a commit that would
-    /// otherwise write twice what no checkpoint covers.
+    /// Finishes the checkpoint under way. If there is none, makes one, unless another process is making one.
     result<void> make_one();
-    /// Waits until the log has room for a record of this size. errc::readers_behind as above.
+    /// Waits until the log has room for a record of this size. errc::readers_behind if readers in other processes
+    /// prevent the log's reuse.
     result<void> make_room_in_log(std::uint64_t record_bytes);
-    /// Calls `work` while no other process makes a checkpoint or writes a superblock. The heap file is then as the
-    /// current superblock says. Waits for another process's checkpoint; errc::readers_behind if readers hold that up.
+    /// Calls `work` while no other process makes a checkpoint or writes a superblock, so the heap file stays as its
+    /// current superblock says. First waits for another process's checkpoint; errc::readers_behind if that waits for
+    /// readers too long.
     result<void> beside_no_other(const std::function<result<void>()>& work);
-    /// Calls `write` likewise. `write` writes a superblock that names no new content.
+    /// As beside_no_other(). `write` may write a superblock, which must name no new content.
     result<void> write_superblock(const std::function<result<void>()>& write);
     /// Returns about how many bytes of pages make_one() would write.
     [[nodiscard]] std::uint64_t bytes_of_one() const;
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
-    /// Returns how many commits and other calls carried out a step or the rest of a checkpoint that another thread
-    /// should have carried out.
+    /// Returns how often a commit or another call had to carry out a step or the rest of a checkpoint, because the
+    /// thread that carries out checkpoints was behind.
     [[nodiscard]] std::uint64_t held_up() const { return held_up_; }
     /// Returns the bytes that all checkpoints wrote.
     [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
 
 private:
-    /// How full the log is, and the fullest of before-images, retired copies and mappings, as fractions of their
-    /// limits.
+    /// The length of the log as a fraction of its limit, and the greatest such fraction of before-images, retired
+    /// copies and mappings.
     struct limits {
         double log;
         double memory;
@@ -149,7 +155,8 @@ private:
     result<void> begin();
     result<void> prepare_and_begin();
     result<bool> take_from_others();
-    /// Carries out the rest. Returns false if readers in other processes hold it up for longer than `patience`.
+    /// Carries out the rest of the checkpoint under way. Returns false if it had to wait for readers in other processes
+    /// for longer than `patience`.
     result<bool> carry_out_within(std::chrono::nanoseconds patience);
     result<void> finish_within_a_moment();
     result<void> make_log_whole();
@@ -176,13 +183,13 @@ private:
     std::optional<std::chrono::steady_clock::time_point> too_long_since_; // when a commit first found the log too long
     std::uint64_t count_ = 0;
     std::uint64_t held_up_ = 0;
-    std::uint64_t log_limit_of_run_ = 0; // of the checkpoint under way
+    std::uint64_t log_limit_of_run_ = 0; // the log's limit when the checkpoint under way began
     std::uint64_t image_bytes_ = 0;
     std::atomic<bool> is_silent_ = false;
     std::atomic<bool> is_reporting_ = true;
     history_mover* history_ = nullptr;    // null: no history is kept
-    std::function<bool()> begun_;         // from let_be_carried_out(); empty: nobody carries checkpoints out
-    std::atomic<double> due_again_ = 0;   // 0 when run_ began, 1 when commits wait for it
+    std::function<bool()> begun_;         // from let_be_carried_out(); empty: no other thread carries checkpoints out
+    std::atomic<double> due_again_ = 0;   // from 0 when run_ began to 1 when the next checkpoint is due
     mutable std::mutex running_;          // guards run_ for threads without at_store
     std::shared_ptr<checkpoint_run> run_; // under way, or to be adopted; changed with both locks held
 };

@@ -106,7 +106,7 @@ result<std::uint64_t> engine::try_to_commit(const commit_order& order) {
         return commit.error();
     if (commit->record) {
         if (history_ != nullptr)
-            REM_TRY(history_->prepare(*commit)); // up to here a lack of memory has changed nothing
+            REM_TRY(history_->prepare(*commit)); // a lack of memory here, or before, changes nothing
         REM_TRY(transactions_.write(*commit));
         if (history_ != nullptr)
             history_->accept();
@@ -211,8 +211,8 @@ result<void> engine::checkpoint() {
         REM_TRY(checkpoints_.finish());
         {
             const std::lock_guard allocation(locks_.allocation);
-            // I8: the checkpoint that follows may have to wait for readers. And these chunks may have held what a
-            // history undoes.
+            // I8: not in a shared heap, where the checkpoint that must follow may have to wait for readers. Nor with a
+            // history, since an undo may need the bytes in these chunks.
             if (!is_shared() && !has_history())
                 REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
@@ -243,15 +243,15 @@ result<void> engine::close_finished() {
                                 : close_without_log();
 }
 
-// Uncommitted changes are lost. The last process leaves the heap as one file.
+// Uncommitted changes are lost. The last process that closes the heap removes log and coordination file.
 result<void> engine::close_shared() {
     if (options_.read_only)
-        return {}; // others go on with it, or one of them recovers it
+        return {}; // the processes that write to the heap close it, or the next one that opens it recovers it
     auto found = health_.usable();
     if (found)
         found = session_.await(session_.version(), log::durability::durable);
     if (found)
-        found = checkpoints_.carry_out(); // if it fails, another process ends it
+        found = checkpoints_.carry_out(); // if it fails, another process finishes the checkpoint
     auto is_last = sharing_->protocol().detach(std::chrono::steady_clock::now() + options_.open_timeout);
     if (!is_last)
         return is_last.error();
@@ -271,7 +271,7 @@ result<void> engine::close_shared() {
     return close_alone();
 }
 
-// Nothing was committed: only spilled chunks have changed the file.
+// Nothing was committed, so only spills can have changed the file.
 result<void> engine::close_without_log() {
     if (!options_.read_only)
         REM_TRY(names_.check_is_linked());
@@ -287,25 +287,25 @@ result<void> engine::close_session() {
     if (!found && !names_.check_is_linked())
         return names_.leave_unlinked(found.error());
     REM_TRY(checkpoints_.finish());
-    const bool is_needed = has_history() && history_->is_kept(); // unused chunks, by an undo in another session
+    const bool is_needed = has_history() && history_->is_kept(); // an undo in a later session may need unused chunks
     const bool has_unused = !is_needed && [&] {
         const std::lock_guard allocation(locks_.allocation);
         return !space_.unused_chunks(memory_.allocator()).empty();
     }();
     if (has_unused) {
-        REM_TRY(rollback()); // uncommitted changes may use some of them, or have freed others
+        REM_TRY(rollback()); // uncommitted changes may have allocated blocks in these chunks, or freed blocks in others
         const std::lock_guard allocation(locks_.allocation);
         REM_TRY(space_.give_back_unused(memory_.allocator(), session_));
     }
     REM_TRY(checkpoints_.apply_at_close());
-    // The heap has all commits, and the next open removes the log.
+    // If the log cannot be removed, nothing is lost: the heap file has all commits, and the next open removes the log.
     if (auto removed = names_.remove_log(); !removed) {
         auto poisoned = health_.poison(unexpected(removed.why()));
         return removed.why().code == errc::no_space ? result<void>(std::move(poisoned)) : std::move(removed);
     }
     if (heap_.store->where().has_copies_b()) {
         heap_.store->copies().retired().note_all_unmapped();
-        space_.owe_discard(); // the end of the file may be one of these copies
+        space_.owe_discard(); // these copies may be at the end of the file, which can then be cut off
     }
     REM_TRY(space_.discard_owed());
     return found ? result<void>() : names_.tell_what_is_left(found.error());
@@ -318,7 +318,7 @@ std::uint64_t engine::budget_to_watch() const {
 }
 
 bool engine::spill_excess() noexcept {
-    const std::unique_lock allocation(locks_.allocation, std::try_to_lock); // if not, another thread is about to check
+    const std::unique_lock allocation(locks_.allocation, std::try_to_lock); // if it fails, another thread may check
     return allocation.owns_lock() && spiller_.spill_excess();
 }
 
@@ -329,9 +329,9 @@ result<verification> engine::verify() {
                     path() + " is open read-only beside others that write to it. Verify it by rem verify, or by "
                              "remanence::inspect::verify().",
                     path());
-    REM_TRY(health_.had_memory()); // otherwise the tables in memory may lack what the commit brings
+    REM_TRY(health_.had_memory()); // otherwise the tables in memory may lack parts of the last commit
     REM_TRY(point_.finish());
-    REM_TRY(checkpoints_.carry_out()); // otherwise some pages are not as the tables say
+    REM_TRY(checkpoints_.carry_out()); // otherwise some pages do not match the tables yet
     if (is_shared()) {
         std::optional<result<verification>> found;
         REM_TRY(checkpoints_.beside_no_other([&]() -> result<void> {
@@ -341,7 +341,7 @@ result<verification> engine::verify() {
         return std::move(*found);
     }
     if (heap_.store->writer().is_ahead_of_file() && !checkpoints_.is_under_way())
-        REM_TRY(health_.usable()); // a checkpoint has failed and cannot be carried out
+        REM_TRY(health_.usable()); // a checkpoint has failed, so pages do not match the tables
     return txn::verify(*heap_.store, session_, memory_, options_);
 }
 
@@ -373,7 +373,8 @@ engine_stats engine::stats() const {
     return stats;
 }
 
-// The first commit of an empty heap writes its header. No undo may take that away.
+// The first commit of an empty heap writes the heap's header. It is made before the history begins, so that no undo can
+// remove the header.
 result<void> engine::begin_history(history_begins how) {
     if (how != history_begins::joining && heap_.store->image().bytes() == 0)
         REM_TRY(commit());
@@ -399,7 +400,7 @@ result<void> engine::become(const history::delta& way) {
         }
         way.apply(heap_.view->base());
     }
-    memory_.keep_unused(true); // free pages get their old content, too
+    memory_.keep_unused(true); // so that the old content of free pages is committed, too
     auto made = [&]() -> result<std::uint64_t> {
         {
             const std::lock_guard allocation(locks_.allocation);
@@ -413,8 +414,8 @@ result<void> engine::become(const history::delta& way) {
     return session_.has_begun() ? session_.await(*made, log::durability::durable) : result<void>();
 }
 
-// The first process of a shared heap begins its session at once, so that others find a log when they join. And the
-// first commit of an empty heap writes its header.
+// The first process of a shared heap begins the session at once, so that others find a log when they join. If the heap
+// is empty, it also makes the first commit, which writes the heap's header.
 result<void> engine::begin_to_share() {
     REM_TRY(memory_.begin());
     const std::lock_guard alone(locks_.at_store);

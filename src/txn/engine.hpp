@@ -1,16 +1,16 @@
-// The engine: one open heap, from file to memory. It owns the parts and their locks, and says in which order they
-// work. Each part keeps its own rules. Knows nothing of containers or of exceptions.
+// The engine: one open heap, from file to memory. It owns the parts and their locks, and calls them in order. Each part
+// enforces its own rules. Knows nothing of the program's containers.
 //
-//   opening        makes the parts                   health         whether the heap takes commits (I5)
+//   opening        opens the files                   health         whether the heap accepts commits (I5)
 //   session        the last commit, and the log      heap_names     where the files are now
-//   committer      a commit, step by step            checkpointer   checkpoints
-//   snapshot_point a commit whose record comes later
-//   spiller        what is written early             reclaimer      what goes back to the file system
-//   heap_memory    allocations and declarations      memory_budget  how much memory may be kept
-//   transactions   how a commit and a rollback go    sharing        other processes that have the heap
-//   commit_history the undo of commits
+//   committer      the steps of a commit             checkpointer   checkpoints
+//   snapshot_point a commit whose record is made later
+//   spiller        writing before a commit           reclaimer      returning space to the file system
+//   heap_memory    allocations and declarations      memory_budget  how much memory may be used
+//   transactions   commit and rollback               sharing        processes that share the heap
+//   commit_history undo of commits
 //
-// Each part knows only those that engine's constructor makes before it.
+// A part uses only parts that the engine's constructor constructs before it.
 //
 // Callers hold the section lock, except for functions marked for any thread. Inside, at_store is locked before the
 // allocation lock (heap_locks.hpp).
@@ -57,17 +57,17 @@ namespace remanence::txn {
 struct engine_stats {
     std::uint64_t commits = 0;
     std::uint64_t checkpoints = 0;
-    std::uint64_t checkpoint_waits = 0; // commits and other calls that took part in a checkpoint
+    std::uint64_t checkpoint_waits = 0; // how often commits and other calls took part in a checkpoint
     std::uint64_t changed_bytes = 0;
     std::uint64_t logged_bytes = 0;
-    std::uint64_t image_bytes = 0;   // by commits and checkpoints
-    std::uint64_t spilled_bytes = 0; // written to the heap file before a commit took it
+    std::uint64_t image_bytes = 0;   // written to the image by commits and checkpoints
+    std::uint64_t spilled_bytes = 0; // written to the heap file before their commit
     std::uint64_t written_bytes = 0; // written to both files
     std::uint64_t syncs = 0;         // each waits for the device
     std::uint64_t log_limit_bytes = 0;
     std::uint64_t log_used_bytes = 0;
     std::uint64_t before_image_bytes = 0;
-    std::uint64_t unmapped_bytes = 0; // in chunks of first commits that are not mapped from the file yet
+    std::uint64_t unmapped_bytes = 0; // in committed chunks that are not mapped from the file yet
     std::uint64_t committed_bytes = 0;
     std::uint64_t allocated_bytes = 0;
     checkpoint_progress checkpoint; // under way, or done and not adopted yet
@@ -82,7 +82,8 @@ public:
     /// Opens or creates a heap. Recovers it if it was not closed cleanly. `abi` is the caller's ABI fingerprint.
     static result<std::unique_ptr<engine>> open(os::file_system& files, const std::string& path, open_mode mode,
                                                 const engine_options& options, std::string_view abi);
-    /// Has the effect of the process's death: drops uncommitted changes and touches no file. close() comes before it.
+    /// Has the same effect as the death of the process: loses uncommitted changes and touches no file. To keep the
+    /// files in order, call close() before.
     ~engine() = default;
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
@@ -93,120 +94,125 @@ public:
 
     /// The first half of a commit. Returns its version, for await(); or the last version if nothing changed. The
     /// commit is not durable yet, but rollback() no longer undoes it.
-    /// Adopts a checkpoint that is done. Begins a due one afterwards, or makes it if nobody else carries checkpoints
-    /// out.
-    /// A commit of declared changes takes what was declared in the open declared section. It leaves all other changes
-    /// uncommitted; the next commit of everything finds them. Without such a section it takes everything.
-    /// Writes new memory to the heap file, unless `order` says that it may go to the log.
-    /// If the caller waits for nothing and much was written, pages are only copied. finish_point(), await(), or the
-    /// first caller that needs the record makes it later. If that fails without poisoning (no space, no memory, or a
-    /// page of the file that cannot be read), the listener of let_points_be_told_of() is told. Then the version is
-    /// that of a commit without changes, and the next commit takes the changes.
-    /// Errors: errc::no_space. errc::unlinked: heap or log has lost its name. errc::log_foreign: another file is in
-    /// the log's place. With these three nothing is written, memory keeps its changes, and the call may be repeated.
-    /// std::bad_alloc, as from commit(), rollback(), checkpoint() and close(): not committed; a repeated call may
-    /// succeed or return errc::poisoned.
+    /// Before the commit, adopts a checkpoint that is done. After it, begins a due checkpoint, or makes it if no other
+    /// thread carries checkpoints out.
+    /// A commit of declared changes includes only the changes that were declared in the open declared section; the next
+    /// commit of everything finds the others. Outside of such a section it includes everything.
+    /// Writes new memory to the heap file, unless `order` allows to write it to the log.
+    /// If `order` awaits nothing and much was written, only copies the changed pages (a point). The record is made
+    /// later by finish_point(), await(), or the first caller that needs it. If that fails without poisoning (no space,
+    /// no memory, or a page of the file that cannot be read), the listener of let_points_be_told_of() is called. Then
+    /// the version is that of a commit without changes, and the next commit includes the changes.
+    /// Errors: errc::no_space. errc::unlinked: heap or log no longer has a name. errc::log_foreign: another file has
+    /// the name that the log needs. After these three errors nothing is written, memory keeps its changes, and the call
+    /// may be repeated. If this, commit(), rollback(), checkpoint() or close() throws std::bad_alloc, nothing was
+    /// committed; a repeated call may succeed or return errc::poisoned.
     result<std::uint64_t> make_commit(const commit_order& order = {});
-    /// The second half. When it returns, the commit and all before it are as durable as asked for (I2). From any
-    /// thread, and without the section lock (R5). A failure poisons.
+    /// The second half of a commit. When it returns, the commit and all before it are as durable as asked for (I2).
+    /// From any thread, and without the section lock (R5). A failure poisons.
     result<void> await(std::uint64_t version, log::durability how);
-    /// Does both halves.
+    /// Does both halves of a commit.
     result<void> commit(const commit_order& order = {});
-    /// Makes durable all that was committed before the call. From any thread. errc::unlinked, errc::log_foreign: as
-    /// make_commit(). Fails as find_failed_point() if a point could not be committed.
+    /// Makes all commits before the call durable. From any thread. errc::unlinked, errc::log_foreign: as make_commit().
+    /// Fails as find_failed_point() if a point could not be committed.
     result<void> sync();
     /// Returns the version of the last commit, durable or not; once poisoned, of the last durable one.
     [[nodiscard]] std::uint64_t version() const;
     /// Returns the last version known to be durable; 0 before the first commit since the heap was opened. From any
     /// thread.
     [[nodiscard]] std::uint64_t durable_through() const { return session_.durable_through(); }
-    /// See I5. From any thread.
+    /// True if the heap is poisoned (I5). From any thread.
     [[nodiscard]] bool is_poisoned() const { return health_.is_poisoned(); }
 
-    /// True if this commit has no record yet. From any thread.
+    /// True if the commit of this version has no record yet. From any thread.
     [[nodiscard]] bool is_point_in_flight(std::uint64_t version) const {
         return session_.has_begun() && session_.appended_through() < version;
     }
     /// Makes the record of the point in flight, if there is one. From any thread. A failure poisons.
     result<void> finish_point();
-    /// Finishes the point in flight. Then fails as the last point did, also with std::bad_alloc, if that was not
-    /// committed and no later commit has its changes. From any thread.
+    /// Finishes the point in flight. If the last point was not committed, and no later commit has its changes, fails as
+    /// that point did, or throws std::bad_alloc if that was the reason. From any thread.
     result<void> find_failed_point();
-    /// Sets from how many written bytes on points are copied, instead of 1 MiB. For tests, before the first commit.
+    /// Sets how many bytes must be written for a point to be copied, instead of 1 MiB. For tests, before the first
+    /// commit.
     void copy_points_from(std::uint64_t bytes) { point_.copy_from(bytes); }
-    /// From now on `failed` is told of points that were not committed. Call it before the first commit.
+    /// From now on calls `failed` for each point that was not committed. Call it before the first commit.
     void let_points_be_told_of(point_listener failed) { point_.tell_of_failures(std::move(failed)); }
 
-    /// Brings memory, allocator included, back to the last commit. Tells `lost` what is dropped, unless there is
-    /// nothing.
+    /// Brings memory, allocator included, back to the last commit. Before that, calls `lost` with the changes that are
+    /// lost, if there are any.
     result<void> rollback(const change_listener& lost = {});
-    /// Savepoints: moments within a write section to go back to. A commit and rollback() end them all.
+    /// Returns the savepoints: moments within a write section to which it can go back. A commit and rollback() end all
+    /// of them.
     [[nodiscard]] savepoints& points() { return savepoints_; }
 
-    /// The section began without changes and makes only an empty root. So its commit is not a step of the user's.
+    /// Makes the section's commit a hidden step of the history. For a section that only makes an empty root, which is
+    /// no step of the user's.
     void let_next_commit_be_hidden();
     /// True if memory differs from committed content. As change_collector::holds_changes().
     result<bool> holds_changes();
 
-    /// For a copy of a heap, without a history: applies `way`, which leads from its last commit to the wanted state,
-    /// and commits. Throws std::bad_alloc.
+    /// For a copy of a heap, without a history: applies `way`, which leads from the copy's last commit to the wanted
+    /// state, and commits. Throws std::bad_alloc.
     result<void> become(const history::delta& way);
-    /// Tells `seen` what a commit would take, unless that is nothing. Changes nothing. Complexity: as collect() of
-    /// the view.
+    /// Calls `seen` with the changes that a commit would include, if there are any. Changes nothing. Complexity: as
+    /// collect() of the view.
     result<void> look_at_changes(const change_listener& seen);
     /// Finishes a checkpoint under way. Then applies every committed record to the image and empties the log.
     /// Uncommitted changes stay uncommitted. If there are none, gives chunks without blocks back to the file system.
     /// errc::unlinked, errc::log_foreign: as make_commit().
     result<void> checkpoint();
     /// Applies all records, marks the heap clean and removes the log. Uncommitted changes are lost. Gives chunks
-    /// without blocks back to the file system. Only await() and destruction may follow. errc::unlinked if nobody can
-    /// open the heap any more. errc::log_foreign if all this is done, but another heap's log is in the log's place,
-    /// so that the heap cannot be opened next.
+    /// without blocks back to the file system. After this only await() and the destructor may be called. errc::unlinked
+    /// if the heap no longer has a name. errc::log_foreign if the heap is closed, but cannot be opened next because
+    /// another file has the name of its log.
     result<void> close();
-    /// Ends calls of engine_options::on_progress: its owner may be gone.
+    /// From now on does not call engine_options::on_progress, whose owner may be gone.
     void stop_reporting() noexcept { checkpoints_.stop_reporting(); }
 
-    // Concurrent checkpoints. The engine has no thread: another thread carries them out, step by step.
+    // Concurrent checkpoints. The engine has no thread of its own: another thread carries them out, step by step.
 
-    /// From now on the commit that finds a checkpoint due begins it afterwards, and calls `begun` with the section
-    /// lock held. Then somebody calls step_checkpoint() until it returns false. If `begun` returns false, the commit
-    /// carries it out. Commits wait for the checkpoint, and take part in it, only if the log or the before-images
-    /// reach twice their limit, the record finds no room in the log, or the heap needs another region.
+    /// From now on a commit that finds a checkpoint due only begins it, and calls `begun` with the section lock held.
+    /// If `begun` returns true, another thread must call step_checkpoint() until that returns false. If `begun` returns
+    /// false, the commit carries the checkpoint out. Later commits carry out steps of the checkpoint, or all of it,
+    /// only if the log or the before-images reach twice their limit, the log has no room for the record, or the heap
+    /// needs another region.
     void let_checkpoints_be_carried_out(std::function<bool()> begun) {
         checkpoints_.let_be_carried_out(std::move(begun));
     }
-    /// Carries out about `bytes_max` of the checkpoint under way, or one sync. Returns whether something is left. A
-    /// failure poisons. From any thread.
+    /// Writes about `bytes_max` bytes of the checkpoint under way, or makes one sync. Returns true if more steps are
+    /// needed. A failure poisons. From any thread.
     result<bool> step_checkpoint(std::uint64_t bytes_max = store::publication::k_step_bytes) {
         return checkpoints_.step(bytes_max);
     }
     /// See checkpointer::is_ahead(). From any thread.
     [[nodiscard]] bool is_checkpoint_ahead() const { return checkpoints_.is_ahead(); }
 
-    // For programs that write without allocating, freeing or declaring: those calls are where memory is spilled
-    // otherwise.
+    // For programs that write without allocating, freeing or declaring, since memory is otherwise spilled only in these
+    // calls.
 
     /// Returns how many bytes may be written and not committed; 0 if the heap is too small ever to have so many. From
     /// any thread.
     [[nodiscard]] std::uint64_t budget_to_watch() const;
-    /// Spills if more than that is written and not committed. All other threads that write wait meanwhile. A system
-    /// call that writes to memory that is being spilled or kept waiting fails with EFAULT, unless touch() declared
-    /// that memory. A failure poisons. From any thread, before close(). Returns true if it looked and there was nothing
-    /// to spill.
+    /// Spills if more than budget_to_watch() bytes are written and not committed. All other threads that write to the
+    /// heap wait meanwhile. A system call that writes to the heap meanwhile may fail with EFAULT, unless touch()
+    /// declared that memory. A failure poisons. From any thread, before close(). Returns true if it checked and there
+    /// was nothing to spill.
     bool spill_excess() noexcept;
 
     /// Returns the pages that may differ from committed content, sorted: all that were written, and spilled chunks.
-    /// Compares pages only with the fallback tracker, which does not know enough. O(memory in use), in the kernel.
+    /// Compares pages only with the fallback tracker, which cannot tell which pages were written. O(memory in use), in
+    /// the kernel.
     result<std::vector<heap_range>> written_pages();
 
     [[nodiscard]] bool has_history() const { return history_ != nullptr; }
-    /// Null: engine_options::history asked for none.
+    /// Returns null if the heap is open without a history.
     [[nodiscard]] commit_history* history() const { return history_.get(); }
 
     // Shared heaps.
 
     [[nodiscard]] bool is_shared() const { return sharing_ != nullptr; }
-    /// Null: only this process has the heap.
+    /// Returns null if the heap is not shared.
     [[nodiscard]] sharing* shared() const { return sharing_.get(); }
     /// Returns the last commit that any process has published. Once poisoned, returns the version of memory, which no
     /// longer follows others. From any thread.
@@ -217,11 +223,11 @@ public:
     /// caller holds the writer lock.
     result<void> publish(log::durability how);
 
-    /// Reads everything: image, log, allocator. Changes nothing.
+    /// Checks image, log and allocator. Reads all of them, and changes nothing.
     result<verification> verify();
     /// From any thread.
     [[nodiscard]] engine_stats stats() const;
-    /// Returns the chunks that are spilled, in no commit yet, and not written again since.
+    /// Returns the chunks that are spilled, not committed yet, and not written again since they were spilled.
     [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return heap_.view->spiller().spilled().chunks(); }
 
     /// With when_base_taken::look_elsewhere: errc::base_taken if memory is not where the heap was created.
@@ -242,8 +248,8 @@ private:
     result<std::uint64_t> try_to_commit(const commit_order& order);
     [[nodiscard]] result<void> tell_of_failed_point() const;
     result<void> begin_history(history_begins how);
-    // These prepare the memory of an open heap: one of this process alone, one that it shares as the first, one that
-    // others have open.
+    // These prepare the memory of an open heap: one that is not shared, one that this process shares as the first, and
+    // one that other processes have open.
     result<void> begin_alone();
     result<void> begin_to_share();
     result<void> join();
@@ -272,10 +278,10 @@ private:
     snapshot_point point_;
     transactions transactions_;
     std::unique_ptr<commit_history> history_;   // null: no history
-    std::optional<std::uint64_t> seen_version_; // the version of memory, if that is not the last commit
+    std::optional<std::uint64_t> seen_version_; // the version of memory, if options asked for an old one
     std::chrono::nanoseconds open_time_{};
     // For a shared heap:
-    std::unique_ptr<sharing> sharing_; // null: not shared, or not yet
+    std::unique_ptr<sharing> sharing_; // null: not shared, or still being opened
 };
 
 } // namespace remanence::txn

@@ -34,7 +34,7 @@ result<void> heap_history::stage(const change::change_set& changes, history::ste
                                           : bytes_before(view_, changes, step_bytes_max());
     if (!before)
         return before.error();
-    // The heap was renamed, perhaps without this file.
+    // If the heap was renamed, the history may have to be written to a new file, which needs all steps.
     const bool moves = file_ && !file_->is_called(store::history_path(names_->heap()));
     if (moves || !steps_.has_room(before->bytes()))
         REM_TRY(have_all());
@@ -48,7 +48,7 @@ result<void> heap_history::stage(const change::change_set& changes, history::ste
     return {};
 }
 
-// Chunks that are new or move have no ranges, so all their bytes count.
+// Fresh and relocated chunks have no ranges, so without the call all their bytes would be stored.
 bool heap_history::is_call_enough(const change::change_set& changes) const {
     if (!call_ || steps_.has_kept())
         return false;
@@ -56,7 +56,7 @@ bool heap_history::is_call_enough(const change::change_set& changes) const {
     return has_whole || call_->bytes() < changes.changed_bytes();
 }
 
-// Kept states need the bytes, however many they are.
+// While states are kept, there is no limit for a step if the oldest steps may be removed: kept states need the bytes.
 std::uint64_t heap_history::step_bytes_max() const {
     const history::limits& most = steps_.most();
     const bool has_limit = most.bytes_max != 0 && (most.then == history::when_full::refuse || !steps_.has_kept());
@@ -115,7 +115,7 @@ result<void> heap_history::hold_bytes_of_path(const change::change_set& changes)
     auto before = bytes_before(view_, changes, step_bytes_max());
     if (!before)
         return before.error();
-    if (before->bytes() > step_bytes_max()) // and it is not complete
+    if (before->bytes() > step_bytes_max()) // bytes_before() has stopped, so these are not all bytes
         return full(*before);
     path_back_.front() = std::move(*before);
     return {};
@@ -147,12 +147,12 @@ result<void> heap_history::check_calls(bool can_be_made) const {
     return {};
 }
 
-// H1: path_back_ leads over the path from the other side.
+// H1: for each part of the path, exchanges the delta for that of the other side, which is in path_back_.
 void heap_history::check_out(std::uint64_t version) noexcept {
     steps_.go_over(route_, path_back_);
     give_up();
     steps_.check_out(destination_, version);
-    steps_.accept(version); // H10: the roots that were kept
+    steps_.accept(version); // H10: the hidden step that made roots again, if any
 }
 
 void heap_history::take_back() noexcept {
@@ -173,7 +173,7 @@ result<void> heap_history::keep(os::file_system& files, os::file& heap, const st
     image_ = &image;
     names_ = &names;
     file_.emplace(files, store::history_path(names.heap()), uuid, rewritten_from);
-    if (!is_to_be_shared) { // otherwise all of it is needed at once
+    if (!is_to_be_shared) { // a shared heap needs all steps at once
         auto all = file_->load_summary(last);
         if (!all)
             return all.error();
@@ -234,7 +234,7 @@ void heap_history::describe(const std::function<void(history::event_bytes&)>& ch
 
 result<void> heap_history::reserve_events(const history::commit_name& last,
                                           const std::function<result<void>()>& make_durable) {
-    if (is_shared_) // the last process to close renames it after the heap
+    if (is_shared_) // the last process that closes the heap renames the file after it
         REM_TRY(file_->go_on_in_new());
     else
         file_->follow(store::history_path(names_->heap()));
@@ -319,7 +319,7 @@ result<void> heap_history::follow(const recover::scanned_record& record) {
     const history::commit_name commit{record.version, record.checksum};
     const history::commit_name& known = file_->through();
     if (commit.version < known.version || commit == known)
-        return {}; // the file began later
+        return {}; // the file was begun after this commit, so the steps include it
     const auto events = log::events_in(record.bytes);
     if (!events || commit.version != known.version + 1)
         return cannot_follow(path_, "commit " + std::to_string(commit.version) + " does not say what became of it.");

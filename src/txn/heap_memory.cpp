@@ -24,7 +24,8 @@ result<void> heap_memory::begin() {
         has_grown_.store(true, std::memory_order_relaxed);
         return view_.memory().accessible_bytes();
     };
-    // The allocator has only its own limit: the reservation grows while the addresses after it are free.
+    // The allocator is limited by k_heap_bytes_max only, since the reservation grows while the addresses after it are
+    // free.
     allocator_.emplace(base(), header().allocator, extend, k_heap_bytes_max, view_.memory().accessible_bytes());
     if (options_.has.thread_caches != nullptr)
         thread_caches_ = options_.has.thread_caches(*allocator_);
@@ -40,7 +41,7 @@ result<void> heap_memory::restored() {
     return check_allocator();
 }
 
-// Cold, as check_allocator() is: an open calls them once, and they consist mostly of messages.
+// Cold, like check_allocator(): both are called once when a heap is opened, and consist mostly of messages.
 [[gnu::cold]] result<void> heap_memory::check_header() {
     const format::heap_header& h = header(); // I7
     const bool may_have_schema = (store_.super().features_ro_compat & format::k_feature_schema) != 0;
@@ -71,7 +72,7 @@ result<void> heap_memory::format_header() {
     return {};
 }
 
-// I7. The allocator does not know the file, nor where in it the heap's memory lies.
+// I7. Adds the file's name and offset to the error, since the allocator does not know these.
 [[gnu::cold]] result<void> heap_memory::check_allocator() {
     if (thread_caches_ != nullptr)
         thread_caches_->forget();
@@ -105,7 +106,7 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     const std::uint64_t whole = placed(bytes);
     void* block = from->allocate(whole, alignment);
     if (block == nullptr && settle_thread_caches())
-        block = from->allocate(whole, alignment); // thread caches may have had room
+        block = from->allocate(whole, alignment); // again, since slabs of thread caches may have had room
     if (block == nullptr) {
         why = why_no_memory(*from, bytes);
         return nullptr;
@@ -138,7 +139,7 @@ void* heap_memory::allocate_in_thread_cache(std::uint64_t bytes, std::uint64_t a
     // Thread caches may have been turned off meanwhile.
     void* const block = thread_caches_->is_on() ? thread_caches_->refill(bytes, alignment) : nullptr;
     if (block == nullptr) {
-        thread_caches_->settle(); // while a slab is lent, each free() would search for it
+        thread_caches_->settle(); // otherwise each free() would search for the lent slabs
         return nullptr;
     }
     spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
@@ -164,13 +165,13 @@ bool heap_memory::deallocate_in_thread_cache(void* block, std::uint64_t bytes, s
         thread_caches_->note_wait();
 }
 
-// Red zones, checks and reports of stray writes need each block at once. And changes by a thread cache are not
-// declared.
+// Red zones, checks and reports of stray writes need to handle each block when it is allocated or freed. And changes by
+// a thread cache are not declared.
 [[gnu::cold]] bool heap_memory::may_turn_on_thread_caches() {
     if (thread_caches_ == nullptr || red_zones_ || options_.inspect || options_.report_stray_write != nullptr ||
         is_declared())
         return false;
-    declared_.note_allocation(); // once for all that thread caches will do
+    declared_.note_allocation(); // once for all later allocations by thread caches
     return true;
 }
 
@@ -198,7 +199,7 @@ result<std::byte*> heap_memory::make_arena(std::string_view name, const arena_op
     if (made == nullptr)
         return why_no_memory(*allocator_, options.room_bytes);
     has_arenas_ = true;
-    // Otherwise a release without arenas would open the heap.
+    // So that a release without arenas refuses to open the heap.
     header().version = format::k_header_version_with_arenas;
     return made;
 }
@@ -223,7 +224,7 @@ std::byte* heap_memory::find_arena(std::string_view name) const {
 void heap_memory::destroy_arena(std::byte* arena) {
     const std::scoped_lock lock(locks_.allocation);
     declared_.note_allocation();
-    settle_thread_caches(); // blocks in it may have been given back
+    settle_thread_caches(); // thread caches may hold freed blocks of this arena
     allocator_->destroy_arena(arena);
 }
 
@@ -246,7 +247,7 @@ unexpected heap_memory::why_no_arena() const {
 unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::uint64_t bytes) const {
     unexpected found = from.failure();
     failure& why = found.why();
-    if (why.path.empty()) { // the allocator knows no files
+    if (why.path.empty()) { // the allocator does not know the file
         why.path = path();
         why.message = "no " + std::to_string(bytes) + " bytes of memory in the heap " + path() + ": " + why.message;
         if (why.code == errc::exhausted)
@@ -294,9 +295,9 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
     else
         allocator_->deallocate(block, bytes, alignment);
     if (!may_write_) [[unlikely]]
-        allocator_->flush(); // a stray write is caught here, and not by a later commit
+        allocator_->flush(); // so that a stray write is reported here, and not by a later commit
     else if (options_.inspect || red_zones_) [[unlikely]]
-        allocator_->free_returned(); // reports at once what is not a block
+        allocator_->free_returned(); // reports at once if the address is no block
     spiller_.spill_if_due({});
 }
 
@@ -305,7 +306,7 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
     const auto found = block_of_locked(block);
     if (!found || found->start != block || bytes > k_heap_bytes_max)
         return false;
-    // No other block has the rest of the last page.
+    // No other block uses the rest of the last page.
     const std::uint64_t whole = align_up(red_zones_ ? with_red_zone(bytes) : bytes, k_page_bytes);
     declared_.note_allocation();
     if (red_zones_) [[unlikely]]
@@ -355,7 +356,7 @@ void heap_memory::allow_writes(bool allowed) {
     if (options_.report_stray_write != nullptr) {
         const std::lock_guard allocation(locks_.allocation);
         if (!allowed)
-            allocator_->flush(); // while writes are allowed
+            allocator_->flush(); // before writes are forbidden
         may_write_ = allowed;
     }
     view_.allow_writes(allowed);
@@ -367,7 +368,7 @@ void heap_memory::begin_declared() {
     declared_.begin();
     view_.note_declarations(true);
     allocator_->set_listener([this](std::uint64_t offset, std::uint64_t bytes) {
-        // If a tracker cannot open the pages now, it tries again when they are written.
+        // If a tracker cannot make the pages writable now, it tries again when they are written.
         (void)view_.declare(offset, bytes);
     });
 }
@@ -386,18 +387,19 @@ result<void> heap_memory::declare(const void* first, std::uint64_t bytes) {
     auto declared = view_.declare(offset_of(first), bytes);
     if (!declared)
         return name_file("touch in ", path(), declared.why());
-    spiller_.spill_if_due({offset_of(first), bytes}); // spills, but not what is about to be written
+    spiller_.spill_if_due({offset_of(first), bytes}); // never spills the range that was declared here
     return {};
 }
 
-// If a tracker cannot open the pages now, it tries again when they are written.
+// If a tracker cannot make the pages writable now, it tries again when they are written.
 void heap_memory::declare_words(const void* first, std::uint64_t bytes) {
     const std::lock_guard allocation(locks_.allocation);
     (void)view_.declare_words(offset_of(first), bytes);
     spiller_.spill_if_due({offset_of(first), bytes});
 }
 
-// In this order: what is spilled after it was declared would have to be declared again.
+// Prevents spilling before it declares: memory that was declared first and then spilled would have to be declared
+// again.
 result<void> heap_memory::touch(const void* first, std::uint64_t bytes) {
     {
         const std::lock_guard allocation(locks_.allocation);

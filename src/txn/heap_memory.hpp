@@ -1,4 +1,4 @@
-// The memory of an open heap, as the program uses it: its address, its blocks, and declarations of what will be
+// The memory of an open heap, as the program uses it: its address, its blocks, and declarations of memory that will be
 // written.
 //
 // Rule kept here: I7, header and allocator are validated at the open and after each rollback, before they are used.
@@ -29,10 +29,10 @@
 
 namespace remanence::txn {
 
-/// All functions are for any thread and take the allocation lock if they need it, except those at the end.
+/// All functions, except those at the end, may be called from any thread; they acquire the allocation lock if needed.
 class heap_memory {
 public:
-    /// All must outlive this object. begin() must follow.
+    /// All must outlive this object. begin() must be called before any other function.
     heap_memory(heap_locks& locks, store::heap_file& store, view::memory_view& view, spiller& spills,
                 const engine_options& options)
         : locks_(locks),
@@ -54,49 +54,51 @@ public:
     [[nodiscard]] std::uint64_t reserved_bytes() const { return view_.memory().reserved_bytes(); }
     [[nodiscard]] std::uint64_t chunk_bytes() const { return store_.image().chunk_bytes(); }
     [[nodiscard]] const std::string& path() const { return store_.path(); }
-    /// Returns how many bytes from the base may be used. Not while another thread allocates: memory may grow.
+    /// Returns how many bytes from the base may be used. Must not be called while another thread allocates, since
+    /// memory may grow.
     [[nodiscard]] std::uint64_t accessible_bytes() const { return view_.memory().accessible_bytes(); }
     [[nodiscard]] format::heap_header& header() const { return *reinterpret_cast<format::heap_header*>(base()); }
 
-    /// Returns a block in the arena that begins at `owner`; if that is base(), in none. Returns null, with the reason
-    /// in `why`, if there is no memory or no such arena.
+    /// Allocates a block in the arena that begins at `owner`; outside of all arenas if `owner` is base(). Returns null,
+    /// with the reason in `why`, if there is no memory or no such arena.
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why, const void* owner);
     void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why) {
         return allocate(bytes, alignment, why, base());
     }
-    /// Allocates a block at exactly this address. Returns false, and does nothing, if that is not free. O(free runs).
+    /// Allocates a block at exactly this address. Returns false, and does nothing, if the bytes there are not free.
+    /// O(free runs).
     [[nodiscard]] bool allocate_at(void* address, std::uint64_t bytes, std::uint64_t alignment);
-    /// Returns the begin of the arena that an address lies in; base() if it lies in none.
+    /// Returns the beginning of the arena that an address lies in; base() if it lies in none.
     [[nodiscard]] std::byte* owner_of(const void* address) const;
 
     struct arena_options {
         std::uint64_t room_bytes = GiB;
-        std::uint64_t resident_limit_bytes = 0; // 0: none
+        std::uint64_t resident_limit_bytes = 0; // 0 means no limit
     };
     struct arena_usage {
         std::string name;
         std::byte* base = nullptr;
         std::uint64_t room_bytes = 0;
-        std::uint64_t used_bytes = 0; // from the base; beyond it nothing was ever written
+        std::uint64_t used_bytes = 0; // from the base on; bytes after these were never written
         std::uint64_t allocated_bytes = 0;
         std::uint64_t resident_limit_bytes = 0;
     };
-    /// errc::exists, errc::exhausted, errc::invalid_argument. Not in a declared section.
+    /// Makes an arena. errc::exists, errc::exhausted, errc::invalid_argument. Must not be called in a declared section.
     result<std::byte*> make_arena(std::string_view name, const arena_options& options);
-    /// Returns null if there is none.
+    /// Returns null if no arena has this name.
     [[nodiscard]] std::byte* find_arena(std::string_view name) const;
     /// Destroys the arena with all blocks in it.
     void destroy_arena(std::byte* arena);
     [[nodiscard]] std::vector<arena_usage> arenas() const;
-    /// At the end of a write section: pages out arenas that have more in memory than their limit.
+    /// Pages out arenas of which more bytes are resident than their limit. For the end of a write section.
     void keep_arenas_within_limits() const noexcept;
 
     void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
-    /// Frees a block whose size the caller does not know. errc::invalid_argument, with the reason, if no block begins
-    /// there; then it does nothing. O(log of the block's size).
+    /// Frees a block whose size the caller does not know. If no block begins there, fails with errc::invalid_argument
+    /// and the reason, and does nothing. O(log of the block's size).
     result<void> deallocate(void* block);
-    /// Makes a block of whole pages longer or shorter in place, with the pages after it; block_of() tells by how
-    /// much. Returns false, and does nothing, if no such block begins there or there is no room. O(log free runs).
+    /// Makes a block of whole pages longer or shorter in place; block_of() returns its new size. Returns false, and
+    /// does nothing, if no such block begins there or the pages after it are not free. O(log free runs).
     [[nodiscard]] bool resize(void* block, std::uint64_t bytes);
     /// Returns by how much a block of this size increases allocated_bytes().
     [[nodiscard]] std::uint64_t bytes_of_block(std::uint64_t bytes, std::uint64_t alignment) const {
@@ -104,14 +106,14 @@ public:
     }
     /// Returns the block around an address, without its red zone.
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) const;
-    /// Returns the size that block_of() tells of a block allocated with `bytes`.
+    /// Returns the size that block_of() will return for a block allocated with `bytes`.
     [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const {
         return red_zones_ ? std::max<std::uint64_t>(bytes, 1)
                           : alloc::block_allocator::block_bytes(placed(bytes), alignment);
     }
-    /// check_options::red_zones
+    /// True if the heap was created with check_options::red_zones.
     [[nodiscard]] bool has_red_zones() const { return red_zones_; }
-    /// Calls f with the allocator. Nobody else uses it meanwhile.
+    /// Calls f with the allocator, with the allocation lock held and thread caches settled.
     template <class F>
     auto with_allocator(const F& f) const {
         const std::scoped_lock lock(locks_.allocation);
@@ -120,7 +122,8 @@ public:
     }
     /// Returns the allocator, or null if a thread is changing it. For signal handlers.
     [[nodiscard]] const alloc::block_allocator* quiet_allocator() const;
-    /// Behaves as if threads had waited for the lock, until the next commit or rollback. Not in a declared section.
+    /// Turns thread caches on until the next commit or rollback, as if threads had waited for the lock. Has no effect
+    /// in a declared section.
     void expect_threads();
     /// Returns how many slabs threads have ever borrowed.
     [[nodiscard]] std::uint64_t slabs_lent() const;
@@ -129,17 +132,17 @@ public:
         return has_grown_.load(std::memory_order_relaxed) && has_grown_.exchange(false, std::memory_order_relaxed);
     }
 
-    /// Declares that [first, first+bytes) will be written until the next commit or rollback, perhaps by system calls.
+    /// Declares that [first, first+bytes) will be written before the next commit or rollback, perhaps by system calls.
     result<void> declare(const void* first, std::uint64_t bytes);
-    /// Declares that [first, first+bytes) will be written, and nothing around it.
+    /// Declares that [first, first+bytes) will be written, and no other bytes of these pages.
     void declare_words(const void* first, std::uint64_t bytes);
-    /// Declares as declare() does, and keeps the bytes from being spilled meanwhile: system calls may rely on it.
+    /// As declare(), and prevents the bytes from being spilled meanwhile, so that system calls may write to them.
     result<void> touch(const void* first, std::uint64_t bytes);
 
     /// Begins a declared section (declared_section.hpp).
     void begin_declared();
-    /// Ends the section, before or after the commit. The next commit of everything finds what was declared and not
-    /// committed.
+    /// Ends the section, before or after the commit. If declared changes are not committed, the next commit includes
+    /// everything, and so these.
     void end_declared();
     [[nodiscard]] bool is_declared() const noexcept { return declared_.is_open(); }
     /// Allows or forbids writes, when a write section begins or ends. Callers hold the section lock. After open()
@@ -148,27 +151,28 @@ public:
 
     // For the engine and its parts. Callers hold the locks of the heap.
 
-    /// Makes or checks the header, and the allocator with it. Called once, when the heap is opened.
+    /// Makes the header of a new heap or checks that of an existing one, and makes the allocator. Called once, when the
+    /// heap is opened.
     result<void> begin();
-    /// Call it when memory has become the last commit's.
+    /// Validates header and allocator again. Call it when memory has gone back to the last commit.
     result<void> restored();
-    /// Call it when memory has become what it was at another moment.
+    /// Validates the allocator again. Call it when memory has become another state, as by an undo.
     result<void> changed_under_allocator() { return check_allocator(); }
-    /// Returns the allocator, after it has taken back all that thread caches have.
+    /// Returns the allocator, after all slabs and blocks of thread caches have been returned to it.
     [[nodiscard]] alloc::block_allocator& allocator() {
         settle_thread_caches();
         return *allocator_;
     }
     [[nodiscard]] declared_section& declared() { return declared_; }
-    /// Returns a predicate for pages without blocks.
+    /// Returns a predicate that is true for pages without blocks.
     [[nodiscard]] view::page_predicate unused_pages() const {
         return [this](std::uint64_t page) { return !keeps_unused_ && allocator_->is_free_page(page); };
     }
-    /// From now on notes whether the allocator changes anything. Not in a declared section.
+    /// From now on notes whether the allocator changes anything. Must not be called in a declared section.
     void watch_allocator();
-    /// Ends the watch. Returns whether the allocator has changed anything. Blocks given back are freed first.
+    /// Ends the watch. Returns whether the allocator has changed anything; before that, frees returned blocks.
     bool stop_watching_allocator();
-    /// While `kept`, no page counts as unused: its content is committed, too.
+    /// While `kept`, no page counts as unused, so the content of free pages is committed, too.
     void keep_unused(bool kept) { keeps_unused_ = kept; }
 
 private:
@@ -179,7 +183,8 @@ private:
     void wipe(heap_range freed);
     [[nodiscard, gnu::cold]] unexpected why_no_block(const void* address,
                                                      const std::optional<alloc::block>& around) const;
-    /// Returns the size to ask the allocator for.
+    /// Returns the size that the allocator is asked for, with the red zone and rounded up to lines if the heap has
+    /// these.
     [[nodiscard]] std::uint64_t placed(std::uint64_t bytes) const {
         const std::uint64_t whole = red_zones_ ? with_red_zone(bytes) : bytes;
         return aligned_blocks_ ? alloc::bytes_on_lines(whole) : whole;
@@ -189,15 +194,15 @@ private:
         return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;
     }
     [[nodiscard]] bool has_thread_caches_on() const { return thread_caches_ != nullptr && thread_caches_->is_on(); }
-    /// True if a thread cache may have blocks: then the allocator alone does not know all.
+    /// True if a thread cache may hold slabs or blocks, of which the allocator alone knows nothing.
     [[nodiscard]] bool uses_thread_caches() const { return thread_caches_ != nullptr && thread_caches_->is_used(); }
-    /// These use this thread's thread cache. On null or false, go on as without one.
+    /// These use this thread's thread cache. If they return null or false, use the allocator.
     [[nodiscard]] void* allocate_in_thread_cache(std::uint64_t bytes, std::uint64_t alignment);
     [[nodiscard]] bool deallocate_in_thread_cache(void* block, std::uint64_t bytes, std::uint64_t alignment);
     [[nodiscard]] std::optional<alloc::block> block_of_locked(const void* address) const {
         return uses_thread_caches() ? thread_caches_->block_of(address) : allocator_->block_of(address);
     }
-    /// Takes the lock. If another thread has it, threads borrow slabs from then on.
+    /// Acquires the allocation lock. If another thread holds it, turns thread caches on.
     void lock_among_threads() {
         if (!locks_.allocation.try_lock()) [[unlikely]]
             wait_among_threads();
@@ -219,15 +224,15 @@ private:
     view::memory_view& view_;
     spiller& spiller_;
     const engine_options& options_;
-    // The allocation lock guards this and the next fields.
+    // The allocation lock guards the fields from here on.
     std::optional<alloc::block_allocator> allocator_;
-    std::unique_ptr<thread_caches> thread_caches_; // except where it says otherwise; null: a program without them
+    std::unique_ptr<thread_caches> thread_caches_; // some functions need no lock; null: the program lacks the part
     declared_section declared_;
     bool aligned_blocks_ = false; // from the file
     bool red_zones_ = false;      // from the file
     bool keeps_unused_ = false;
-    bool has_allocator_changed_ = false; // since the watch began
-    bool may_write_;                     // false: the allocator's writes, too, would be reported
+    bool has_allocator_changed_ = false; // since watch_allocator()
+    bool may_write_;                     // false: even the allocator's writes would be reported as stray
     std::atomic<bool> has_grown_ = false;
     std::atomic<bool> has_arenas_ = false;
 };

@@ -45,7 +45,7 @@ result<std::unique_ptr<commit_history>> undo_manager::begin(const history_needs&
 
 bool undo_manager::is_shared() const { return needs_.transactions.shared() != nullptr; }
 
-// A commit would make durable what is half undone.
+// A commit inside a procedure would make a state durable that is only half undone.
 result<void> undo_manager::may_commit() const {
     if (!is_passing_call_)
         return {};
@@ -169,7 +169,7 @@ result<std::uint64_t> undo_manager::go_by_calls(store_lock& alone, log::durabili
         if (!made)
             REM_TRY(give_up());
         return made;
-    } catch (...) { // a lack of memory, or an exception of the program's own code
+    } catch (...) { // std::bad_alloc, or an exception of the program's own code
         REM_TRY(give_up());
         throw;
     }
@@ -215,8 +215,8 @@ result<void> undo_manager::pass_call(store_lock& alone) {
                 needs_.store.path());
 }
 
-// Roots that are made change memory after the state that was gone to, as a hidden step of the same commit (H10). They
-// have no before-images and are not in the file. So a failure takes all back, as a rollback does.
+// Makes missing roots again, in the state that was gone to. Their changes become a hidden step in the same commit
+// (H10). The path back does not include these changes, so after a failure memory is brought back by a rollback.
 result<void> undo_manager::keep_roots(store_lock& alone) {
     if (keeper_ == nullptr)
         return {};
@@ -256,7 +256,8 @@ result<void> undo_manager::keep_roots(store_lock& alone) {
     return history_.stage_since(*there);
 }
 
-// Otherwise bytes that undone steps wrote to free pages would stay.
+// Commits the state that was gone to, free pages included. Otherwise bytes that undone steps wrote to free pages would
+// stay in the file.
 result<std::uint64_t> undo_manager::check_out(log::durability awaited) {
     const struct kept {
         heap_memory& memory;
@@ -270,7 +271,7 @@ result<std::uint64_t> undo_manager::check_out(log::durability awaited) {
     return needs_.transactions.repeat_with_room([&] { return try_to_check_out(awaited); });
 }
 
-// See engine::try_to_commit().
+// The same steps as in engine::try_to_commit().
 result<std::uint64_t> undo_manager::try_to_check_out(log::durability awaited) {
     REM_TRY(needs_.transactions.finish_earlier());
     const std::lock_guard allocation(needs_.locks.allocation);
@@ -306,7 +307,7 @@ result<void> undo_manager::check_out_without_changes() {
     return {};
 }
 
-// Called after a commit that failed. If that poisoned the heap, the content of memory does not matter any more.
+// Brings memory back after a failure. Does nothing if the heap is poisoned, since then memory is not used any more.
 result<void> undo_manager::stay() {
     if (needs_.health.is_poisoned())
         return {};
@@ -370,7 +371,7 @@ result<void> undo_manager::change_steps(const std::function<void(history::event_
         history_.describe(describe);
         REM_TRY(commit_described());
     }
-    change(); // the commit is in the log, durable or not
+    change(); // now, since the commit is in the log, even if it does not become durable
     history_.steps().check_out(history_.steps().present(), needs_.session.version());
     REM_TRY(needs_.session.await(needs_.session.version(), log::durability::durable));
     if (!is_shared())
@@ -398,7 +399,7 @@ result<void> undo_manager::forget_history() {
     return {};
 }
 
-// Commits no change of memory.
+// Commits the described events, without any change of memory.
 result<void> undo_manager::commit_described() {
     REM_TRY(needs_.names.find());
     pending_commit commit{commit_scope::everything, {}};
@@ -420,7 +421,7 @@ result<void> undo_manager::commit_nothing() {
     return needs_.committer.write_nothing(*commit.record);
 }
 
-// I5: room is made before anything is written, as for the rest of a commit.
+// I5: reserves the space before anything is written, as for the rest of a commit.
 result<void> undo_manager::add_described(pending_commit& commit) {
     needs_.committer.add_events(commit, history_.events());
     auto reserved = history_.reserve_events(
