@@ -60,7 +60,7 @@ result<void> keep_logged(os::file_system& files, const std::string& path, const 
             REM_TRY(write());
     }
     REM_TRY(write());
-    return file->sync("history: sync entries of recovered commits"); // covers entries that were there, too
+    return file->sync("history: sync entries of recovered commits"); // also for entries that were in the file before
 }
 
 } // namespace remanence::history

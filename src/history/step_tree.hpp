@@ -206,8 +206,8 @@ public:
     /// Makes one step of the last `steps` steps. It gets the name of the last of these that has a name.
     void squash(std::uint64_t steps, std::list<delta> as_one) noexcept;
 
-    // Events, which files store (kept_steps.cpp): each change of the steps is one, in the order of the commits. These
-    // functions throw std::bad_alloc.
+    // Files store each change of the steps as an event, in the order of the commits (kept_steps.cpp). These functions
+    // throw std::bad_alloc.
 
     /// Appends the event that begins a session, with the limits of this tree.
     void append_session(event_bytes& into) const;
@@ -319,12 +319,12 @@ private:
     limits most_;
     states states_;
     std::uint64_t present_;
-    std::uint64_t steps_on_way_ = 0; // from the oldest state to the present one
+    std::uint64_t steps_on_way_ = 0; // steps from the oldest state to the present one
     std::uint64_t steps_ = 0;        // steps that count for the limits
     std::uint64_t bytes_ = 0;        // bytes of these
     std::uint64_t kept_ = 0;
     std::uint64_t migrations_ = 0;  // steps that have a migration
-    std::uint64_t redo_beyond_ = 0; // in the end of a tree: redo_depth() of its first state
+    std::uint64_t redo_beyond_ = 0; // in a tree made from a summary: redo_depth() of its first state
     std::optional<staged> staged_;
     std::uint64_t group_depth_ = 0;
     std::string group_name_;

@@ -29,7 +29,7 @@ namespace remanence::share {
 enum class arrival {
     first,      // alone, and at the door until become_ready()
     joined,     // attached beside others
-    exclusive,  // another process has the heap to itself
+    exclusive,  // another process has the heap open exclusively
     other_name, // others are in, but their coordination file does not have this name
     not_yet,    // another process is about to open, or is reading the heap: try again
     kept_out    // another process was at the door until the deadline
@@ -45,7 +45,7 @@ public:
     attachment(typename Policy::locks& bytes, typename Policy::place& file, std::size_t slots, std::size_t slot = 0)
         : locks_(bytes), file_(file), slots_(slots), slot_(slot) {}
 
-    /// Waits at the door until the deadline.
+    /// Attaches, or returns why not. If another process is at the door, waits until the deadline.
     result<arrival> attach(const os::deadline& until) {
         // Try without the door first, so that a process that is stopped at the door does not keep others from joining.
         auto anybody = is_anybody_in();

@@ -51,11 +51,11 @@ struct participant {
     std::string program;
 };
 
-/// An attached process that is in a read section or re-attaches.
+/// An attached process that is in a read section or follows a superblock.
 struct reader {
     participant who;
     std::uint64_t version = 0;  // the version that it sees
-    bool is_in_the_way = false; // holds up a checkpoint, or the release of one
+    bool is_in_the_way = false; // a checkpoint, or its release, waits for this process
 };
 
 using os::deadline;

@@ -116,7 +116,7 @@ public:
     /// Makes all commits before the call durable. From any thread. errc::unlinked, errc::log_foreign: as make_commit().
     /// Fails as find_failed_point() if a point could not be committed.
     result<void> sync();
-    /// Returns the version of the last commit, durable or not; once poisoned, of the last durable one.
+    /// Returns the version of the last commit, durable or not; once the heap is poisoned, of the last durable one.
     [[nodiscard]] std::uint64_t version() const;
     /// Returns the last version known to be durable; 0 before the first commit since the heap was opened. From any
     /// thread.

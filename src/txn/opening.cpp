@@ -79,7 +79,7 @@ result<opened_heap> create(const open_request& request) {
     std::optional<os::reservation> place(std::move(*taken));
     auto made = store::heap_file::create(request.files, request.path, creation_at(*place, request));
     if (!made && made.why().code == errc::exists && request.mode != open_mode::create) {
-        auto present = request.files.exists(request.path); // otherwise something else is in the way
+        auto present = request.files.exists(request.path); // if not, errc::exists was about another file
         place.reset();
         if (present && *present)
             return open_existing(request);

@@ -108,7 +108,7 @@ std::optional<std::uint64_t> shared_heap::read_on() {
 }
 
 result<void> shared_heap::catch_up() {
-    const std::lock_guard alone(needs_.locks.at_store); // first: let_apply_pass() needs the existing pin
+    const std::lock_guard alone(needs_.locks.at_store); // before pin(): let_apply_pass() relies on the pin
     const std::lock_guard allocation(needs_.locks.allocation);
     while (!protocol().pin(protocol().visible())) // fails if a checkpoint was declared between the two calls
         REM_TRY(protocol().check_session());

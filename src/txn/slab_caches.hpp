@@ -43,7 +43,7 @@ public:
 private:
     static constexpr std::uint32_t k_waits_until_on = 1024; // so many that the search for a slab costs little beside
 
-    struct alignas(128) thread_cache { // two cache lines: processors fetch pairs
+    struct alignas(128) thread_cache { // two cache lines: processors fetch them in pairs
         os::quick_mutex mutex;
         alloc::lent_slab slab; // FN1
         alloc::returned_blocks returned;

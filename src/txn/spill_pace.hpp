@@ -39,8 +39,8 @@ public:
 
 private:
     static constexpr std::uint64_t k_bytes_of_unknown = 4 * MiB;   // smaller heaps need no check
-    static constexpr std::uint64_t k_written_with_each_min = 2048; // a program may change other places next
-    static constexpr std::uint64_t k_parts_of_budget = 8;          // checks that spill nothing are this far apart
+    static constexpr std::uint64_t k_written_with_each_min = 2048; // the program may write more elsewhere from now on
+    static constexpr std::uint64_t k_parts_of_budget = 8;          // between checks at least an eighth of it is written
     static constexpr std::uint64_t k_blocks_min = 64;
 
     std::uint64_t written_ = 0; // after the last check

@@ -87,7 +87,7 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
     auto found = view_.spiller().find_spillable(handed_out);
     if (!found) {
         pace_.looked(0, 0, budget);
-        return {}; // the next commit reports what is wrong with memory
+        return {}; // the next commit meets the same failure and reports it
     }
     const std::uint64_t before = found->written_bytes;
     std::uint64_t left = before;
@@ -167,7 +167,7 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
     REM_TRY(space_.discard_before_fresh());
     const std::uint64_t end = (chunk + 1) * image_.chunk_bytes();
     if (room_.needs_regions(end))
-        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come in between
+        REM_TRY(checkpoints_.finish()); // the next call writes a superblock of its own
     REM_TRY(room_.add_regions(end));
     for (const track::page_run& run : pages) {
         const std::uint64_t behind = run.end() / k_page_bytes;
@@ -187,7 +187,7 @@ result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<tr
 result<void> spiller::reserve_to_move_early(std::uint64_t chunk) {
     REM_TRY(room_.reserve_places());
     if (room_.needs_copies_b({{chunk}}))
-        REM_TRY(checkpoints_.finish()); // a superblock of another kind would come in between
+        REM_TRY(checkpoints_.finish()); // the next call writes a superblock of its own
     REM_TRY(room_.add_copies_b({{chunk}}));
     return room_.reserve_move(chunk, 1);
 }

@@ -43,7 +43,8 @@ public:
     /// Returns the undo_manager of an engine.
     static undo_manager& of(commit_history& history) { return static_cast<undo_manager&>(history); }
 
-    // Callers of the functions below must be the only thread in a section, except where marked for any thread.
+    // The functions below, except those marked for any thread, may be called only while no other thread is in a
+    // section.
 
     /// Reads the steps of earlier sessions, unless they are in memory. If the file is damaged, the history begins anew.
     /// From any thread.
