@@ -203,8 +203,8 @@ struct check_options {
     /// rollback(), nor when an exception ends a section or a lock, since there the program wants to discard. It must
     /// not throw or use the heap. If the heap is a static object, it may run while statics are destroyed.
     ///
-    /// With this callback, closing or destroying a heap searches for changes, as a commit does. So it does in the
-    /// checking library (remanence::checked), which reports the first such loss of a heap on standard error.
+    /// With this callback, closing or destroying a heap searches for changes, as a commit does. So does the checking
+    /// library (remanence::checked), which reports the first such loss of a heap on standard error.
     std::function<void(const discarded_changes&)> on_discard = {};
 };
 

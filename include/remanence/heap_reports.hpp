@@ -18,7 +18,7 @@ struct history_step {
     std::uint64_t version;                      ///< heap::version() after the step
     std::optional<std::uint64_t> parent;        ///< version of the state before it; empty for the oldest state
     std::string name;                           ///< the name that group() or write() gave it; empty: none
-    std::chrono::system_clock::time_point time; ///< of its last commit
+    std::chrono::system_clock::time_point time; ///< when its last commit was made
     /// Upper bound of the bytes that the step stores: what it changed, in words of 8 bytes, plus 8 bytes for each
     /// stretch. Pages that were committed for the first time, or rewritten in bulk, count in full.
     std::uint64_t bytes;
@@ -87,7 +87,7 @@ struct heap_stats {
     std::string tracker;
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed by the open; 0 after a clean close
-    std::uint64_t recovered_bytes;      ///< their size
+    std::uint64_t recovered_bytes;      ///< size of these records
     std::chrono::nanoseconds open_time; ///< how long the open took, recovery included
 };
 
