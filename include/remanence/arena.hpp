@@ -28,7 +28,7 @@ enum class paging {
     usual,      ///< no particular use
     sequential, ///< read from one end to the other: the kernel reads far ahead
     random,     ///< scattered reads: the kernel reads no more than asked
-    prefetch,   ///< all of it soon: the kernel reads it now
+    prefetch,   ///< all of the arena is needed soon: the kernel reads it now
     keep,       ///< pages that were read stay in memory, within the limit of locked memory (ulimit -l)
 };
 

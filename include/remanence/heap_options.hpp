@@ -70,7 +70,7 @@ enum class tracking {
     /// The first write to a page causes a signal: a commit costs only as much as its changes, in a heap of any size.
     /// System calls that write into the heap need heap::touch() first.
     trap,
-    fallback, ///< any Linux: each commit compares all pages that changed since the last checkpoint
+    fallback, ///< works on any Linux: each commit compares all pages that changed since the last checkpoint
 };
 
 /// How far a long operation has got.

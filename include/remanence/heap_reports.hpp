@@ -36,7 +36,7 @@ struct heap_user {
 
 /// A process in a read section.
 struct heap_reader : heap_user {
-    std::uint64_t version; ///< the version that it sees
+    std::uint64_t version; ///< the version that the process sees
 };
 
 /// One root, as heap::roots() lists it.
@@ -117,7 +117,7 @@ struct pointer_report {
     };
     std::uint64_t blocks_checked = 0; ///< blocks looked at
     std::uint64_t pointers_found = 0; ///< pointers that leave the heap
-    std::vector<pointer> pointers;    ///< the first thousand of them
+    std::vector<pointer> pointers;    ///< the first 1,000 of these pointers
     /// Returns true if no pointer leaves the heap.
     [[nodiscard]] bool clean() const noexcept { return pointers_found == 0; }
 };

@@ -71,7 +71,7 @@ struct log_contents {
     bool present = false;            ///< there is a log
     std::uint64_t file_bytes = 0;    ///< length of its file
     std::uint64_t commits = 0;       ///< commits that the image lacks
-    std::uint64_t record_bytes = 0;  ///< size of their records
+    std::uint64_t record_bytes = 0;  ///< size of the records of these commits
     std::uint64_t changed_pages = 0; ///< pages that they change
     std::uint64_t changed_bytes = 0; ///< bytes that they change
     std::uint64_t whole_pages = 0;   ///< pages written whole, outside of the log
@@ -83,16 +83,16 @@ struct memory_use {
     struct size_class {
         std::uint64_t bytes_max = 0; ///< the largest size of the class
         std::uint64_t blocks = 0;    ///< number of blocks
-        std::uint64_t bytes = 0;     ///< their bytes, rounded as they lie in the heap
+        std::uint64_t bytes = 0;     ///< bytes of these blocks, as rounded by the allocator
     };
     std::vector<size_class> classes;          ///< classes with blocks, the smallest first
     std::uint64_t blocks = 0;                 ///< number of live blocks
-    std::uint64_t allocated_bytes = 0;        ///< their bytes
+    std::uint64_t allocated_bytes = 0;        ///< bytes of these blocks
     std::uint64_t slabs = 0;                  ///< slabs of small blocks
     std::uint64_t slab_free_bytes = 0;        ///< holes between small blocks
     std::uint64_t free_runs = 0;              ///< free runs of whole pages
-    std::uint64_t free_run_bytes = 0;         ///< their bytes
-    std::uint64_t longest_free_run_bytes = 0; ///< the longest of them
+    std::uint64_t free_run_bytes = 0;         ///< bytes of these runs
+    std::uint64_t longest_free_run_bytes = 0; ///< length of the longest free run
     std::uint64_t metadata_bytes = 0;         ///< written pages of the allocator's own structures
     /// How well the heap can serve requests from memory that it has, as a share of how well it could if all free memory
     /// were one piece. Computed from the holes between small blocks and the free runs of pages, as
@@ -126,7 +126,7 @@ struct suspicious_words {
 /// then opens with a history that begins anew.
 struct checked_history {
     std::string path;      ///< its file
-    bool is_whole = false; ///< it leads to the heap's last commit
+    bool is_whole = false; ///< the history leads to the heap's last commit
     std::string problem;   ///< a sentence that says why it is not whole
     /// Number of sound entries from the file's beginning. After the first entries there is one per commit.
     std::uint64_t entries = 0;
@@ -134,13 +134,13 @@ struct checked_history {
     /// Length of the sound entries. Damage, or bytes that do not count, begin there.
     std::uint64_t sound_bytes = 0;
     std::uint64_t versions = 0; ///< versions that can be reached
-    std::uint64_t kept = 0;     ///< kept versions among them
+    std::uint64_t kept = 0;     ///< kept versions among these
 };
 
 /// A heap as its last commit left it, or the last commit before the damage.
 struct report {
     std::string path;             ///< absolute, symbolic links resolved
-    std::uint64_t version = 0;    ///< number of that commit
+    std::uint64_t version = 0;    ///< number of the commit
     std::vector<damage> problems; ///< empty when nothing is damaged
     bool is_all_checked = true;   ///< false: the heap was written to meanwhile, and there may be more damage
 
@@ -150,14 +150,14 @@ struct report {
     std::string application;                ///< check_options::application; empty: not recorded
     /// The recorded history's options; empty: the heap records none.
     std::optional<history_options> recorded_history;
-    std::string abi;                      ///< layout of the standard library that wrote it
-    std::uint64_t base_address = 0;       ///< where it is mapped
+    std::string abi;                      ///< layout of the standard library of the program that created the heap
+    std::uint64_t base_address = 0;       ///< where the heap is mapped
     std::uint64_t chunk_bytes = 0;        ///< memory_options::chunk_bytes
     std::uint64_t sequence = 0;           ///< number of the superblock
     std::uint64_t epoch = 0;              ///< number of the session
     std::uint64_t checkpoint_version = 0; ///< version of the image
-    bool is_clean = false;                ///< false: the next open for writing recovers it
-    bool is_open_elsewhere = false;       ///< a process has it open for writing
+    bool is_clean = false;                ///< false: the next open for writing recovers the heap
+    bool is_open_elsewhere = false;       ///< a process has the heap open for writing
     /// Offset of the other superblock, if it is torn as by a power loss. That is not damage.
     std::optional<std::uint64_t> torn_superblock;
 
@@ -201,7 +201,7 @@ struct users {
         bool is_stopped = false; ///< by a signal or a debugger, as far as /proc shows
     };
     std::string path;              ///< absolute, symbolic links resolved
-    open_as how = open_as::closed; ///< how it is open
+    open_as how = open_as::closed; ///< how the heap is open
     std::uint64_t version = 0;     ///< shared heap: version of the last commit
     std::vector<user> processes;   ///< if not shared: those that /proc shows to this user
 };

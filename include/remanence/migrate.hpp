@@ -9,14 +9,14 @@
 /// recorded names; all others stay as they are.
 ///
 /// Renamings. Each states the present name of a member and a name that an earlier release gave it: renamed<"a", "c">
-/// and renamed<"b", "c"> if `a` became `b` and then `c`. They may stay in the program once the heap has the new names.
-/// A renaming that would lose a value is refused:
+/// and renamed<"b", "c"> if `a` became `b` and then `c`. A renaming may stay in the program once the heap has the new
+/// names. A renaming that would lose a value is refused:
 /// - the class has no member of the new name, or still has one of the old name;
 /// - the stored class has neither name, and one of its members would be gone;
 /// - the stored class has both names, and its member with the new name is not renamed itself.
 ///
 /// Members that REM_REFLECT leaves out are kept as bytes if the new class has nothing else in their place. Otherwise
-/// the root is refused, unless "account.$rest" is dropped. Padding bytes count like such members.
+/// the root is refused, unless "account.$rest" is dropped. Padding bytes are treated like such members.
 ///
 /// Order. The library knows the order of numbers, enumerators, texts, and pairs and tuples of these, by std::less and
 /// std::greater. Any other order comes from a function of the program, which migration does not call: a comparator, the
@@ -42,6 +42,7 @@
 /// - a pointer to a member that a function makes, unless the member follows by automatic changes (if several functions
 ///   are called in turn, no member does);
 /// - an aligned word that may be an address into the root, if the root has no schema or a class that hides its members.
+///
 /// An object to which only a removed pointer leads stays in the heap.
 #pragma once
 

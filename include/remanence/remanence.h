@@ -308,7 +308,7 @@ typedef struct rem_leak_place {
 /** The blocks that a volatile heap still had when it was closed. */
 typedef struct rem_leaks {
     size_t blocks;                 /**< their number */
-    size_t bytes;                  /**< their usable bytes */
+    size_t bytes;                  /**< usable bytes of these blocks */
     const rem_leak_class* classes; /**< by size */
     size_t class_count;            /**< number of `classes` */
     const rem_leak_place* places;  /**< with leak_frames: the most bytes first */

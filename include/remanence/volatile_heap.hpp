@@ -58,7 +58,7 @@ struct volatile_heap_stats {
 /// The blocks that a volatile heap still had when it was destroyed.
 struct volatile_leak_report {
     std::uint64_t blocks = 0;                 ///< their number
-    std::uint64_t bytes = 0;                  ///< their usable bytes, red zones included
+    std::uint64_t bytes = 0;                  ///< usable bytes of these blocks, red zones included
     std::vector<volatile_size_class> classes; ///< by size
     /// Blocks of one type of object.
     struct type {
