@@ -12,14 +12,15 @@
 
 namespace remanence::detail {
 
-/// A bidirectional iterator. Dereferencing it makes a pair of views.
+/// A bidirectional iterator. Dereferencing it returns a pair of views.
 template <class Alloc>
 class packed_iterator {
     using trees = packed_tree<Alloc>;
     using place = typename trees::type::const_iterator;
 
 public:
-    using iterator_category = std::bidirectional_iterator_tag; // for std::prev(), although it returns no reference
+    using iterator_category = std::bidirectional_iterator_tag; // for std::prev(), although operator* returns no
+                                                               // reference
     using iterator_concept = std::bidirectional_iterator_tag;
     using value_type = std::pair<std::string_view, std::string_view>;
     using difference_type = std::ptrdiff_t;
