@@ -49,8 +49,8 @@ struct reflect_access {
         else
             return false;
     }
-    /// Returns a value with all bits set. The compiler does not know the value: it would warn that it does not fit a
-    /// bit-field.
+    /// Returns a value with all bits set. The compiler does not know the value; otherwise it would warn that the value
+    /// does not fit into a bit-field.
     template <class M>
     [[nodiscard]] static M all_ones() {
         if constexpr (std::is_same_v<M, bool>) {
