@@ -1,5 +1,5 @@
-// The sizes of blocks in slabs, and how many units of address space a slab of each size takes. Depends on base/units
-// and alloc/slab_layout.
+// The sizes of blocks in slabs, and how many units of address space a slab of each size has. Depends on base/units and
+// alloc/slab_layout.
 //
 // Up to 128 bytes there is a size for each multiple of 16, then four sizes for each doubling: a block is at most a
 // quarter larger than the request.
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: 
 inline constexpr std::uint32_t k_stepped_classes = 8;
 inline constexpr std::uint32_t k_class_count = 44;
 
-/// Returns the class for so many bytes: at least one, at most k_class_bytes_max.
+/// Returns the class for `bytes` bytes: at least one, at most k_class_bytes_max.
 constexpr std::uint32_t class_of(std::size_t bytes) {
     if (bytes <= k_stepped_classes * k_step_bytes)
         return static_cast<std::uint32_t>((bytes - 1) / k_step_bytes);
