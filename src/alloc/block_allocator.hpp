@@ -71,8 +71,8 @@ public:
     [[nodiscard]] result<void> check_state();
 
     /// Allocates a block. Returns null, and has changed no block, if there is no memory, or the alignment is no power
-    /// of two up to k_alignment_max: failure() tells why. A request for 0 bytes counts as 1 byte. O(1) for small blocks
-    /// except once per slab; otherwise O(log free runs).
+    /// of two up to k_alignment_max: failure() tells why. A request for 0 bytes counts as 1 byte. O(1) for small
+    /// blocks, except when a slab is used up; otherwise O(log free runs).
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// Allocates a block at exactly this address. Returns false, and has changed no block, if not all of it is free.
     /// O(free runs) if there is no slab. Precondition: no slab is lent.
@@ -80,7 +80,7 @@ public:
     /// Frees a block; give the size and alignment of its allocation. A small block may stay in a magazine for
     /// allocate(): see flush(). Aborts, and names address and size, if there is no such block: that is an error of the
     /// program. For a small block, the error may only be found by free_returned(), or by the next allocate() or
-    /// flush(). O(1) for small blocks except once per slab; otherwise O(log free runs).
+    /// flush(). O(1) for small blocks, except when a slab becomes empty; otherwise O(log free runs).
     void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes) {
         if (!arenas_.empty() && deallocate_in_arena(address, bytes, alignment)) [[unlikely]]
             return;

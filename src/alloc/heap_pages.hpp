@@ -22,11 +22,11 @@
 namespace remanence::alloc {
 
 /// Makes at least [0, end) of the heap readable and writable, and zero where it was never written. Returns the end of
-/// the accessible range. If that is less than `end`, there is no memory: in src/volatile even an error value would need
-/// some.
+/// the accessible range. If that is less than `end`, there is no memory. (src/volatile cannot return an error instead,
+/// since an error object needs memory.)
 using extend_callback = std::function<result<std::uint64_t>(std::uint64_t end)>;
 
-/// Called before [offset, offset + bytes) is written, by the allocator or by the owner of a block that it hands out.
+/// Called before [offset, offset + bytes) is written by the allocator, or by the program that gets a block from it.
 using write_listener = std::function<void(std::uint64_t offset, std::uint64_t bytes)>;
 
 /// A place in the heap whose bytes the allocator cannot have written.
@@ -97,7 +97,7 @@ public:
             listener_(offset, bytes);
     }
     [[nodiscard]] bool has_listener() const { return listener_ != nullptr; }
-    /// Empty: no listener.
+    /// An empty function removes the listener.
     void set_listener(write_listener listener) { listener_ = std::move(listener); }
 
     /// Returns the page index where the wilderness of a section begins; never beyond the accessible memory.

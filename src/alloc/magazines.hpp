@@ -62,7 +62,7 @@ public:
     void forget() {
         take_all([](void*, std::uint32_t) {});
     }
-    /// Removes all blocks: calls f(block, granules) with each; those of one size in the order in which they came.
+    /// Removes all blocks: calls f(block, granules) with each; blocks of one size come in the order of their put().
     template <class F>
     void take_all(const F& f) {
         for (; sizes_ != 0; sizes_ &= sizes_ - 1) {
@@ -102,7 +102,7 @@ private:
             std::memcpy(halves, &alike, sizeof halves);
             return (halves[0] | halves[1]) != 0 && is_among(block);
         }
-        /// Removes all blocks: calls f(block) in the order in which they came.
+        /// Removes all blocks: calls f(block) with each, in the order of push().
         template <class F>
         void take_all(const F& f) {
             for (std::uint32_t i = 0; i != count_; ++i) {

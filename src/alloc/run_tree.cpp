@@ -84,7 +84,7 @@ void run_tree::insert(std::uint32_t page) {
     state.free_pages += run.count;
 }
 
-// Divides the subtree `from` into the nodes before and after `key`.
+// Splits the subtree `from` into two: the nodes before `key`, and those after it.
 void run_tree::split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, const page_descriptor& into) {
     const std::uint32_t* before = &into.before;
     const std::uint32_t* after = &into.after;

@@ -58,7 +58,7 @@ public:
         void* const kept = take_kept(count);
         return kept != nullptr ? kept : allocate_in_hole(count, natural_alignment(count));
     }
-    /// Does the same, at a multiple of `alignment` granules.
+    /// Like the other allocate(), at a multiple of `alignment` granules.
     [[nodiscard]] void* allocate(std::uint32_t count, std::uint32_t alignment) {
         return alignment <= natural_alignment(count) ? allocate(count) : allocate_in_hole(count, alignment);
     }

@@ -1,7 +1,7 @@
 // Finds and refuses the changes in a declared section that were not declared.
 //
 //  D1  Words that lie in no block do not count, since no program reads them: a destructor may write into memory that is
-//      freed right after it.
+//      freed right afterwards.
 //  D2  The allocator's own structures count: the allocator declares all of its changes.
 #pragma once
 

@@ -42,8 +42,8 @@ result<std::vector<stored_schema>> read_schemas(heap_bytes& heap, const std::str
 [[nodiscard]] const stored_schema* find_schema(const std::vector<stored_schema>& all, std::uint64_t hash,
                                                std::uint32_t algorithm);
 
-/// Returns the schema of this fingerprint, decoded; nothing if it is not stored. Error: errc::corrupt: its rows do not
-/// fit each other.
+/// Returns the schema of this fingerprint, decoded; nothing if it is not stored. Fails with errc::corrupt if its rows
+/// do not fit each other.
 result<std::optional<type_description>> schema_of(const std::vector<stored_schema>& all, std::uint64_t hash,
                                                   std::uint32_t algorithm, const std::string& path);
 
@@ -99,7 +99,7 @@ struct schema_to_store {
     format::schema_entry entry;
     std::string_view encoded;
 };
-/// Does the same with schemas that are encoded already.
+/// Like store_schemas(), for schemas that are encoded already.
 result<void> store_encoded_schemas(txn::heap_memory& memory, std::span<const schema_to_store> made);
 
 } // namespace remanence::types

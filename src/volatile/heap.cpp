@@ -366,7 +366,7 @@ void heap::collect_told(thread_cache& of, bool is_locked) noexcept {
     }
 }
 
-// The caller holds the lock.
+// The caller must hold the lock.
 void heap::give_back(slab& of) noexcept {
     const std::uint64_t first = static_cast<std::uint64_t>(of.start - base_) / k_unit_bytes;
     for (std::uint64_t i = 0; i != of.unit_count; ++i)
@@ -407,7 +407,7 @@ void heap::trim_locked() noexcept {
 }
 
 // A thread that freed a block may tell the owner of that slab long after the slab is gone (SL5). Since this would write
-// to the slab's header, all headers stay once a thread has freed a block of another one.
+// to the slab's header, all headers stay once any thread has freed a block of another thread's slab.
 void heap::give_headers_back(heap_range of_free) noexcept {
     if (has_tellers_.load(std::memory_order_relaxed))
         return;
@@ -476,7 +476,7 @@ void heap::leave(thread_cache& of) noexcept {
     vacant_ = &of;
 }
 
-// The caller holds the lock.
+// The caller must hold the lock.
 void heap::release_idle(thread_cache& of) noexcept {
     for (slab* each : of.listed) {
         while (each != nullptr) {

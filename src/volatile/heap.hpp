@@ -71,7 +71,7 @@ public:
     [[nodiscard]] bool is_open() const { return base_ != nullptr; }
 
     /// Allocates a block at a multiple of 16. Returns null if there is no memory. A request for 0 bytes counts as 1
-    /// byte. O(1) except once per slab; O(log free runs) for large blocks.
+    /// byte. O(1), except when a slab is used up; O(log free runs) for large blocks.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
         thread_cache* const mine = thread_cache_of_this_thread();
         if (bytes <= k_table_bytes_max && mine != nullptr) [[likely]] {

@@ -16,8 +16,8 @@
 
 namespace remanence::transient {
 
-inline constexpr std::size_t k_step_bytes = 16;            // the alignment of malloc()
-inline constexpr std::size_t k_table_bytes_max = KiB;      // class_table answers up to here without branches
+inline constexpr std::size_t k_step_bytes = 16;       // the alignment of malloc()
+inline constexpr std::size_t k_table_bytes_max = KiB; // class_table covers requests up to this size, without branches
 inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
 inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: a slab is 1, 4 or 16 of them
 
@@ -58,7 +58,7 @@ constexpr std::size_t placed_bytes(std::size_t bytes, placing how) {
     return how == placing::compact ? bytes : alloc::bytes_on_lines(std::max(bytes, k_step_bytes));
 }
 
-/// Gives the class for (bytes + 15) / 16.
+/// Maps (bytes + 15) / 16 to the class.
 using class_table = std::array<std::uint8_t, k_table_bytes_max / k_step_bytes + 1>;
 
 constexpr class_table make_class_table(placing how) {

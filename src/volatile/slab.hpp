@@ -49,7 +49,7 @@ struct slab {
     // Used by the owner only:
     alignas(64) std::uint64_t filled;
     std::uint64_t idle;
-    slab* next; // in the list
+    slab* next; // in the owner's list of the class
     slab* before;
     bool is_current;
     bool is_listed;

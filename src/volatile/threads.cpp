@@ -36,7 +36,7 @@ void drop_table() {
     t_thread_caches.table = nullptr;
 }
 
-// Makes a table with the thread caches of the list, and room for as many again. The caller has locked `changing`.
+// Makes a table with the thread caches of the list, and room for as many again. The caller must have locked `changing`.
 void make_table() {
     drop_table();
     t_thread_caches.used = 0;
@@ -98,7 +98,7 @@ struct fork_watch {
 };
 const fork_watch k_fork_watch;
 
-// The caller has locked `changing`.
+// The caller must have locked `changing`.
 void prepare() {
     if (is_prepared)
         return;

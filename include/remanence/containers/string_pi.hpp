@@ -624,7 +624,7 @@ private:
         raw_ = {};
         last() = static_cast<char>(k_short_max);
     }
-    /// Writes size and terminating zero. The caller has declared both.
+    /// Writes size and terminating zero. The caller must have declared both.
     void set_size(size_type size) noexcept {
         data()[size] = '\0';
         if (is_long())
@@ -645,7 +645,7 @@ private:
         if (is_long())
             free_block(data(), capacity());
     }
-    /// Returns a capacity that fills the allocator's blocks.
+    /// Rounds a capacity up, so that the string uses the whole block that the allocator returns.
     [[nodiscard]] static size_type rounded(size_type count) noexcept { return count | 7U; }
     /// Returns the capacity of a new block for `count` characters, which do not fit into the present one: twice the
     /// present capacity if possible.

@@ -501,7 +501,7 @@ private:
               before_(memory_.alloc, memory_.first),
               behind_(memory_.alloc, memory_.first) {}
 
-        /// Returns the place to construct the new elements, which begin at `at`.
+        /// Returns the object that constructs the new elements, the first of them at `at`.
         [[nodiscard]] elements_made& made(size_type at) noexcept { return new_.begin_at(memory_.first + at); }
         /// Becomes the vector's block, with the vector's elements before and behind the new ones, which begin at `at`.
         void become_with_all(size_type at) {

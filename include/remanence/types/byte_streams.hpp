@@ -45,7 +45,7 @@ private:
 /// Receives the bytes that a serialize() writes: at most as many as size() returned.
 class byte_writer {
 public:
-    /// Writes to `bytes` bytes at `to`.
+    /// Writes into the `bytes` bytes at `to`.
     byte_writer(char* to, std::size_t bytes) noexcept : to_(to), left_(bytes) {}
     /// For a part of the value that `around` writes; begins at the same depth of nesting.
     byte_writer(char* to, std::size_t bytes, const byte_writer& around) noexcept

@@ -150,7 +150,7 @@ public:
         live_ = made.release();
     }
     fragile_reference(const fragile_reference&) = delete;
-    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the assignment of the value sees to it
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the assignment of the value handles it
     fragile_reference& operator=(const fragile_reference& other) { return *this = *other; }
     ~fragile_reference() noexcept(false) {
         if (!detail::release_live_value(*live_))

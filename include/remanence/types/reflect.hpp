@@ -149,7 +149,7 @@ public:
         }
         return all;
     }
-    /// Returns what a pointer points at, or the element of an array; else null.
+    /// Returns the type that a pointer points at, or an array's element type; null for other types.
     [[nodiscard]] const reflection* element() const { return element_ == nullptr ? nullptr : &element_(); }
     /// Returns how objects store their contents; `shape_kind::none` if they have no known shape.
     [[nodiscard]] detail::type_shape shape() const { return shape_ == nullptr ? detail::type_shape{} : *shape_; }

@@ -533,7 +533,7 @@ private:
             append(parent, index, declare);
             return true;
         }
-        // A queue erases at one end. A leaf that loses elements at that end gets none from its neighbour: it shrinks
+        // If elements are erased at one end, as in a queue, the leaf there gets none from its neighbour: it shrinks
         // until the two can be joined.
         const bool is_leaf = at.node == n;
         if (right != nullptr && right->count > nodes::k_count_least && (n->count == 0 || !is_leaf || at.index != 0)) {

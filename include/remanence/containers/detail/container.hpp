@@ -30,8 +30,8 @@ struct three_way_by_less {
     }
 };
 
-/// The operators of containers require this concept. So for elements without an order std::totally_ordered is false,
-/// and not an error.
+/// The operators of containers require this concept. So for elements without an order std::totally_ordered is false
+/// instead of a compile error.
 template <class T>
 concept has_three_way = std::invocable<three_way_by_less, const T&, const T&>;
 

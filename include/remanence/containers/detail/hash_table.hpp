@@ -375,7 +375,7 @@ private:
     }
 
     /// Moves the elements to a table of twice the size or, if erasures took up much of the room (H3), of the same size.
-    /// The caller has declared the table.
+    /// The caller must have declared the table.
     void grow() {
         const bool is_full = size() >= elements_max(buckets()) / 4 * 3;
         move_to(buckets_ == 0 ? k_hash_buckets_least : is_full ? buckets_for(elements_max(buckets()) + 1) : buckets());

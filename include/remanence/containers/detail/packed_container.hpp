@@ -584,7 +584,7 @@ private:
     iterator tidied(place at, std::size_t index) noexcept {
         const packed_leaf leaf = trees::leaf(at->second);
         if (packed_leaf::k_header_bytes + 2 * leaf.live_bytes() >= leaf.bytes())
-            return iterator(tree_, at, index); // neighbours are not even read
+            return iterator(tree_, at, index); // without reading the neighbours
         try {
             if (const place next = std::next(at); next != tree_.end() && are_small(at, next))
                 return iterator(tree_, united(at, next), index);

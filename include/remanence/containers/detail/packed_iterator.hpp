@@ -77,12 +77,12 @@ private:
     template <class, bool>
     friend class packed_container;
 
-    /// The end.
+    /// Constructs the end.
     explicit packed_iterator(const typename trees::type& tree) noexcept : end_(tree.end()), at_(end_) {}
-    /// A record of the leaf at `at`.
+    /// Constructs an iterator to a record of the leaf at `at`.
     packed_iterator(const typename trees::type& tree, place at, const packed_leaf& leaf, std::size_t index) noexcept
         : end_(tree.end()), at_(at), leaf_(leaf), index_(index), count_(leaf.count()) {}
-    /// `index` may be behind the leaf's last record: then it is the first record of the next leaf.
+    /// `index` may be behind the leaf's last record: then the iterator leads to the first record of the next leaf.
     packed_iterator(const typename trees::type& tree, place at, std::size_t index) noexcept
         : end_(tree.end()), at_(at) {
         enter(index);

@@ -64,7 +64,7 @@ struct name_at<nullptr> {
     static consteval std::string_view get() { return {}; }
 };
 
-/// Names, one behind the other. Only these become part of the program, not the compiler's spellings.
+/// Names, one behind the other. Only these names become part of the program; the compiler's spellings do not.
 template <std::size_t Count, std::size_t Bytes>
 struct packed_names {
     char text[Bytes + 1] = {};

@@ -33,9 +33,9 @@ template <class... Members>
 consteval bool are_destroyed_by_nothing(type_list<Members...>) {
     return (std::is_trivially_destructible_v<Members> && ...);
 }
-/// True if an aggregate has a destructor of its own. It has no move constructor then: a move is a copy, and both
-/// objects destroy what they own. (An aggregate with a member that has a destructor is excluded already: a copy of that
-/// member may throw, or is impossible.)
+/// True if an aggregate has a destructor of its own. Such an aggregate has no move constructor, so a move is a copy,
+/// and both objects destroy what they own. (An aggregate with a member that has a destructor is excluded already: a
+/// copy of that member may throw, or is impossible.)
 template <class Aggregate>
 inline constexpr bool has_own_destructor_v =
     !std::is_trivially_destructible_v<Aggregate> && are_destroyed_by_nothing(member_types<Aggregate>{});

@@ -53,7 +53,7 @@ enum class shape_kind : char {
     optional = 'o',     // offset of the flag; the value lies at 0
     variant = 'w',      // offset and size of the index; the value lies at 0
     text = 't',         // offsets of the address of the characters, and of their number
-    text_by_link = 'T', // offset of the 24 bytes
+    text_by_link = 'T', // offset of the string's 24 bytes
     contiguous = 'v',   // offsets of the addresses of begin and end
     linked_block = 'V', // offsets of the link, and of the number of elements
     deque = 'd',        // offsets of the first and the last iterator, elements in a block
