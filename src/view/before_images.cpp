@@ -51,8 +51,7 @@ void before_images::discard(std::byte* page) {
 void before_images::insert(std::uint64_t page, std::byte* bytes) {
     auto found = chunks_.find(page / chunk_pages_);
     if (found == chunks_.end())
-        found = chunks_.emplace(page / chunk_pages_, std::vector<slot>(chunk_pages_))
-                    .first; // filled below: no entry is without a before-image
+        found = chunks_.emplace(page / chunk_pages_, std::vector<slot>(chunk_pages_)).first; // filled below
     std::vector<slot>& chunk = found->second;
     REM_ASSERT(chunk[page % chunk_pages_].bytes == nullptr);
     chunk[page % chunk_pages_].bytes = bytes;
