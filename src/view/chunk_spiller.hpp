@@ -43,9 +43,8 @@ public:
           spilled_(spilled) {}
 
     struct spillable {
-        std::uint64_t written_bytes = 0; // memory with content that was written and not committed
-        std::vector<std::uint64_t>
-            chunks{}; // its chunks that may be spilled; those that the last call found come first
+        std::uint64_t written_bytes = 0;     // memory with content that was written and not committed
+        std::vector<std::uint64_t> chunks{}; // its chunks that may be spilled, those of the last call first
     };
     /// Excludes the chunks of `handed_out`, which is about to be written. O(pages in memory + stored chunks).
     result<spillable> find_spillable(heap_range handed_out);
