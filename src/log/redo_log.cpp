@@ -243,7 +243,7 @@ result<std::uint64_t> redo_log::mark() {
     REM_TRY(await(appended_through(), durability::durable));
     const std::lock_guard guard(mutex_);
     const std::uint64_t free_bytes = begin_ - format::k_log_header_bytes;
-    // No record is pending, so no write ever includes records before and behind the jump to the beginning.
+    // No record is pending, so no write has to continue at the log's beginning.
     if (!is_in_two_parts() && free_bytes != 0 && free_bytes >= end_ - begin_)
         far_end_ = std::exchange(end_, format::k_log_header_bytes);
     return end_;

@@ -85,7 +85,7 @@ public:
     virtual result<std::uint64_t> size() = 0;
     virtual result<void> resize(call_site where, std::uint64_t bytes) = 0;
     /// Reserves space for [offset, offset+bytes), and extends the file if necessary. Its contents are unchanged; new
-    /// bytes are zero. errc::no_space if the disk or quota is full; then the file is unchanged.
+    /// bytes are zero. errc::no_space if the disk or quota is full; then size and contents are unchanged.
     virtual result<void> reserve(call_site where, std::uint64_t offset, std::uint64_t bytes) = 0;
     /// Returns the space of the range to the file system; the range then reads as zeros. If the file system does not
     /// support that, writes zeros or leaves the range as it is, as `otherwise` says.

@@ -30,7 +30,7 @@ namespace remanence::store {
 /// A part of the heap as it is to be mapped.
 struct extent {
     heap_range heap;           // the part; it reads as zeros if `stored` is false
-    bool stored;               // true if it has a place in the file
+    bool stored;               // true if the part has a place in the file
     std::uint64_t file_offset; // of the stored part
 };
 
@@ -89,7 +89,7 @@ public:
     /// if the chunk map has no room.
     [[nodiscard]] std::optional<std::uint64_t> image_bytes_without(std::span<const chunk_range> chunks) const;
     /// Returns chunks whose move would shrink the chunk map and the number of mappings: the shortest runs at copies B,
-    /// up to `chunks` chunks. Empty if the map has at most `exceptions`. O(exceptions).
+    /// up to `chunks` chunks. Returns none unless the map has more than `exceptions` exceptions. O(exceptions).
     [[nodiscard]] std::vector<std::uint64_t> scattered(std::size_t exceptions, std::uint64_t chunks) const;
 
     /// Notes that pages of this chunk are being written early, to early_copy_of(). unused_space spares that copy until

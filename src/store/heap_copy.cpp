@@ -219,7 +219,7 @@ copy_in_progress::~copy_in_progress() {
         if (file_)
             // Best effort: the earlier error counts.
             (void)files_.remove("store: remove failed copy", building_, *file_);
-    } catch (const std::bad_alloc&) { // while the message of another error was made
+    } catch (const std::bad_alloc&) { // no memory for the message of another error
     }
 }
 
