@@ -56,8 +56,8 @@ public:
     result<std::unique_ptr<publication>> compose(std::span<const applied_page> pages, const published_state& state);
     /// Makes the publication's superblock current. Precondition: it was composed last, and is_done().
     void adopt(const publication& done);
-    /// True between compose() and adopt(), while the checksums in memory are those of the publication. After a failed compose()
-    /// they may be those of neither old nor new contents.
+    /// True between compose() and adopt(), while the checksums in memory are those of the publication. After a failed
+    /// compose() they may be those of neither old nor new contents.
     [[nodiscard]] bool is_ahead_of_file() const { return is_ahead_of_file_; }
     /// Confirms the current superblock, then composes, carries out and adopts a checkpoint without pages.
     result<void> publish(const published_state& state);
