@@ -68,7 +68,7 @@ void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t 
     if (impl == nullptr || !impl->origin.same_process())
         return; // the object has outlived its heap's mapping
     if (!impl->outsiders.is_of_this_state(owner)) [[unlikely]]
-        return; // or a rollback freed the block, and perhaps gave it to another object
+        return; // a rollback may have freed the block, and given it to another object
     impl->memory().deallocate(block, bytes, alignment);
 }
 
