@@ -1,4 +1,4 @@
-// Heaps that several processes share. A file of its own, so that only programs that share a heap link it.
+// Heaps that several processes share. A separate file, so that only programs that share a heap link it.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -22,7 +22,7 @@ bool show(const rem_heap* heap, const heap_user& who, std::uint64_t version, vis
 }
 
 void check_visit(const rem_heap* heap, visit_participant visit, const char* what) {
-    (void)opened(heap); // reports a closed heap first
+    (void)opened(heap); // throws if the heap is closed
     if (visit == nullptr)
         refuse_argument(what);
 }
