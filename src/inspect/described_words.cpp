@@ -169,7 +169,7 @@ private:
     [[nodiscard]] bool goes_on() const { return words_.has_unknown() && path_.steps_left != 0; }
 
     /// Decides the words of one object. Precondition: the object lies in the heap.
-    void look(object_place of) { // NOLINT(misc-no-recursion): by value nothing holds itself
+    void look(object_place of) { // NOLINT(misc-no-recursion): no type contains itself by value
         const type_row& row = reader_.row(of.row);
         const std::uint64_t end = of.at + reader_.size_of(of.row);
         if (path_.steps_left != 0)
@@ -238,7 +238,7 @@ private:
         }
         words_.rest_can_hold(of.at, end);
     }
-    // NOLINTNEXTLINE(misc-no-recursion): by value nothing holds itself
+    // NOLINTNEXTLINE(misc-no-recursion): no type contains itself by value
     void look_at_members(object_place of, bool hides_some) {
         const type_row& row = reader_.row(of.row);
         for (const type_part& part : row.kind == type_kind::members ? row.parts : row.fields) {
