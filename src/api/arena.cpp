@@ -47,7 +47,7 @@ arena arena::open(heap& in, std::string_view name, const arena_options& options)
     change_arenas(impl, [&] {
         base = impl.memory().find_arena(name);
         if (base != nullptr)
-            return; // another thread has made the arena meanwhile
+            return; // another thread has made this arena meanwhile
         auto made = impl.memory().make_arena(name, {options.room_bytes, options.resident_limit_bytes});
         if (!made)
             detail::raise(made.why());

@@ -25,7 +25,7 @@ background_sync::~background_sync() {
 
 void background_sync::sync_soon() {
     if (soon_.exchange(true))
-        return; // the thread has this request already
+        return; // the thread has such a request already
     {
         const std::lock_guard guard(mutex_);
     } // the thread is now asleep, or will still check soon_

@@ -28,7 +28,7 @@ public:
     /// Requests a sync within the interval from now.
     void sync_soon();
     void sync_now();
-    /// Requests the log record of a commit that only copied its pages. The record need not be synced.
+    /// Requests that the log record is made of a commit that has only copied its pages. It need not be synced.
     void finish_point();
 
 private:

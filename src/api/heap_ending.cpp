@@ -39,7 +39,7 @@ void heap_impl::check_not_ending() const {
 
 void heap_impl::begin_to_close(const char* what) {
     bool alone = !sections.is_in_any() && sections.try_enter_to_close();
-    if (alone && commits.are_in_flight()) { // that section has not returned yet; no other can begin now
+    if (alone && commits.are_in_flight()) { // a committing thread is still in a call; no section can begin now
         sections.leave_write();
         alone = false;
     }
@@ -49,7 +49,7 @@ void heap_impl::begin_to_close(const char* what) {
                   " while a section is open, or another thread commits. End every section first.",
               origin.path.string());
     }
-    calls.begin(); // this call never ends, so others find the heap in use until it is gone
+    calls.begin(); // this call never ends, so the heap counts as in use until it is gone
 }
 
 void heap_impl::drop(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {

@@ -36,7 +36,7 @@
 
 namespace remanence::detail {
 
-/// The numbers of inspect::memory_use.
+/// The part of inspect::memory_use that is measured in a section.
 struct memory_share {
     double availability = 1;
     double page_efficiency = 1;
@@ -98,7 +98,7 @@ public:
     void roll_back();
     /// Implements heap::savepoint(), in a write section. Returns the savepoint's number.
     [[nodiscard]] std::uint64_t make_savepoint();
-    /// Does the same as roll_back(), back to a savepoint.
+    /// Undoes the changes made since a savepoint. Otherwise the same as roll_back().
     void roll_back_to(std::uint64_t savepoint);
     /// Must be called before memory changes to another state, because objects outside of the heap will no longer match
     /// those in it.

@@ -45,7 +45,7 @@ public:
     result<void> make() override;
 
 private:
-    /// A root of the present state.
+    /// A root that the present state has.
     struct root {
         std::string name;
         std::string type;

@@ -361,7 +361,7 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
     if (!heap) {
         if (!is_damage(heap.why().code))
             detail::raise(heap.why());
-        found = {}; // not even a superblock can be read
+        found = {}; // nothing can be said of a heap without a superblock
         found.path = real_path_of(path);
         found.problems.push_back(as_damage(heap.why()));
         found.is_all_checked = false;
@@ -424,7 +424,7 @@ void copy(const std::string& path, const std::function<void(std::span<const std:
     bool has_begun = false;
     const auto send = [&](inspection& now) -> result<void> {
         REM_TRY(refuse_damaged(now));
-        const bool is_another = has_begun; // a second run sends nothing; it finds what ended the first
+        const bool is_another = has_begun; // a second run sends nothing, but finds why the first ended
         REM_TRY(store::copy_bytes(
             now.store(),
             [&](std::span<const std::byte> bytes) -> result<void> {

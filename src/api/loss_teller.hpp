@@ -39,7 +39,7 @@ private:
     const heap_options& options_;
     txn::engine& engine_;
     std::uint64_t discarded_bytes_ = 0;
-    bool has_told_ = false; // whether standard error has had its one message
+    bool has_told_ = false; // whether the single message on standard error was written
 };
 
 } // namespace remanence::detail

@@ -22,7 +22,7 @@ extern os::address_table<heap_impl> heaps; // NOLINT: process-wide; heaps never 
 /// read-only or closed. Must be called before add().
 void watch_faults();
 void add(heap_impl& impl);
-/// Must be called when the reservation has grown.
+/// Registers further addresses of a heap. Must be called when its reservation has grown.
 void extend(heap_impl& impl);
 void remove(heap_impl& impl) noexcept;
 /// The addresses of a closed heap.

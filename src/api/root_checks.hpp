@@ -1,5 +1,5 @@
 // The checks that verify() makes of a root's object. The program supplies a check when it names the root's type; the
-// file stores only names of types.
+// heap file stores only names of types.
 #pragma once
 
 #include "txn/heap_memory.hpp"

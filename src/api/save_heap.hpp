@@ -11,7 +11,7 @@
 
 namespace remanence::detail {
 
-/// Does the same as save(), and throws the same.
+/// Does the same as save(), and throws the same exceptions.
 void save_heap(const heap& from, const std::string& root, const inspect::dump_manner& manner,
                const std::function<void(std::string_view)>& to);
 

@@ -14,7 +14,7 @@ namespace {
 
 using visit_participant = bool (*)(void* context, const rem_participant* who);
 
-/// True if the visitor wants more.
+/// Calls the caller's visitor for a process; true if it wants more.
 bool show(const rem_heap* heap, const heap_user& who, std::uint64_t version, visit_participant visit, void* context) {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(who.since.time_since_epoch());
     const rem_participant shown{who.process, who.thread, who.program.c_str(), since.count(), version};

@@ -226,7 +226,7 @@ private:
         case shape_kind::serialised:
             words_.rest_holds_none(of.at + n[0], of.at + n[0] + 3 * k_pointer_bytes);
             break;
-        case shape_kind::tree: // a colour and padding
+        case shape_kind::tree: // a colour and padding hold no pointer
             words_.rest_holds_none(of.at + n[0], of.at + n[0] + k_pointer_bytes);
             break;
         case shape_kind::hash_chain: // a number of elements, a load factor with padding, another number

@@ -34,7 +34,7 @@ public:
         std::uint64_t at;
         std::uint64_t pointer; // place of the first pointer that leads to this target
     };
-    /// What reads the objects of one schema.
+    /// The reader and the walk for objects of one schema.
     struct reading {
         reading(const heap_to_read& heap, const types::type_description& schema, object_walk::listener& told)
             : reader(heap.bytes, heap.path, heap.base, heap.end, schema), walk(reader, told) {}

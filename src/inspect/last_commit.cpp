@@ -102,7 +102,7 @@ suspects proven(inspection& before, inspection& now, const suspects& all) {
 
 std::vector<problem> as_problems(inspection& heap, const suspects& all) {
     std::vector<problem> found = all.others;
-    const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // a chunk is contiguous in the file
+    const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // pages of a chunk are adjacent in the file
     for (page_range rest : all.pages) {
         while (rest.count != 0) {
             const std::uint64_t copy = heap.store().image().copy_of(rest.first * k_page_bytes);

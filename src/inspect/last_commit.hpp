@@ -61,7 +61,7 @@ struct attempt_count {
 result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, const std::string& path,
                                                      attempt_count& attempts, const inspection_progress& progress,
                                                      const std::function<result<void>(inspection&)>& use);
-/// Does the same with a limit of its own.
+/// Does the same, with a limit for the attempts of this call alone.
 result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, const std::string& path,
                                                      std::uint64_t attempts, const inspection_progress& progress,
                                                      const std::function<result<void>(inspection&)>& use);

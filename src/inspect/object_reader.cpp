@@ -14,7 +14,7 @@ using types::type_row;
 namespace {
 
 constexpr std::uint64_t k_text_by_link_bytes = 24;
-constexpr unsigned k_is_long = 0x80; // in the last byte of such a text
+constexpr unsigned k_is_long = 0x80; // bit in the last byte of a text, if it has a block
 constexpr std::array k_values_of_bits = {std::byte{0}, std::byte{1}};
 
 } // namespace

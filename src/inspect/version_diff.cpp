@@ -37,7 +37,7 @@ result<void> side_by_side(const std::vector<T>& before, const std::vector<T>& af
 result<void> add_ranges(inspection& before, inspection& after, const std::vector<heap_range>& ranges,
                         version_difference& found) {
     const std::uint64_t end = std::max(before.heap_bytes_end(), after.heap_bytes_end());
-    REM_TRY(before.make_memory(end)); // a state is followed by zeros
+    REM_TRY(before.make_memory(end)); // behind the end of a state, all bytes are zero
     REM_TRY(after.make_memory(end));
     for (const heap_range& each : ranges) {
         for (std::uint64_t at = each.offset; at < std::min(each.end(), end);) {

@@ -62,7 +62,7 @@ public:
         to_.put_word(container_.at + 2 * k_word, buckets_);
         to_.put_word(container_.at + 4 * k_word, count);
         std::memcpy(to_.at(container_.at + 5 * k_word), &load, sizeof load);
-        to_.put_word(container_.at + 6 * k_word, buckets_); // if the program adds more elements, the container grows
+        to_.put_word(container_.at + 6 * k_word, buckets_); // the number of elements beyond which the container grows
         return {};
     }
     [[nodiscard]] bool wants_hash() const override { return true; }

@@ -38,7 +38,7 @@ void json_document::skip_space() {
 
 result<void> json_document::parse_text(std::string_view& into) {
     const std::size_t begin = ++at_; // behind the opening quotation mark
-    for (;; ++at_) {                 // passes over bytes that are not ASCII, too
+    for (;; ++at_) {                 // also passes over bytes that are not ASCII
         at_ += plain_prefix(text_.substr(at_));
         if (is_at_end() || text_[at_] == '"' || text_[at_] == '\\' || static_cast<unsigned char>(text_[at_]) < 0x20)
             break;

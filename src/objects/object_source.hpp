@@ -41,7 +41,7 @@ struct scalar {
     // The bytes and size of the original real number, so that a target of the same size gets every bit of a NaN.
     std::array<std::byte, sizeof(long double)> real_bits = {};
     std::size_t real_size = 0;
-    std::string_view bytes = {}; // of a number of more than 8 bytes
+    std::string_view bytes = {}; // the bytes of a number of more than 8 bytes
     std::string_view label = {}; // name of an enumeration's value, if it has one
 
     /// Reads a float, a double or a long double from its bytes. Returns false if `size` is that of none of them.

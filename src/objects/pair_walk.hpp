@@ -15,7 +15,7 @@ using inspect::part_role;
 
 struct part_pair {
     part_role role;
-    object_place from; // not set for a new member
+    object_place from; // not set if the member is new
     std::uint32_t to;
     const types::type_part* member = nullptr; // in the newer row
     bool is_new = false;

@@ -331,7 +331,7 @@ bool row_matching::match_variants(std::uint32_t from, std::uint32_t to) { // NOL
 }
 
 bool row_matching::match_packed(std::uint32_t from, std::uint32_t to) {
-    if (layout_difference(from_, from, to_, to, enumerators::any)) // compares the tree, too, whose rows nobody matches
+    if (layout_difference(from_, from, to_, to, enumerators::any)) // also compares the tree's rows
         has_same_bytes_ = false;
     return accept(from, to, from_.rows[from].name != to_.rows[to].name);
 }
