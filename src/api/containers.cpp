@@ -1,4 +1,4 @@
-// The compiled half of our own containers.
+// Those functions of our container templates that are not templates.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"

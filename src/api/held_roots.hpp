@@ -31,7 +31,7 @@ public:
     /// Records a root. Any thread may call it. `type` must live as long as the process. std::bad_alloc.
     virtual void know(std::string_view name, const type_fingerprint& type, root_maker maker);
 
-    /// A root that this program knows.
+    /// What is known of a root that this program has asked for.
     struct known {
         const type_fingerprint* type;
         root_maker make;
@@ -45,7 +45,7 @@ public:
     result<void> make() override;
 
 private:
-    /// A root that the present state has.
+    /// A root that exists in the present state of the heap.
     struct root {
         std::string name;
         std::string type;

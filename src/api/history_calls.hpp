@@ -1,4 +1,4 @@
-// Functions that the calls of the history share.
+// What history.cpp, versions.cpp and other files of the history's interface have in common.
 #pragma once
 
 #include "api/heap_impl.hpp"
@@ -35,7 +35,6 @@ enum class use_of_history { changes, looks };
 /// Throws errc::read_only; or errc::invalid_argument if there is no history.
 heap_impl* with_history(heap_impl* impl, use_of_history how = use_of_history::changes);
 
-/// Runs `f` with the write lock held.
 template <class F>
 void alone(heap_impl* impl, const F& f) {
     refuse_in_sections(*impl);

@@ -25,7 +25,7 @@ void add(heap_impl& impl);
 /// Registers further addresses of a heap. Must be called when its reservation has grown.
 void extend(heap_impl& impl);
 void remove(heap_impl& impl) noexcept;
-/// The addresses of a closed heap.
+/// The addresses and the path of a closed heap.
 struct closed_range {
     std::atomic<std::uint64_t> begin; // addresses
     std::atomic<std::uint64_t> end;   // 0 means that nothing is known yet

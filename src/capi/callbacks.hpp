@@ -39,7 +39,6 @@ private:
     callback* outer_;
 };
 
-/// Calls a function of the caller.
 template <class F>
 auto call_back(detail::heap_impl& of, const F& f) {
     const callback here(of);

@@ -89,7 +89,6 @@ public:
     [[nodiscard]] const std::string& path() const { return store_->path(); }
     /// Returns the files as recovery would leave them.
     [[nodiscard]] os::file_system& files() { return *files_; }
-    /// Returns the problems found so far.
     [[nodiscard]] const std::vector<problem>& problems() const { return problems_.all(); }
     /// Adds a problem, unless one at the same place is listed. Returns true if it was added.
     bool note(const failure& damage) { return problems_.add(damage); }
@@ -166,7 +165,6 @@ private:
     result<void> expect_unchanged(os::file_system& files);
     result<void> check_allocator(inspected_parts& parts);
     result<void> try_to_check_allocator(inspected_parts& parts);
-    /// Reads this page of the heap into memory.
     result<void> fetch(std::uint64_t page);
     /// Enlarges memory to the pages that an allocator has used. Pages that were never written are zero, and not in the
     /// image. If the allocator is damaged or claims too much, other checks report that.

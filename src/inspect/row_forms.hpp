@@ -64,7 +64,7 @@ struct element_rows {
 /// Returns the name under which a member is written. For a base, this is the name of its type.
 [[nodiscard]] std::string member_name(const types::type_description& schema, const types::type_part& part);
 
-/// How a part belongs to its object.
+/// In which way a part belongs to its object.
 enum class part_role : std::uint8_t { pointee, member, same, held, key, element };
 /// A kind of part that objects of a row have, and the part's own row.
 struct row_part {

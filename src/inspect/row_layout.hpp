@@ -32,7 +32,6 @@ struct object_place {
                                                           std::size_t index, std::uint64_t of);
 /// Returns the alignment in bytes. The alignment of an array is that of its elements.
 [[nodiscard]] std::uint64_t alignment_of(const types::type_description& schema, std::uint32_t row);
-/// True if an aggregate has bit-fields.
 [[nodiscard]] bool has_bit_fields(const types::type_row& row);
 /// True if the row has bit-fields whose place is not known, so that only their bytes can be written.
 [[nodiscard]] bool has_unknown_bits(const types::type_row& row);

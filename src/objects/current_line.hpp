@@ -38,7 +38,6 @@ public:
     /// Returns a text member, which may also be written as bytes that are not UTF-8.
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
 
-    /// Returns an error for this line.
     [[nodiscard]] unexpected wrong(const std::string& what, errc code = errc::invalid_argument) const {
         return wrong_at(number(), what, code);
     }

@@ -34,7 +34,6 @@ public:
     result<void> parse(std::string_view text);
 
     [[nodiscard]] const json_part& at(std::uint32_t index) const { return parts_[index]; }
-    /// Returns the whole value.
     [[nodiscard]] const json_part& root() const { return parts_.front(); }
     /// Returns the index of the value that has this name in an object; 0 if there is none.
     [[nodiscard]] std::uint32_t member(std::uint32_t object, std::string_view name) const;

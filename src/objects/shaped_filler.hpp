@@ -9,7 +9,6 @@
 
 namespace remanence::objects {
 
-/// The common base of all fillers.
 class shaped_filler : public container_filler {
 public:
     shaped_filler(object_builder& to, object_place container)
@@ -21,7 +20,6 @@ protected:
     const types::type_row& is_;
 };
 
-/// Returns the place of an element's key.
 inline object_place key_of(const element_place& element) { return element.has_key ? element.key : element.value; }
 
 /// Makes a filler for an empty container, and tells it how many elements will come.

@@ -17,7 +17,7 @@
 
 namespace remanence::objects {
 
-/// The target of a pointer.
+/// The target of a pointer: its row in the schema, and its heap offset.
 struct pointee {
     std::uint32_t row;
     std::uint64_t at;

@@ -70,7 +70,6 @@ int dump(const std::string& file, const std::string& version, const std::string&
 
 namespace {
 
-/// Reads from standard input.
 std::size_t read_input(char* to, std::size_t bytes) {
     const std::size_t count = std::fread(to, 1, bytes, stdin);
     if (count == 0 && std::ferror(stdin) != 0)

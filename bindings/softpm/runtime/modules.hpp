@@ -21,7 +21,6 @@ struct module_entry {
 
 class modules {
 public:
-    /// Lists the modules that are loaded now.
     static modules now();
     explicit modules(std::vector<module_entry> list);
 
