@@ -1,4 +1,4 @@
-// What history.cpp, versions.cpp and other files of the history's interface have in common.
+// What history.cpp, procedures.cpp and versions.cpp have in common.
 #pragma once
 
 #include "api/heap_impl.hpp"
