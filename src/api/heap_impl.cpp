@@ -27,7 +27,7 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
     belong_to(of);
     engine_->let_checkpoints_be_carried_out([this] { return threads.carry_out_checkpoint(); });
     if (engine_->is_shared() && !options.read_only)
-        threads.watch_applies();
+        threads.watch_checkpoints();
     if (const auto& table = options.procedures.table())
         table->serve(*this);
     if (engine_->has_history()) {

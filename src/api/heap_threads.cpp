@@ -42,7 +42,7 @@ void heap_threads::watch_memory() {
     }
 }
 
-void heap_threads::watch_applies() {
+void heap_threads::watch_checkpoints() {
     try {
         way_giver_ = std::make_unique<background_way>(engine_);
     } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): the heap works without this thread

@@ -40,7 +40,7 @@ public:
 
     /// Starts the thread that lets other processes apply the log although this process has read sections. Called once,
     /// for a shared heap. Without that thread, they wait until the sections end. Throws std::bad_alloc.
-    void watch_applies();
+    void watch_checkpoints();
 
     /// Ends the threads. close() then does the work that they have not finished.
     void end();
@@ -53,7 +53,7 @@ private:
     const std::chrono::milliseconds lazy_interval_;
     std::unique_ptr<background_sync> syncer_;             // guarded by the write lock, until end()
     std::unique_ptr<background_checkpoint> checkpointer_; // guarded by the write lock, until end()
-    std::unique_ptr<background_way> way_giver_;           // from watch_applies() to end()
+    std::unique_ptr<background_way> way_giver_;           // from watch_checkpoints() to end()
     std::mutex watching_;
     std::unique_ptr<background_spill> spiller_; // guarded by watching_, until end()
 };

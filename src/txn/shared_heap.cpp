@@ -72,7 +72,7 @@ void shared_heap::end_read() noexcept {
 // The locks keep memory at its version, and a thread that would bring it forward waits for them. The pin stays until
 // the copies are made, even if the sections end meanwhile: otherwise the checkpoint could begin before they are
 // complete.
-result<void> shared_heap::let_apply_pass() {
+result<void> shared_heap::let_checkpoint_pass() {
     if (!is_reading())
         return {}; // does not wait for a thread that commits
     const std::lock_guard alone(needs_.locks.at_store);
@@ -107,7 +107,7 @@ std::optional<std::uint64_t> shared_heap::read_on() {
 }
 
 result<void> shared_heap::catch_up() {
-    const std::lock_guard alone(needs_.locks.at_store); // first: let_apply_pass() needs the existing pin
+    const std::lock_guard alone(needs_.locks.at_store); // first: let_checkpoint_pass() needs the existing pin
     const std::lock_guard allocation(needs_.locks.allocation);
     while (!protocol().pin(protocol().visible())) // fails if a checkpoint was declared in between
         REM_TRY(protocol().check_session());

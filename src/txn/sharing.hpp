@@ -1,4 +1,4 @@
-// A shared heap, as its engine sees it: whose turn it is to write, and how memory follows what others commit. A part
+// A shared heap, as its engine sees it: which process has the writer lock, and how memory follows what others commit. A part
 // (parts.hpp); shared_heap.hpp implements it. Null in an engine whose heap only this process has.
 #pragma once
 
@@ -73,7 +73,7 @@ public:
     /// If another process's checkpoint waits for threads that read here: makes private copies of what it is going to
     /// change. So the checkpoint goes on, and the threads still see their version. From any thread, also while others
     /// read. Throws std::bad_alloc; a failure changes nothing.
-    virtual result<void> let_apply_pass() = 0;
+    virtual result<void> let_checkpoint_pass() = 0;
     /// Follows what others have committed. No thread may be in a section. errc::outside_section: as
     /// take_writer_lock().
     virtual result<void> catch_up() = 0;

@@ -443,7 +443,7 @@ TEST_F(coordination_of_processes, a_reader_that_made_its_own_copies_raises_its_p
     EXPECT_EQ(reader->pinned(), std::nullopt);
 }
 
-TEST_F(coordination_of_processes, a_apply_calls_those_that_are_in_its_way_and_nobody_else) {
+TEST_F(coordination_of_processes, a_checkpoint_calls_those_that_are_in_its_way_and_nobody_else) {
     opened idle = open(path_);
     opened reader = open(path_);
     opened newer = open(path_);
@@ -554,7 +554,7 @@ TEST_F(coordination_of_processes, what_is_held_is_not_released) {
     EXPECT_EQ(reader->released().log_begin, 80U);
 }
 
-TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_released_before_the_next_apply) {
+TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_released_before_the_next_checkpoint) {
     opened reader = open(path_);
     (void)reader->hold();
     child_process maker(opener([](opened& one) {
