@@ -28,7 +28,7 @@ public:
     [[nodiscard]] bool has_newer(std::uint64_t page) const;
     /// True if a page of the chunk has a before-image.
     [[nodiscard]] bool has_any_in(std::uint64_t chunk) const { return chunks_.contains(chunk); }
-    /// Reserves for about `pages` pages will be allocated next.
+    /// Says that about `pages` pages will be allocated next, so that one block is reserved for them.
     void expect(std::uint64_t pages) { expected_ = pages; }
     /// Returns memory for `count` consecutive pages. The caller must pass each of them to insert() or to discard().
     std::byte* allocate(std::uint64_t count);

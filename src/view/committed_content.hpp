@@ -67,7 +67,7 @@ public:
 
     // Before-images. The comparers make them.
 
-    /// Reserves for about `pages` before-images will be made next.
+    /// Says that about `pages` before-images will be made next.
     void expect_before_images(std::uint64_t pages) { before_images_.expect(pages); }
     /// Returns memory for `count` consecutive pages. The caller must pass each of them to add_before_image() or to
     /// discard_before_image().

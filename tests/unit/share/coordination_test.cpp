@@ -402,7 +402,7 @@ TEST_F(coordination_of_processes, after_a_failed_write_nobody_writes_until_all_h
 
 // Reading.
 
-TEST_F(coordination_of_processes, a_pin_holds_off_applies_past_it_and_later_ones_do_not) {
+TEST_F(coordination_of_processes, a_pin_holds_off_checkpoints_past_it_and_later_ones_do_not) {
     opened reader = open(path_);
     opened writer = open(path_);
     ASSERT_TRUE(reader->pin(10));
@@ -792,7 +792,7 @@ TEST(coordination_on_a_simulated_disk, is_refused_where_other_machines_have_a_ha
     EXPECT_TRUE(coordination::attach(disk, *heap, "heap", 0600, soon(), coordination::on::any));
 }
 
-TEST_F(coordination_of_processes, guests_hold_off_applies_and_releases_as_others_do) {
+TEST_F(coordination_of_processes, guests_hold_off_checkpoints_and_releases_as_others_do) {
     auto a = open(path_);
     const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
     auto guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_, soon()));
