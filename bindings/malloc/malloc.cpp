@@ -1,10 +1,10 @@
-// malloc and its family on top of one volatile heap, for programs that are not compiled for Remanence. Depends on
+// malloc and its family, on one volatile heap, for programs that are not compiled for Remanence. Depends on
 // src/volatile.
 //
-// In a scope of rem::new_in, a thread's calls go to another heap (scopes.hpp).
+// While a thread is in a scope of rem::new_in, its calls allocate in another heap (scopes.hpp).
 //
 // The first call of any of these functions makes the heap. The loader or the C library may make that call before
-// main(). So nothing here needs constructors, or memory from another allocator.
+// main(). So nothing here may need constructors, or memory from another allocator.
 #include "base/undying.hpp"
 #include "os/quick_mutex.hpp"
 #include "scopes.hpp"
@@ -41,7 +41,7 @@ constinit rem::os::quick_mutex opening;
 
 [[gnu::cold, gnu::noinline]] bool open_heap() {
     const std::scoped_lock lock(opening);
-    for (const std::uint64_t bytes : {4 * rem::TiB, 64 * rem::GiB}) { // under Valgrind there are fewer
+    for (const std::uint64_t bytes : {4 * rem::TiB, 64 * rem::GiB}) { // Valgrind leaves fewer addresses
         if (!is_open.load(std::memory_order_relaxed) &&
             the_heap.value.open({.reserve_bytes = bytes, .holds_no_addresses = true}) == 0)
             is_open.store(true, std::memory_order_release);
@@ -57,7 +57,7 @@ void* or_enomem(void* got) {
     return got;
 }
 
-/// Allocates at a multiple of a power of two. `caller`: the code that called the exported function.
+/// Allocates at a multiple of a power of two. `caller` is the code that called the exported function.
 void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) {
     if (scopes::t_target != nullptr && scopes::leads_from(caller, bytes)) [[unlikely]]
         return or_enomem(scopes::allocate(bytes, alignment));
@@ -78,7 +78,7 @@ void free_block(void* block) {
     the_heap.value.free(block);
 }
 
-// Like glibc: a size of 0 frees the block.
+// A size of 0 frees the block, as in glibc.
 void* reallocate(void* block, std::size_t bytes, const void* caller) {
     if (block == nullptr)
         return allocate(bytes, caller);
@@ -137,7 +137,7 @@ REM_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes)
     return reallocate(block, all, REM_CALLER);
 }
 
-// Like glibc: rounds up to a power of two; behaves like malloc() if that is aligned enough.
+// As in glibc: rounds the alignment up to a power of two, and behaves like malloc() if malloc() aligns enough.
 REM_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
     constexpr std::size_t k_most = std::size_t{1} << 63;
     if (alignment > k_most) {
@@ -167,7 +167,7 @@ REM_EXPORT int posix_memalign(void** into, std::size_t alignment, std::size_t by
     return 0;
 }
 
-// The C library's own function would call malloc() like any other code of the C library, outside of scopes.
+// The C library's own strdup() would call malloc() from the C library, whose calls do not lead into a scope's heap.
 REM_EXPORT char* strdup(const char* text) {
     return static_cast<char*>(copy_of_text(text, std::strlen(text), REM_CALLER));
 }
@@ -186,21 +186,21 @@ REM_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
 }
 
-// operator new and delete. The C++ library's own would call malloc() without the caller's address. And if another
-// library replaces some of them, these must not be mixed with the others.
+// operator new and delete. The C++ library's operators would call malloc() without the address of their caller. And if
+// another library replaces some of these operators, the two sets must not be mixed.
 
 namespace {
 
-/// Finds a function of the C++ library. A plugin may have loaded the library in such a way that no other module sees
-/// it.
+/// Finds a function of the C++ library, even if a plugin has loaded that library in such a way that no other module
+/// sees it.
 void* function_of_cpp_library(const char* name) {
     void* const library = ::dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
     void* const found = library != nullptr ? ::dlsym(library, name) : nullptr;
     return found != nullptr ? found : ::dlsym(RTLD_NEXT, name);
 }
 
-/// Does what the C++ library does when there is no memory: calls the program's handler and tries again, or throws. No
-/// local object here may need a destructor, because this library has an unwinder of its own.
+/// Does what the C++ library does when memory is lacking: calls the program's handler and tries again, or throws. No
+/// local object here may have a destructor, because this library has an unwinder of its own.
 template <class... Arguments>
 void* new_without_memory(const char* name, std::size_t bytes, Arguments... arguments) {
     using function = void*(std::size_t, Arguments...);
@@ -211,7 +211,7 @@ void* new_without_memory(const char* name, std::size_t bytes, Arguments... argum
     return next(bytes, arguments...);
 }
 
-/// Returns null if new_without_memory() must be called.
+/// Returns null if memory is lacking; then the caller must call new_without_memory().
 void* allocate_object(std::size_t bytes, const void* caller) {
     return allocate(std::max<std::size_t>(bytes, 1), caller);
 }
@@ -220,8 +220,8 @@ void* allocate_object(std::size_t bytes, std::align_val_t alignment, const void*
     return rem::is_power_of_two(value) ? allocate_aligned(value, std::max<std::size_t>(bytes, 1), caller) : nullptr;
 }
 
-/// True if operator new with these arguments is the one in this file. A program may have replaced it; then the array
-/// and nothrow variants call the program's.
+/// True if operator new with these arguments is the one in this file. If the program has replaced it, the array and
+/// nothrow variants call the program's operator.
 template <class... Arguments>
 bool is_own_new() {
     static const bool is_own = [] {
@@ -261,7 +261,7 @@ REM_EXPORT_NEW void* operator new[](std::size_t bytes, std::align_val_t alignmen
 
 REM_EXPORT_NEW void* operator new(std::size_t bytes, const std::nothrow_t& none) noexcept {
     void* got = is_own_new<>() ? allocate_object(bytes, REM_CALLER) : nullptr;
-    if (got == nullptr) // the C++ library's own calls the other operator new, and catches its exception
+    if (got == nullptr) // the C++ library's operator calls the throwing one, and catches its exception
         got = new_without_memory<const std::nothrow_t&>("_ZnwmRKSt9nothrow_t", bytes, none);
     scopes::t_wanted_again = 0;
     return got;
@@ -299,7 +299,7 @@ REM_EXPORT_NEW void operator delete(void* block, std::align_val_t /*alignment*/)
     if (block != nullptr)
         free_block(block);
 }
-// These call the two functions above, because a program may have replaced those.
+// These operators call the two above through their public names, because a program may have replaced those two.
 REM_EXPORT_NEW void operator delete[](void* block) noexcept { ::operator delete(block); }
 REM_EXPORT_NEW void operator delete(void* block, std::size_t /*bytes*/) noexcept { ::operator delete(block); }
 REM_EXPORT_NEW void operator delete[](void* block, std::size_t /*bytes*/) noexcept { ::operator delete[](block); }
@@ -331,8 +331,8 @@ REM_EXPORT std::size_t malloc_usable_size(void* block) {
     return theirs != nullptr ? theirs->usable_bytes(block) : the_heap.value.usable_bytes(block);
 }
 
-// The numbers that glibc gives about its arenas, as far as they mean something here. Blocks of more than 64 KiB count
-// as its "mapped" ones.
+// Returns glibc's numbers about its arenas, as far as they apply here. Blocks of more than 64 KiB count as the "mapped"
+// ones.
 REM_EXPORT struct mallinfo2 mallinfo2() {
     struct mallinfo2 all{};
     if (!is_ready())
@@ -341,7 +341,7 @@ REM_EXPORT struct mallinfo2 mallinfo2() {
     all.hblks = used.large_blocks;
     all.hblkhd = used.large_bytes;
     all.uordblks = used.usable_bytes - std::min(used.large_bytes, used.usable_bytes);
-    // address space does not count as memory
+    // counts resident memory only, not reserved addresses
     all.fordblks = used.resident_bytes - std::min(used.usable_bytes, used.resident_bytes);
     all.arena = all.uordblks + all.fordblks;
     return all;
@@ -371,7 +371,7 @@ REM_EXPORT void malloc_stats() {
         static_cast<unsigned long long>(used.large_blocks), static_cast<unsigned long long>(used.free_bytes),
         static_cast<unsigned long long>(used.resident_bytes));
     if (bytes > 0)
-        static_cast<void>(::syscall(SYS_write, STDERR_FILENO, text.data(), bytes)); // write() is a cancellation point
+        static_cast<void>(::syscall(SYS_write, STDERR_FILENO, text.data(), bytes)); // not a cancellation point
 }
 
 REM_EXPORT int malloc_info(int options, std::FILE* into) {

@@ -27,11 +27,11 @@ struct code_range {
     [[nodiscard]] bool has(std::uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Written once, before the first scope begins. Allocations of these libraries themselves do not go to the heap.
+// Written once, before the first scope begins. What these libraries allocate for themselves does not go to the heap.
 constinit std::array<code_range, 4> libraries{};
 constexpr std::array<std::string_view, 4> k_libraries = {"libstdc++.so", "libc.so", "libgcc_s.so", "ld-linux"};
 
-/// True for members of std::string, whose code lies in libstdc++. The strings of exceptions are of another class.
+/// True for members of std::string, whose code is in libstdc++. (The strings in exceptions are of another class.)
 bool is_of_string(const void* code) {
     Dl_info found{};
     if (::dladdr(code, &found) == 0 || found.dli_sname == nullptr)
@@ -61,7 +61,7 @@ int note_library(dl_phdr_info* of, std::size_t /*bytes*/, void* /*context*/) {
 } // namespace
 
 bool leads_from(const void* caller, std::size_t bytes) noexcept {
-    // The return address lies behind the call, which may be a function's last instruction.
+    // The return address follows the call, which may be the last instruction of its function.
     const void* const call = static_cast<const char*>(caller) - 1;
     const auto has_call = [at = reinterpret_cast<std::uintptr_t>(call)](const code_range& each) {
         return each.has(at);
@@ -70,7 +70,7 @@ bool leads_from(const void* caller, std::size_t bytes) noexcept {
         return true;
     if (bytes == t_wanted_again && bytes != 0)
         return true;
-    if (has_call(libraries.front())) // the exception that operator new throws
+    if (has_call(libraries.front())) // allocates the exception that operator new throws
         t_wanted_again = 0;
     return false;
 }
@@ -88,7 +88,7 @@ void know(const detail::blocks_of_heaps& blocks) noexcept {
 
 namespace rem = remanence;
 
-// This is detail::lead_malloc; dlsym() finds it.
+// libremanence finds this function by dlsym(), under the name detail::k_lead_malloc.
 REM_EXPORT const rem::detail::malloc_target*
 remanence_lead_malloc_1(const rem::detail::malloc_target* into, const rem::detail::blocks_of_heaps* blocks) noexcept {
     static const int looked = ::dl_iterate_phdr(rem::scopes::note_library, nullptr);

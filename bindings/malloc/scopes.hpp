@@ -1,5 +1,5 @@
-// The scopes in which a thread's malloc() goes to a heap (rem::new_in of libremanence), and the blocks from there.
-// Depends on the public headers.
+// The scopes in which a thread's malloc() allocates in a heap (rem::new_in of libremanence), and the blocks of such
+// heaps. Depends on the public headers.
 #pragma once
 
 #include "volatile/threads.hpp" // REM_QUICK_TLS
@@ -13,24 +13,24 @@
 
 namespace remanence::scopes {
 
-/// The target of this thread; null outside of scopes.
+/// What this thread's malloc() is directed to; null outside of scopes.
 REM_QUICK_TLS extern constinit thread_local const detail::malloc_target* t_target;
-/// If a scope's heap has no memory for operator new, the C++ library's own may request this size again, in the same
-/// heap. 0: no such request.
+/// If operator new finds no memory in a scope's heap, the C++ library's operator may request this size again, from the
+/// same heap. 0 means that there is no such request.
 REM_QUICK_TLS extern constinit thread_local std::size_t t_wanted_again;
-/// The most copies of libremanence in the process: most processes have one, or none.
+/// The most copies of libremanence in a process. Most processes have one, or none.
 constexpr std::size_t k_libraries_max = 4;
 extern constinit std::array<std::atomic<const detail::blocks_of_heaps*>, k_libraries_max>
     blocks_of_heaps; // NOLINT: process-wide
 
-/// True if the memory that the code at `caller` requests within a scope comes from the heap. Requests of the C and C++
-/// libraries for themselves do not.
+/// True if code at `caller` that requests memory in a scope gets it from the heap. False for what the C and C++
+/// libraries request for themselves.
 [[nodiscard]] bool leads_from(const void* caller, std::size_t bytes) noexcept;
 
-/// From now on, blocks of the heaps of a libremanence may come to free().
+/// Makes free() recognize blocks of the heaps of this copy of libremanence.
 void know(const detail::blocks_of_heaps& blocks) noexcept;
 
-/// While it lives, malloc() behaves as outside of scopes.
+/// While such an object exists, this thread's malloc() behaves as outside of scopes.
 class pause {
 public:
     pause() : was_(std::exchange(t_target, nullptr)) {}
@@ -48,7 +48,7 @@ private:
     return target.allocate(target.heap, bytes, alignment);
 }
 
-/// Returns null if the block belongs to malloc() itself.
+/// Returns the functions for a block of a heap; null if the block belongs to malloc() itself.
 [[nodiscard]] inline const detail::blocks_of_heaps* heap_around(const void* block) noexcept {
     for (const auto& each : blocks_of_heaps) {
         const detail::blocks_of_heaps* const known = each.load(std::memory_order_acquire);

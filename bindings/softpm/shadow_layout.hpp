@@ -1,26 +1,26 @@
-// The places of marks, and their meanings. Shared by the compiler pass and the runtime; depends on the standard library
-// only.
+// Where marks lie, and what they mean. Shared by the compiler pass and the runtime. Depends only on the standard
+// library.
 //
-// Each word of 8 bytes in the whole address space has one byte, its mark, at a fixed distance (as in AddressSanitizer).
-// So a shift and a store set a mark: no branch is needed, and two threads that write different words never write the
-// same mark.
+// Each word of 8 bytes in the whole address space has a byte, its mark, whose address follows from that of the word (as
+// in AddressSanitizer). So a shift and a store set a mark, without a branch. Two threads that write different words
+// never write the same mark.
 #pragma once
 
 #include <cstdint>
 
 namespace remanence::softpm {
 
-#ifdef REMANENCE_SOFTPM_SANITIZED // for the runtime's tests: AddressSanitizer keeps its own bytes where ours are
+#ifdef REMANENCE_SOFTPM_SANITIZED // tests of the runtime: AddressSanitizer uses our usual addresses
 inline constexpr std::uint64_t k_shadow_offset = 0x2000'0000'0000;
 #else
 inline constexpr std::uint64_t k_shadow_offset = 0x7fff'8000;
 #endif
-inline constexpr std::uint64_t k_shadow_bytes = std::uint64_t{1} << 44U; // of 47 bits of addresses
+inline constexpr std::uint64_t k_shadow_bytes = std::uint64_t{1} << 44U; // for 47 bits of addresses
 inline constexpr unsigned k_word_shift = 3;
 inline constexpr std::uint64_t k_word_bytes = 8;
 
-/// What a word holds. An integer of unknown origin is marked if it lies in the window of addresses where heaps lie. A
-/// persistence point finds out if it leads anywhere.
+/// What a word holds. An integer of unknown origin is marked if it lies in the window, the range of addresses where
+/// heaps lie. A persistence point then finds out whether it points at anything.
 enum class mark : std::uint8_t {
     data = 0,
     pointer = 1,      ///< stored as a pointer
@@ -31,7 +31,8 @@ enum class mark : std::uint8_t {
     read_write_lock = 6,
 };
 
-/// An address is in the window if a shift by this number yields 1: heaps lie from 0x1000'8000'0000 to 0x2000'0000'0000.
+/// Heaps lie from 0x1000'8000'0000 to 0x2000'0000'0000. An address is in this window if a shift by this number yields
+/// 1.
 inline constexpr unsigned k_window_shift = 44;
 inline constexpr std::uint64_t k_window = 1;
 

@@ -7,7 +7,7 @@
 
 namespace remanence {
 
-/// The end at which the search begins, in the addresses that heaps may have: 4 GiB to 64 TiB.
+/// The end at which the search begins, within the addresses that heaps may have: 4 GiB to 64 TiB.
 enum class address_end {
     low, ///< the lowest addresses first
     high ///< the highest addresses first

@@ -1,4 +1,4 @@
-// The allocator that puts containers into a heap. Thin templates; compiled code gives the memory. Depends on the
+// The allocator that puts containers into a heap. Thin templates; compiled code allocates the memory. Depends on the
 // standard library only.
 #pragma once
 
@@ -24,40 +24,40 @@ namespace detail {
 
 // Places are integers, since g++ warns about pointers to objects that are not constructed yet.
 
-/// Returns the owner that an allocator at `place` keeps if it is to have the heap of `owner`. Notes it with the heap
-/// around it if it is strange there: it lies in a heap that is not its own (owner_note.hpp).
+/// Returns the owner that an allocator at `place` must store to allocate in the heap of `owner`. If the allocator lies
+/// in a heap that is not its own (it is *strange* there: owner_note.hpp), records it with the heap in which it lies.
 [[nodiscard]] heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept;
-/// Returns the owner of a default-made allocator at `place`: that of default_heap().
+/// Returns the owner of a default-constructed allocator at `place`: that of default_heap().
 [[nodiscard]] heap_header* default_owner_at(std::uintptr_t place) noexcept;
 inline constexpr std::uintptr_t k_nowhere = 0;
-/// Returns the owner of a copy at `place` of the allocator at `from`. k_nowhere: the source's place says nothing about
-/// its heap.
+/// Returns the owner for a copy, at `place`, of the allocator at `from`. If `from` is k_nowhere, the source's place
+/// says nothing about its heap.
 [[nodiscard]] inline heap_header* owner_of_copy(heap_header* owner, std::uintptr_t from,
                                                 std::uintptr_t place) noexcept {
     const bool is_as_before =
         are_near(from, place) || (note_of(owner) == 0 && are_near(reinterpret_cast<std::uintptr_t>(owner), place));
     return is_as_before && !is_strange(owner) ? owner : owner_at(owner, place);
 }
-/// True once an allocator was noted. Until then, as in most programs, there is nothing to forget.
+/// True once an allocator was recorded by owner_at(). Until then, as in most programs, there is nothing to forget.
 extern std::atomic<bool> was_any_noted;
 void forget_noted_at(const void* place) noexcept;
-/// Forgets an allocator that is destroyed, if it was noted.
+/// Removes the record of an allocator that is destroyed, if there is one.
 inline void forget_if_noted(const heap_header* owner, const void* place) noexcept {
     if (is_strange(owner) && was_any_noted.load(std::memory_order_relaxed)) [[unlikely]]
         forget_noted_at(place);
 }
-/// Returns true if one owner may free what the other allocated. They differ and have the same header.
+/// Returns true if one owner may free what the other allocated. Precondition: they differ, and have the same header.
 [[nodiscard]] bool share_memory(heap_header* owner, heap_header* other) noexcept;
 
 /// Allocates memory of the heap. Throws std::bad_alloc; the heap is then unchanged and usable.
 [[nodiscard]] void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment);
 /// Frees a block. `bytes` and `alignment` are those of allocate().
 void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t alignment) noexcept;
-/// Returns the heap that default-made allocators of this thread belong to now; null: none.
+/// Returns the heap to which default-constructed allocators of this thread belong now; null: none.
 [[nodiscard]] heap_header* default_heap() noexcept;
 /// Throws errc::invalid_argument: containers of different heaps cannot exchange their memory.
 [[noreturn]] void refuse_to_swap_allocators();
-/// Throws errc::invalid_argument: a list cannot take nodes of a list in another heap.
+/// Throws errc::invalid_argument: a list cannot take over nodes of a list in another heap.
 [[noreturn]] void refuse_to_move_nodes();
 
 /// True for the nodes of std::list. Before splice() and merge(), libstdc++ compares the lists' allocators by !=, and
@@ -72,8 +72,8 @@ template <class T>
 inline constexpr bool is_list_node_v<std::_List_node<T>> = true;
 #endif
 
-/// A scope in which default-made allocators of this thread belong to this heap, or to none. A write section, or another
-/// such scope, that begins later takes precedence. The thread that made it destroys it.
+/// A scope in which default-constructed allocators of this thread belong to this heap, or to none. A write section, or
+/// another such scope, that begins later takes precedence. It must be destroyed by the thread that made it.
 class default_heap_scope {
 public:
     explicit default_heap_scope(heap_header* heap) noexcept;
@@ -97,14 +97,14 @@ class kept_allocator;
 /// Allocates in a heap, or by operator new if it belongs to no heap. Pointers are plain. Two allocators are equal when
 /// they belong to the same heap.
 ///
-/// A default-made allocator belongs to the heap of what this thread has entered last and not left: the construction of
-/// an object in a heap (heap::make(), heap::root(), an element of a container), a write section, a scope `in`. Outside
-/// of all these it belongs to no heap. Read sections do not count.
+/// A default-constructed allocator belongs to the heap of the innermost of these that this thread is in: the
+/// construction of an object in a heap (heap::make(), heap::root(), an element of a container), a write section, a
+/// scope `in`. Outside of all these it belongs to no heap. Read sections do not count.
 ///
-/// It never propagates, so an object of one heap never owns memory of another: assignment and move between heaps copy
-/// element by element. So does swap(a, b) with containers of namespace remanence. The member function swap() of the
-/// standard's containers cannot: between heaps it ends the process with an `error` that says so; splice() and merge()
-/// of lists do the same. Do not use merge() of other containers, or node handles, between heaps.
+/// An allocator never propagates, so an object of one heap never owns memory of another: assignment and move between
+/// heaps copy element by element. So does swap(a, b) with containers of namespace remanence. The member function swap()
+/// of the standard's containers cannot do that: between heaps it ends the process with an `error` that says so;
+/// splice() and merge() of lists do the same. Do not use merge() of other containers, or node handles, between heaps.
 template <class T>
 class allocator {
 public:
@@ -133,7 +133,7 @@ public:
     allocator(const allocator<U>& other) noexcept // NOLINT(google-explicit-constructor)
         : owner_(detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
                                        reinterpret_cast<std::uintptr_t>(this))) {}
-    /// Takes the heap of `other`, for a temporary allocator; containers do not call it.
+    /// Changes to the heap of `other`. For temporary allocators; containers do not call it.
     allocator& operator=(const allocator& other) noexcept { // NOLINT(cert-oop54-cpp): nothing happens then
         owner_ = detail::owner_of_copy(other.owner_, reinterpret_cast<std::uintptr_t>(&other),
                                        reinterpret_cast<std::uintptr_t>(this));
@@ -141,14 +141,15 @@ public:
     }
     ~allocator() { detail::forget_if_noted(owner_, this); }
 
-    /// Allocates memory for `count` objects. Throws std::bad_array_new_length when they exceed the address space,
-    /// std::bad_alloc when there is no memory.
+    /// Allocates memory for `count` objects. Throws std::bad_array_new_length when so many objects exceed the address
+    /// space, std::bad_alloc when there is no memory.
     // NOLINTBEGIN(bugprone-sizeof-expression): T may be a pointer
     [[nodiscard]] T* allocate(std::size_t count) {
         if (count > max_size())
             throw std::bad_array_new_length();
         const std::size_t bytes = count * sizeof(T);
-        // The allocator may have been in the heap when that was opened, or may have been committed without memory.
+        // The allocator may be unrecorded: it was in the heap when the heap was opened, or was committed without
+        // memory.
         if (detail::is_strange(owner_))
             (void)detail::owner_at(owner_, reinterpret_cast<std::uintptr_t>(this));
         if (owner_ != nullptr)
@@ -171,13 +172,13 @@ public:
 
     /// Constructs an object whose parts all belong to this heap: containers and strings at any depth within aggregates,
     /// pairs, tuples, optionals, variants and arrays. Values from elsewhere are copied; rvalues of this heap are moved.
-    /// Aggregates also take their members' values: `construct(p, "a", "b")`. Classes that cannot be taken apart make
-    /// their parts in this heap by default.
+    /// Aggregates can also be made from their members' values: `construct(p, "a", "b")`. Classes that cannot be taken
+    /// apart default-construct their parts in this heap.
     template <class U, class... Args>
     void
     construct(U* where,
               Args&&... args) noexcept(detail::is_nothrow_constructible_using_v<U, allocator<std::byte>, Args...>) {
-        // One allocator type for all, so that there is one instance for each U.
+        // Uses one allocator type for all, so that there is one instance of construct_using() for each U.
         if constexpr (detail::may_make_allocators<U, allocator<std::byte>>()) {
             const detail::default_heap_scope parts_belong_here(heap());
             detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
@@ -188,9 +189,9 @@ public:
         }
     }
 
-    /// Returns the allocator for a copy of a container: it belongs where new objects belong now, not where the source
-    /// is. So a copy that is made outside of write sections belongs to the program, and no rollback removes it; a copy
-    /// of another heap's container inside a write section is in that section's heap.
+    /// Returns the allocator for a copy of a container: it belongs where default-constructed objects belong now, not
+    /// where the source is. So a copy that is made outside of write sections belongs to the program, and no rollback
+    /// removes it; a copy of another heap's container inside a write section is in that section's heap.
     [[nodiscard]] allocator select_on_container_copy_construction() const noexcept { return allocator(); }
 
     /// Returns the header of the heap; null if the allocator uses operator new.
@@ -223,7 +224,7 @@ private:
     friend class detail::kept_allocator;
 
     struct as_kept_tag {};
-    /// Keeps exactly this owner, for a temporary allocator.
+    /// Stores exactly this owner. For temporary allocators.
     allocator(as_kept_tag, detail::heap_header* owner) noexcept : owner_(owner) {}
     template <class U>
     [[nodiscard]] static allocator<U> as_kept(detail::heap_header* owner) noexcept {

@@ -1,7 +1,7 @@
 /// \file
 /// An arena is a named part of a heap whose blocks lie together: the elements of one root, or the objects of one class.
-/// What is used together is then on the same pages. An arena can have its own advice on paging and its own limit of
-/// memory, and all of it can be freed at once. Thin templates over compiled code; depends on heap.hpp.
+/// Objects that are used together are then on the same pages. An arena can have its own hints on paging and its own
+/// memory limit, and all of it can be freed at once. Thin templates over compiled code; depends on heap.hpp.
 ///
 ///     rem::arena words = rem::arena::open(heap, "words");
 ///     auto& index = words.root<rem::map<rem::string, int>>("index"); // nodes and strings are in the arena
@@ -22,26 +22,27 @@
 
 namespace remanence {
 
-/// How an arena is going to be used: hints for the kernel. A program cannot give them itself, since it does not know
-/// where an arena is.
+/// How an arena is going to be used: hints for the kernel. A program cannot give such hints by madvise(), since it does
+/// not know where an arena lies.
 enum class paging {
     usual,      ///< no particular use
     sequential, ///< read from one end to the other: the kernel reads far ahead
     random,     ///< scattered reads: the kernel reads no more than asked
-    prefetch,   ///< all of it soon: the kernel reads it now
+    prefetch,   ///< all of the arena is needed soon: the kernel reads it now
     keep,       ///< pages that were read stay in memory, within the limit of locked memory (ulimit -l)
 };
 
 /// The options of a new arena. Both members are fixed at creation, and ignored for an existing arena.
 struct arena_options {
-    /// How many bytes the arena may have, its own tables (3.5 %) included: a power of two, at least 1 MiB. Default 1
-    /// GiB. Room takes addresses and makes the heap's file longer; only what is written takes memory and disk space.
+    /// How large the arena may become, in bytes, its own tables (3.5 %) included: a power of two, at least 1 MiB.
+    /// Default 1 GiB. Room takes addresses and makes the heap's file longer; only what is written takes memory and disk
+    /// space.
     std::uint64_t room_bytes = std::uint64_t{1} << 30U;
-    /// How many bytes of the arena may be in memory after a write section; 0 (the default): no limit. It protects the
-    /// rest of the heap from being pushed out of memory. When a section ends with more in memory, the kernel is told to
-    /// take the arena's pages out; they are read from the file when they are used again. Pages that the process has
-    /// written may stay if there is no swap. The check costs O(pages of the arena) at the end of each section, once so
-    /// much was used.
+    /// How many bytes of the arena may be in memory after a write section; 0 (the default): no limit. The limit
+    /// protects the rest of the heap from being evicted. When a section ends with more in memory, the kernel is told to
+    /// evict the arena's pages; they are read from the file when they are used again. Pages that the process has
+    /// written may stay if there is no swap. The check costs O(pages of the arena) at the end of each section, once the
+    /// arena has used so much.
     std::uint64_t resident_limit_bytes = 0;
 };
 
@@ -49,30 +50,30 @@ struct arena_options {
 struct arena_info {
     std::string name;                   ///< its name
     std::uint64_t room_bytes;           ///< arena_options::room_bytes
-    std::uint64_t allocated_bytes;      ///< in live blocks
-    std::uint64_t resident_bytes;       ///< in memory, in this process
+    std::uint64_t allocated_bytes;      ///< bytes in live blocks
+    std::uint64_t resident_bytes;       ///< bytes in memory, in this process
     std::uint64_t resident_limit_bytes; ///< arena_options::resident_limit_bytes
 };
 
-/// Names an arena of an open heap; copies name the same arena. Containers made in it have its allocator, so all that
-/// they will hold lies in it: containers and strings at any depth, except position-independent ones (string_pi,
+/// Names an arena of an open heap; copies name the same arena. Containers made in an arena have its allocator, so all
+/// their contents lie in the arena: containers and strings at any depth, except position-independent ones (string_pi,
 /// vector_pi), which allocate in the surrounding heap. Between arenas, and between an arena and its heap, elements are
 /// copied, as between heaps.
 ///
 /// Arenas begin at multiples of 1 GiB; the heap uses the space between them. Earlier releases cannot open a heap that
-/// ever had an arena. Free pages of an arena go back to the file system when it is destroyed, not before. Several
-/// threads may call members at once. Errors of all members: errc::closed when the heap is closed.
+/// ever had an arena. Free pages of an arena are given back to the file system when the arena is destroyed, not before.
+/// Several threads may call members at once. Errors of all members: errc::closed when the heap is closed.
 class arena {
 public:
-    /// Returns the arena of this name, and makes it if there is none. Making it commits, outside of a section. Errors:
-    /// errc::invalid_argument when the name is not 1 to 127 bytes long or an option is out of range; errc::read_only;
-    /// std::bad_alloc; what heap::write() throws.
+    /// Returns the arena of this name, and makes the arena if there is none. Outside of a section, making it commits.
+    /// Errors: errc::invalid_argument when the name is not 1 to 127 bytes long or an option is out of range;
+    /// errc::read_only; std::bad_alloc; what heap::write() throws.
     [[nodiscard]] static arena open(heap& in, std::string_view name, const arena_options& options = {});
     /// Returns the arena of this name, or nothing.
     [[nodiscard]] static std::optional<arena> find(const heap& in, std::string_view name);
     /// Frees the arena of this name with all its blocks, and removes the roots in it. Runs no destructors. Returns
-    /// false when there is no such arena. Commits, outside of a section. Pointers into the arena from elsewhere dangle.
-    /// O(roots + log free runs).
+    /// false when there is no such arena. Outside of a section it commits. Pointers into the arena from elsewhere
+    /// dangle. O(roots + log free runs).
     static bool destroy(heap& in, std::string_view name);
     /// Returns all arenas of a heap. O(pages used in them).
     [[nodiscard]] static std::vector<arena_info> all(const heap& in);
@@ -121,7 +122,7 @@ private:
             detail::find_root(of, name, detail::fingerprint_of<T>(), detail::functions_of_root<T>()));
     }
     [[nodiscard]] detail::heap_impl* impl() const;
-    /// Returns the owner to allocate by. Errors: errc::read_only.
+    /// Returns the owner for allocators of this arena. Errors: errc::read_only.
     [[nodiscard]] detail::heap_header* checked_home() const;
 
     detail::heap_header* home_; // an allocator's owner

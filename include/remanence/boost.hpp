@@ -7,14 +7,14 @@
 /// Boost, and a program that was built with another version gets errc::type_mismatch. Include this header wherever such
 /// a container is named as a root or is part of one, and before that point.
 ///
-/// Without this header, do not give Boost.Container's maps strings that were made outside of the heap: the maps keep
-/// elements as pairs of their own, which only this header takes apart.
+/// Without this header, do not insert strings that were made outside of the heap into Boost.Container's maps: the maps
+/// store elements as pairs of their own, whose parts only this header puts into the heap.
 ///
 /// Limits of these containers:
 /// - boost_deque ends the program if constructors or assignments of elements throw. When an empty range is erased, it
 ///   moves elements onto themselves, which empties strings.
-/// - boost_stable_vector frees a block twice if they throw, so that the heap ends the process; the lists keep a part of
-///   what was inserted.
+/// - If constructors or assignments of elements throw, boost_stable_vector frees a block twice, so that the heap ends
+///   the process, and the lists keep a part of what was inserted.
 /// - None declares what it writes: in declared sections the program must call touch().
 #pragma once
 
@@ -154,8 +154,8 @@ inline constexpr std::uint64_t index_bytes_v<boost::multi_index::sequenced<Args.
 template <class Index>
 inline constexpr bool is_no_index_v = std::is_same_v<Index, boost::mpl::na>;
 
-/// A node has the element, then the links of the last index, and so on; at its end are those of the first, which
-/// iteration follows.
+/// A node holds the element, then the links of each index, from the last index to the first. Iteration follows the
+/// links of the first index, at the node's end.
 template <class Of, class T, class Indices>
 struct multi_index_shape : no_shape {};
 template <class Of, class T, class First, class... Others>

@@ -17,7 +17,7 @@ namespace remanence {
 /// keeps its changes, and the commit may be repeated; heap::write() has rolled back.
 enum class errc : int {
     not_a_heap = 1, ///< the file is empty, something other than a heap, or not a regular file
-    truncated = 2,  ///< the heap file, or a redo log that it needs, is shorter than its contents
+    truncated = 2,  ///< the heap file, or a redo log that it needs, is shorter than the contents that it should have
     /// Written by a newer release with features that this one lacks, or in an older format.
     unsupported_format = 3,
     abi_mismatch = 4, ///< written by a program with another standard library layout
@@ -26,7 +26,7 @@ enum class errc : int {
     /// unchanged.
     type_mismatch = 5,
     /// A checksum or a structure is wrong; the offset says where. Without an offset: the bytes of a fragile element do
-    /// not parse, or it was moved from; or a commit found that the bytes behind a block were overwritten
+    /// not parse, or the element was moved from; or a commit found that the bytes behind a block were overwritten
     /// (check_options::red_zones).
     corrupt = 6,
     /// The heap was not closed cleanly and its redo log is missing. If a heap was renamed while it was open and crashed
@@ -49,58 +49,59 @@ enum class errc : int {
     /// ignores SIGXFSZ). Nothing was changed on disk. If it happens within a write, so that it is unknown what was
     /// written, the code is `io`. Checkpoints, close() and recovery need no more space than was reserved for them.
     no_space = 13,
-    /// Another process, or another handle of this one, has the heap open or creates it; a child is alive that was
-    /// forked by a process which died without closing the heap; or the log beside the heap is that of an open heap that
-    /// was moved. For a shared heap: a process that opens it first, or closes it last, did not finish within
-    /// sharing_options::open_timeout. Also thrown by a migration while other processes have the heap open, and by
-    /// undo(), redo(), go_to() and restore() if they would remove a root to which a reference may exist. The message
-    /// names processes as far as /proc shows them: those of this user, in this container.
+    /// Another process, or another handle of this one, has the heap open or creates it; a process died without closing
+    /// the heap, and a child that it forked is still alive; or the log beside the heap is that of an open heap that was
+    /// moved. For a shared heap: a process that is doing the first opening or the last closing of the heap did not
+    /// finish within sharing_options::open_timeout. Also thrown by a migration while other processes have the heap
+    /// open, and by undo(), redo(), go_to() and restore() if they would remove a root to which a reference may exist.
+    /// The message names processes as far as /proc shows them: those of this user, in this container.
     in_use = 14,
-    /// The handle is closed, moved from, or inherited through fork, or a commit_ticket is; the heap was destroyed in
-    /// its own section, or while another thread was about to use it; or no process writes any more to a shared heap
-    /// that is open read-only.
+    /// The handle is closed or moved from; the handle, or a commit_ticket, was inherited through fork(); the heap was
+    /// destroyed in its own section, or while another thread was about to use it; or the heap is shared and open
+    /// read-only, and no process that writes to it is left.
     closed = 15,
     exhausted = 16, ///< the heap's address range cannot grow any further
     /// An earlier write or sync failed, perhaps one that made lazy or asynchronous commits durable, and the message
-    /// repeats it; or memory ran out during a commit. The heap can be read, and takes no commit until it is reopened or
-    /// rebuilt.
+    /// repeats that error; or memory ran out during a commit. The heap can be read, but accepts no commit until it is
+    /// reopened or rebuilt.
     poisoned = 17,
-    /// The file to be created exists, or another program's file is at NAME-new, where it is built; load(): the heap has
-    /// such a root; keep(): a version has this name, or that version has another one.
+    /// The file to be created exists, or another program's file is at NAME-new, where the new file is built; load():
+    /// the heap has such a root; keep(): another version has this name, or the version is kept under another name.
     exists = 18,
-    /// Not allowed while a section is open: close(), also while another thread's commit waits for the disk; undo() and
-    /// its like, also in a group. The heap stays open.
+    /// A call that is not allowed while a section is open. close() throws this also while another thread's commit waits
+    /// for the disk; undo() and its like throw it also in a group. The heap stays open.
     section_open = 19,
     section_conflict = 20, ///< a write section was asked for inside a read section of the same thread
     read_only = 21,        ///< the heap was opened read-only
-    /// This release, this program or this machine lacks it: a tracker, or the part of the library that records
-    /// histories. Also thrown for a dump or a migration of types that only a program can make, that have no schema in
-    /// the heap, or whose objects are nested too deeply.
+    /// This release, program or machine lacks what was asked for, such as a tracker, or the part of the library that
+    /// records histories. Also thrown for a dump or a migration of types that only a program can make, that have no
+    /// schema in the heap, or whose objects are nested too deeply.
     not_supported = 22,
     /// An argument or option is out of its range, a savepoint has ended, or a dump is wrong at a line.
     invalid_argument = 23,
-    /// The device or the operating system reported a failure. After a commit the heap is poisoned.
+    /// The device or the operating system reported a failure. If a commit throws this, the heap is poisoned.
     io = 24,
     unnameable_type = 25, ///< a type local to a function or file cannot be stored as a root
-    /// A commit would store a pointer that leaves the heap. Outside of write sections: a pointer to the memory of a
-    /// string or container that was made by default there, or in a section of another heap. In a library that checks
-    /// commits: any. Memory keeps its changes; close() leaves the heap open; a destructor discards them and says so.
+    /// A commit would store a pointer that leaves the heap. Detected outside of write sections: a pointer to the memory
+    /// of a string or container that was default-constructed there, or in a section of another heap. The checking
+    /// library detects all. Memory keeps its changes; close() leaves the heap open; a destructor discards them and says
+    /// so.
     foreign_pointer = 26,
     recovery_needed = 27, ///< opened read-only, but only a newer release can recover the heap
     rolled_back = 28,     ///< a nested section failed, so the outermost one was rolled back
-    /// A library that checks commits: a declared section changed what it did not declare.
+    /// In the checking library: a declared section changed what it did not declare.
     undeclared_change = 29,
     /// The heap's file, or its log, was removed or replaced while the heap was open, so that no program could open what
-    /// is committed; or a file was, while it was being made or opened. No commit succeeds, and memory keeps its
-    /// changes. If only the log is gone, close() brings all commits into the heap. Otherwise close() closes it, the
-    /// file is lost, and its log is kept.
+    /// is committed; or a file was removed or replaced while it was being made or opened. No commit succeeds, and
+    /// memory keeps its changes. If only the log is gone, close() applies all commits to the heap's file. Otherwise
+    /// close() closes the heap, the file is lost, and its log is kept.
     unlinked = 30,
     /// The heap belongs to another application (check_options::application), or records none. It is neither recovered
     /// nor changed.
     wrong_application = 31,
-    /// A shared heap: processes that are stopped, in a read section or a checkpoint, keep the redo log from being
-    /// reused, and it has reached log_options::log_bytes_max. The message names them; heap::readers() lists those that
-    /// read.
+    /// A shared heap: processes that were stopped in a read section or a checkpoint keep the redo log from being
+    /// reused, and the log has reached log_options::log_bytes_max. The message names these processes; heap::readers()
+    /// lists those in read sections.
     readers_behind = 32,
     /// Memory of a shared heap was changed, or a savepoint asked for, outside of any write section.
     outside_section = 33,
@@ -115,7 +116,8 @@ enum class errc : int {
     no_memory = 1001,
 };
 
-/// Returns true if the error says that a heap's files are not whole, rather than that the caller or the system failed.
+/// Returns true if the error means that a heap's files are damaged or incomplete, rather than that the caller or the
+/// system failed.
 constexpr bool is_damage(errc code) noexcept {
     return code == errc::corrupt || code == errc::truncated || code == errc::log_missing || code == errc::log_foreign;
 }

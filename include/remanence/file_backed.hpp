@@ -24,12 +24,12 @@ enum class file_form {
 
 /// How a file_backed container is opened.
 struct file_backed_options {
-    /// Whether close() and the destructor commit what is not committed. Default true; false: they discard it, as a heap
-    /// does by default. Nothing is committed in a file opened read-only. heap::~heap() lists when the destructor
-    /// discards all the same.
+    /// Whether close() and the destructor commit uncommitted changes. Default true; false: they discard them, as a heap
+    /// does by default. Nothing is committed in a file opened read-only. heap::~heap() lists the cases in which the
+    /// destructor discards changes all the same.
     bool commit_at_close = true;
     /// The options of the heap. heap.commit_at_close is ignored. If heap.memory.reserve_bytes is 0, it is 1 GiB, so
-    /// that thousands of files find room. heap.migrate finds the container as the root "container".
+    /// that thousands of files fit into the address space. heap.migrate finds the container as the root "container".
     heap_options heap = {};
     /// The form that a commit writes. Default: `memory`, which opens no other form (errc::not_a_heap). The other two
     /// open every form.
@@ -37,8 +37,8 @@ struct file_backed_options {
     /// A portable or binary file is read whole when it is opened. The container lives in a temporary heap beside it,
     /// NAME-open, which is removed at the end; after a crash the next open removes it. Each commit writes a new file,
     /// durably, which replaces the old one: O(container). Such files cannot be opened read-only. With heap.migrate the
-    /// container is made as it was stored, and then converted; errc::not_supported then means that it has an order or a
-    /// hash of the program's own.
+    /// container is made as it was stored, and then converted; errc::not_supported then means that the container has an
+    /// order or a hash of the program's own.
     file_form form = file_form::memory;
 };
 
@@ -69,12 +69,12 @@ public:
     /// remanence::load() throws.
     virtual bool load(heap& into, const type_to_load& type) const = 0;
     /// Replaces the file, durably. Does nothing within a write section of the calling thread, since the end of the
-    /// section does it.
+    /// section saves the file.
     virtual void save(const heap& from) const = 0;
     /// Commits and saves, if the options say so.
     virtual void save_before_close(heap& from) const = 0;
-    /// Does the same in a destructor, but not in a section, nor when an exception runs the destructor. Reports no
-    /// failures.
+    /// As save_before_close(), for a destructor: does nothing in a section, or when an exception runs the destructor.
+    /// Reports no failures.
     virtual void save_at_end(heap& from) const noexcept = 0;
     [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
 };
@@ -83,31 +83,31 @@ std::unique_ptr<container_file> open_container_file(const std::filesystem::path&
 
 } // namespace detail
 
-/// A container in a file of its own: a heap whose only root it is. It is used like a pointer to the container.
-/// Move-only; a move keeps pointers into the container valid. Threads use it by the rules of `heap`. Once it is closed
-/// or moved from, every use but is_open(), the destructor and assignment throws errc::closed.
+/// A container in a file of its own: a heap with the container as its only root. It is used like a pointer to the
+/// container. Move-only; a move keeps pointers into the container valid. Threads may use it as they may use a `heap`.
+/// Once it is closed or moved from, every use but is_open(), the destructor and assignment throws errc::closed.
 ///
-/// A change is in memory only until it is committed: a crash loses it. close() and the destructor commit. They do not
-/// when an exception destroys the file_backed, or within a section.
+/// A change is in memory only until it is committed: a crash loses it. close() and the destructor commit, except within
+/// a section, or when an exception destroys the file_backed.
 ///
 /// An idle file takes one descriptor, two mappings and some 20 KiB of the process's memory; a small one takes at most
 /// 64 KiB on disk. After its first commit, and until it is closed, it takes four descriptors, and a redo log of at
 /// least 68 KiB lies beside it.
 ///
 /// The file is mapped where it was created. If these addresses are taken, for instance by another such file, a
-/// container that is `position_independent` is mapped elsewhere. Any other container is errc::base_taken, which becomes
-/// likelier the more files of different processes are open at once.
+/// container that is `position_independent` is mapped elsewhere. For any other container, opening throws
+/// errc::base_taken; the more files of different processes are open at once, the likelier that is.
 template <class Container>
 class file_backed {
 public:
     using container_type = Container; ///< the container's type
 
     /// Opens the container at `path`, or creates it, empty. A new one is durable once this returns. After a crash it
-    /// recovers the last commit. A crash during creation leaves no file, or one without a container, in which the next
-    /// call makes it. A type that is not `persistable` does not compile. Errors: those of heap::open(), such as
-    /// errc::in_use for an open file; errc::type_mismatch, naming what is stored, when the file holds another type or a
-    /// heap of roots; errc::not_found when it is opened read-only and has no container or does not exist; what the
-    /// container's default constructor throws. Complexity: as heap::open().
+    /// recovers the last commit. A crash during creation leaves no file, or a file without a container, in which the
+    /// next call makes the container. A type that is not `persistable` does not compile. Errors: those of heap::open(),
+    /// such as errc::in_use for an open file; errc::type_mismatch, naming what is stored, when the file holds another
+    /// type or a heap of roots; errc::not_found when it is opened read-only and has no container or does not exist;
+    /// what the container's default constructor throws. Complexity: as heap::open().
     explicit file_backed(const std::filesystem::path& path, const file_backed_options& options = {})
         : form_(options.form == file_form::memory ? nullptr : detail::open_container_file(path, options)),
           file_(form_ ? form_->make_heap(with_room(options)) : open(path, options)),
@@ -117,7 +117,7 @@ public:
         if (options.heap.read_only)
             detail::raise_no_container(file_);
         file_.template root<Container>(detail::k_container_root);
-        file_.close(); // closes the log, too, so that thousands of files may be created that are then idle
+        file_.close(); // closes the log, too, so that a program can create thousands of files that stay idle
         file_ = open(path, options);
         container_ = find();
     }
@@ -133,7 +133,7 @@ public:
         }
         return *this;
     }
-    /// Commits what is not committed, unless the options say otherwise, and closes the file. Reports no failures: call
+    /// Commits uncommitted changes, unless the options say otherwise, and closes the file. Reports no failures: call
     /// close() to see them. Durable changes stay either way. While a section is open, and when an exception runs the
     /// destructor, it commits nothing; see heap::~heap().
     ~file_backed() { end(); }
@@ -167,7 +167,7 @@ public:
     /// Undoes every change since the last commit. Pointers and iterators to what was created since then dangle. As
     /// heap::rollback().
     void rollback() { file_.rollback(); }
-    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. Takes the
+    /// Runs `f` in a write section and returns its result; commits at the end, rolls back when `f` throws. Accepts the
     /// arguments of heap::write(): write(f), with `declared`, a durability, or both before `f`.
     template <class... Args>
     decltype(auto) write(Args&&... args) {
@@ -194,15 +194,15 @@ public:
         return file_.read(std::forward<F>(f));
     }
 
-    /// Commits and closes as the destructor does, but reports failures. Durable once this returns. errc::section_open,
-    /// errc::no_space and errc::foreign_pointer leave the file open and every change in memory. After any other error
-    /// it is closed, as of its last durable commit. As heap::close().
+    /// Commits and closes as the destructor does, but reports failures. Durable once this returns. After
+    /// errc::section_open, errc::no_space and errc::foreign_pointer the file stays open, with every change in memory.
+    /// After any other error the file is closed, as of its last durable commit. As heap::close().
     void close() {
         if (form_ && file_.is_open())
             form_->save_before_close(file_);
         file_.close();
     }
-    /// Returns false once it is closed or moved from.
+    /// Returns false once the file is closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
     /// Returns the path as it was given.
     [[nodiscard]] const std::filesystem::path& path() const { return form_ ? form_->path() : file_.path(); }
@@ -227,7 +227,7 @@ private:
             how.memory.reserve_bytes = detail::k_file_backed_reserve_bytes;
         return how;
     }
-    // Returns the container that a portable or binary file has, or an empty one.
+    // Returns the container that a portable or binary file holds, or an empty one.
     Container* read() {
         const bool is_there = form_->load(file_, detail::type_to_load_of<Container>());
         detail::require_one_container(file_);

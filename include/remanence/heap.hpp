@@ -13,54 +13,55 @@
 ///         auto& people = book.root<rem::map<rem::string, address>>("people"); // made once, found ever after
 ///         book.write([&] {
 ///             people["KNUTH"] = {"1 Art of Programming Street", "Stanford"};
-///         }); // durable now; rolled back, had it thrown
+///         }); // durable now; an exception would have rolled it back
 ///         for (const auto& [name, where] : people)
 ///             std::cout << name << ", " << where.city << '\n';
 ///     }
 ///
 /// Threads. One open heap serves all threads of the process. heap::write() runs a function alone, in a *write section*,
-/// and commits at its end. heap::read() runs functions beside each other, in *read sections*. Commits of several
-/// threads share a write to the device. A program that does its own locking may change an exclusive heap outside of
-/// sections, and call heap::commit().
+/// and commits at its end. heap::read() runs functions concurrently, in *read sections*. Commits of several threads
+/// share a write to the device. A program that does its own locking may change an exclusive heap outside of sections,
+/// and call heap::commit().
 ///
 /// Errors. Functions throw `remanence::error`, whose reason() is an errc; "Errors: errc::x" below names those that
-/// matter. Allocation throws std::bad_alloc, or heap_exhausted, which derives from it. error.hpp says what each code
-/// leaves behind.
+/// matter. Allocation throws std::bad_alloc, or heap_exhausted, which derives from it. error.hpp says in which state
+/// each error leaves the heap.
 ///
 /// Caveats:
 /// 1. A heap has a fixed address. It is mapped where it was created; if another mapping is there, opening it fails
-///    (errc::base_taken). Heaps of position-independent types alone are mapped elsewhere then.
-/// 2. One process, and one handle in it, has a heap open, unless all of them say sharing::processes (errc::in_use). A
-///    shared heap is looked at and changed in sections only.
+///    (errc::base_taken). A heap that holds only position-independent types is then mapped elsewhere.
+/// 2. One handle in one process can have a heap open; other opens fail (errc::in_use). Several processes can share a
+///    heap if all of them open it with sharing::processes. Read and change a shared heap in sections only.
 /// 3. A forked child cannot use its parent's heap (errc::closed). It may destroy the handle and open a shared heap
 ///    itself.
-/// 4. The compiler refuses types that lead out of the heap: virtual functions, references, locks, std::string,
-///    std::function. It accepts plain pointers, but cannot see where they lead: check_pointers() finds those that leave
-///    the heap.
-/// 5. A string or container that is made by default belongs to the heap only in a write section, in a scope `in`, or in
-///    an object that is constructed in the heap. Elsewhere it belongs to the program, and a commit that would store its
-///    memory is errc::foreign_pointer.
+/// 4. The compiler refuses types whose objects refer to something outside of the heap: virtual functions, references,
+///    locks, std::string, std::function. It accepts plain pointers, but cannot see where they lead: check_pointers()
+///    finds those that leave the heap.
+/// 5. A default-constructed string or container belongs to the heap only in a write section, in a scope `in`, or in an
+///    object that is constructed in the heap. Elsewhere it belongs to the program, and a commit that would store a
+///    pointer to its memory throws errc::foreign_pointer.
 /// 6. After a rollback, pointers to objects made since the last commit dangle. So do references that root() returned in
 ///    that section.
 /// 7. A destructor, and close(), discard what is not committed (heap_options::commit_at_close commits it). A destructor
 ///    reports no errors.
-/// 8. After a failed write or sync the heap is poisoned: it can be read, and takes no commit until it is reopened or
+/// 8. After a failed write or sync the heap is poisoned: it can be read, but accepts no commit until it is reopened or
 ///    rebuilt. A full disk is not such a failure: errc::no_space leaves memory as it is, and the commit may be
 ///    repeated.
 /// 9. durability::lazy, durability::none and asynchronous commits return before they are on the device. A crash may
-///    lose the last of them, never one before a durable one.
-/// 10. A write section waits for all other sections to end. So no section may wait for a thread that enters one. A
-///     write section within a read section of the same thread is errc::section_conflict.
-/// 11. A commit looks at all memory in use for changes, but for declared sections (write(declared, f)) and
-///     tracking::trap. With the latter, system calls that write into the heap (read(2)) fail with EFAULT, unless
-///     touch() has named the memory.
-/// 12. What is not committed is kept in memory up to memory_options::dirty_limit_bytes; beyond, it is written to the
-///     file early, and threads that write wait in our SIGSEGV handler. A thread that blocks SIGSEGV is killed then.
+///    lose the last of them, but none that a durable commit has followed.
+/// 10. A write section waits for all other sections to end. So a section must not wait for a thread that enters another
+///     section. A write section within a read section of the same thread throws errc::section_conflict.
+/// 11. A commit searches all memory in use for changes, except in declared sections (write(declared, f)) and with
+///     tracking::trap. With tracking::trap, system calls that write into the heap (read(2)) fail with EFAULT, unless
+///     touch() has declared the memory.
+/// 12. Uncommitted changes stay in memory up to memory_options::dirty_limit_bytes. Beyond that, the heap writes them to
+///     the file early; threads that write to the heap then wait in our SIGSEGV handler, and a thread that blocks
+///     SIGSEGV is killed.
 /// 13. Changed pages are held twice in memory until the next checkpoint. A file may be twice as large as its data.
 /// 14. NAME-log, and NAME-history if there is one, belong to the heap. Copy or remove them together, and only while the
 ///     heap is closed; `rem copy` copies an open heap.
-/// 15. A changed struct is refused (errc::type_mismatch) until the program asks for its migration. Changes of classes
-///     that hide their members cannot be seen.
+/// 15. A root whose struct has changed is refused (errc::type_mismatch) until the program migrates it. Changes of
+///     classes that hide their members cannot be detected.
 /// 16. A heap is trusted as the program's own memory is: do not open files of people whom you do not trust.
 /// 17. x86-64 Linux and libstdc++ only. A heap works with the layout of the standard library that wrote it
 ///     (errc::abi_mismatch). The format is provisional: a later release may refuse today's files.
@@ -102,8 +103,8 @@
 
 namespace remanence {
 
-/// Selects a declared section: write(declared, f) promises that Remanence's allocator and containers make all changes,
-/// or that touch() declares them.
+/// Selects a declared section: the caller of write(declared, f) promises that each change is made by Remanence's
+/// allocator or containers, or is declared by touch().
 struct declared_tag {
     explicit declared_tag() = default;
 };
@@ -124,8 +125,8 @@ struct parts; // src/txn/parts.hpp
 
 namespace detail {
 
-/// How to open a heap. open_anywhere is open_or_create, but maps an existing heap elsewhere when its base address is
-/// taken. It is for heaps that hold position-independent objects and nothing else.
+/// How to open a heap. open_anywhere acts as open_or_create, but maps an existing heap elsewhere when its base address
+/// is taken. It is for heaps that hold position-independent objects and nothing else.
 enum class opening { open_or_create, create, open_existing, open_anywhere };
 
 heap open(os::file_system& files, const std::filesystem::path& path, const heap_options& options,
@@ -139,18 +140,18 @@ struct heap_impl_deleter {
     void operator()(heap_impl* impl) const noexcept;
 };
 
-/// Whether the commit of a write section looks for changes, or relies on declarations. The outermost section is
-/// declared if it began so and no section nested in it is ordinary. A `joining` section is of the kind of the outermost
-/// one; outermost itself, it is ordinary.
+/// Whether the commit of a write section searches for changes, or relies on declarations. The outermost section is
+/// declared if it began so and no section nested in it is ordinary. A `joining` section has the kind of the outermost
+/// section; if it is the outermost one, it is ordinary.
 enum class section_kind { ordinary, declared, joining };
 /// Whether a section may be nested in another one.
 enum class section_place { anywhere, outermost };
 
-/// A write section. Without a commit() before its destructor, it rolls back.
+/// A write section. Its destructor rolls it back unless commit() was called.
 class write_section {
 public:
     /// Enters the section. Without `until`, the heap's default durability holds. Throws what heap::lock() throws, and
-    /// errc::section_conflict when `place` forbids a nested section and it is one.
+    /// errc::section_conflict when the section is nested and `place` forbids that.
     write_section(heap_impl* impl, section_kind kind, std::optional<durability> until,
                   section_place place = section_place::anywhere);
     write_section(const write_section&) = delete;
@@ -179,10 +180,10 @@ private:
     heap_impl* impl_;
 };
 
-/// Constructs an empty object at `place`, whose parts belong to this heap.
+/// Constructs an empty object at `place`. Its parts belong to this heap.
 using root_maker = void (*)(heap_header* of, void* place);
-/// What the heap knows of a root's type besides its fingerprint. A null `check`: there is nothing to check. A null
-/// `make`: the type has no default constructor.
+/// What the heap knows of a root's type besides its fingerprint. `check` is null if there is nothing to check; `make`
+/// is null if the type has no default constructor.
 struct root_functions {
     root_check check;
     root_maker make;
@@ -201,23 +202,22 @@ constexpr root_functions functions_of_root() {
     return {check_of_root<T>(), make};
 }
 
-/// Returns the root's object, or null when there is none. Called inside a section, as are the other functions of the
-/// root directory. From then on verify() knows what to check in the root, and going back in the history does not remove
-/// it. Errors: errc::type_mismatch.
+/// Returns the root's object, or null when there is none. This function, and the others of the root directory, must be
+/// called inside a section. From this call on, verify() checks the root's structure, and undo() and its like do not
+/// remove the root. Errors: errc::type_mismatch.
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, const root_functions& functions);
 /// Adds a root. `is_alone` is what is_about_to_make_one() returned before the object was made.
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object,
               const root_functions& functions, bool is_alone);
-/// Returns whether the write section has just begun for a root alone. Its commit is then not a step of the user's
-/// history.
+/// Returns true if the heap has a history and the outermost write section has changed nothing yet. If the section then
+/// only makes a root, its commit is not a step of the user's history.
 [[nodiscard]] bool is_about_to_make_one(heap_impl* impl);
 void erase_root(heap_impl* impl, std::string_view name);
 /// Returns the heap's header, for reading.
 heap_header* header_of(heap_impl* impl);
 /// Returns the heap's header, for changing the heap. Errors: errc::read_only.
 heap_header* writable_header_of(heap_impl* impl);
-/// In a library that checks commits: ends the process with a message unless a block of at least `bytes` begins at
-/// `object`.
+/// In the checking library: ends the process with a message unless a block of at least `bytes` begins at `object`.
 void refuse_if_destroyed(const heap_impl& impl, const void* object, std::size_t bytes) noexcept;
 /// Returns the header for making an object that may hold addresses. Errors: errc::base_taken when the heap is mapped
 /// elsewhere.
@@ -232,7 +232,7 @@ heap_header* header_for(heap_impl* impl) {
 /// Returns the handle's implementation. Errors: errc::closed when there is none.
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
-/// Makes an object in memory of this allocator. Its parts are in the same heap.
+/// Makes an object in memory of this allocator. Its parts allocate in the same heap.
 template <class T, class... Args>
 T* make_by(allocator<T> where, Args&&... args) {
     const default_heap_scope parts_belong_here(where.heap());
@@ -252,20 +252,21 @@ T* make_by(allocator<T> where, Args&&... args) {
 /// throws errc::closed. Several threads may call members at once, except close(), rebuild(), moves and the destructor.
 ///
 /// The memory of an exclusive heap may be changed at any time between commits, with the program's own locking. Sections
-/// are a reader-writer lock among the threads of the process; write sections commit, or roll back, by themselves.
+/// are a reader-writer lock among the threads of the process; write sections commit, or roll back, at their end.
 ///
-/// The memory of a heap that processes share is changed in write sections and read in sections. Elsewhere it is of no
+/// Change the memory of a shared heap in write sections, and read it in sections. Outside of sections it shows no
 /// particular version. If it was changed outside of write sections, the next call that enters a write section undoes
-/// these changes and throws errc::outside_section. Such calls also throw errc::poisoned when a write or sync of another
-/// process has failed, and commits throw errc::readers_behind.
+/// these changes and throws errc::outside_section. Calls that enter a write section also throw errc::poisoned when a
+/// write or sync of another process has failed, and commits throw errc::readers_behind.
 class heap {
 public:
     /// Opens the heap at `path`, and creates it when there is no file. After a crash it recovers the last durable
     /// commit. A new heap is durable once this returns.
     ///
-    /// The heap is mapped at the address where it was created. If that is taken, a heap whose roots were all
-    /// `position_independent` to the program that made it is mapped elsewhere; until it is closed, no other types can
-    /// be found or made in it. Any other heap is errc::base_taken.
+    /// The heap is mapped at the address where it was created. If that address is taken, open() maps the heap
+    /// elsewhere, provided that all its roots were `position_independent` in the program that made them; until the heap
+    /// is closed, objects of other types can be neither found nor made in it. For any other heap, open() throws
+    /// errc::base_taken.
     ///
     /// Errors: errc::in_use, errc::base_taken, errc::corrupt and others that docs/errors.md lists under opening; none
     /// of them loses committed data. Complexity: independent of the heap's size; recovery is bounded by the log limit.
@@ -285,12 +286,12 @@ public:
     heap(heap&& other) noexcept; ///< Takes over the open heap. Pointers into it stay valid.
     /// Closes the heap held so far, as the destructor does, and takes over the other one.
     heap& operator=(heap&& other) noexcept;
-    /// Discards what is not committed (commits it with heap_options::commit_at_close), applies the log and closes the
-    /// heap. Reports no failures: call close() to see them. Nothing durable is lost either way.
+    /// Discards uncommitted changes (or commits them, with heap_options::commit_at_close), applies the log and closes
+    /// the heap. Reports no failures: call close() to see them. Nothing durable is lost either way.
     ///
-    /// It discards even with commit_at_close when memory may hold half of a change: while a section of this thread is
-    /// open, or when an exception destroys the heap that was thrown after the heap was made or moved there
-    /// (std::uncaught_exceptions()).
+    /// Even with commit_at_close, it discards them when memory may hold half of a change: while a section of this
+    /// thread is open, or when stack unwinding destroys the heap after an exception that was thrown after the heap was
+    /// made or moved there (std::uncaught_exceptions()).
     ///
     /// It does nothing at all while another thread is in a section, or waits for a section or for the device, or when
     /// exit() was called in a section of this thread. Memory then stays mapped, and the files stay as a crash leaves
@@ -301,59 +302,63 @@ public:
     /// while the process ends, memory stays mapped for threads that still run.
     ~heap();
 
-    /// Closes the heap as the destructor does, but reports failures. Both wait until asynchronous commits are durable,
-    /// finish a running checkpoint, and give space back as checkpoint() does, if anything was committed.
+    /// Closes the heap as the destructor does, but reports failures. close() and the destructor wait until asynchronous
+    /// commits are durable, finish a running checkpoint, and give space back as checkpoint() does, if anything was
+    /// committed.
     ///
     /// Errors that leave the heap open, with every change still in memory: errc::section_open while a section is open
-    /// or another thread's commit waits for the device; with commit_at_close errc::no_space, another limit or a missing
-    /// right, and errc::foreign_pointer as commit() throws it; errc::no_space of the last commit_async(), as long as no
-    /// later commit has its changes.
+    /// or another thread's commit waits for the device; with commit_at_close, errc::no_space, another limit or a
+    /// missing permission, and errc::foreign_pointer as commit() throws it; errc::no_space of the last commit_async(),
+    /// unless a later commit has included its changes.
     ///
     /// After any other error the heap is closed, too. errc::unlinked: the file was removed or replaced, and its commits
     /// are lost with it. errc::log_foreign: all commits are in the file, but another heap's log lies beside it and
-    /// prevents opening.
+    /// prevents the next open.
     void close();
     /// Returns false once the heap is closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
 
-    /// Makes every change since the last commit durable, atomically, in a declared section too. Waits for the sections
-    /// of other threads to end.
+    /// Makes every change since the last commit durable, atomically. In a declared section this includes changes that
+    /// are not declared. Waits for the sections of other threads to end.
     ///
-    /// Durability: durable once this returns, with all earlier commits, unless heap_options::commits asks for less. The
-    /// wait for the device holds no section, so commits of several threads share a write. Others may see, and build on,
-    /// what is not durable yet. If the write fails, all of these commits fail.
+    /// Durability: durable once this returns, with all earlier commits, unless heap_options::commits asks for less.
+    /// While the call waits for the device, it holds no section, so commits of several threads share a write. Other
+    /// threads may see, and build on, changes that are not durable yet. If the write fails, all commits that were not
+    /// durable fail.
     ///
     /// Errors, with memory and changes kept and nothing written: errc::no_space (call again when there is space);
     /// errc::corrupt (a page of the file is damaged); errc::rolled_back (a nested section failed: the outermost one
-    /// rolls back at its end); errc::unlinked (the heap's file or its log was removed or replaced; a renamed heap goes
-    /// on); errc::foreign_pointer (outside a write section, a string or container that was made by default has memory
-    /// of no heap; builds of the library that check refuse more); errc::read_only; errc::section_conflict in a read
-    /// section. errc::io: the heap is poisoned, and every later commit is errc::poisoned until it is reopened or
-    /// rebuilt.
+    /// rolls back at its end); errc::unlinked (the heap's file or its log was removed or replaced; renaming the heap
+    /// does no harm); errc::foreign_pointer (outside of a write section: the memory of a string or container that was
+    /// default-constructed there is in no heap; the checking library refuses more); errc::read_only;
+    /// errc::section_conflict in a read section. After errc::io the heap is poisoned, and every later commit throws
+    /// errc::poisoned until the heap is reopened or rebuilt.
     ///
-    /// Complexity: O(changed pages), plus a look at resident memory unless tracking::trap is used.
+    /// Complexity: O(changed pages), plus a search of resident memory unless tracking::trap is used.
     void commit();
     /// Commits as commit() does, with this durability.
     void commit(durability until);
     /// Commits memory as it is now, without waiting for the device. Memory may be changed again once this returns. The
     /// commit becomes durable by itself; the ticket waits for that, or tells whether it has happened.
     ///
-    /// Errors that leave memory uncommitted are thrown here, as commit() throws them, and there is no ticket. A later
+    /// Errors that prevent the commit at once are thrown here, as by commit(), and no ticket is returned. A later
     /// failure poisons the heap: the tickets of all commits that are not durable yet report it, and so does the next
     /// commit or close().
     ///
-    /// If 1 MiB of pages or more were written, this call only copies them, and a thread compares the copies. Then
-    /// errc::no_space (the changes need more of the log than usual), errc::corrupt and std::bad_alloc are reported by
-    /// the ticket alone. Such a commit has not happened: the heap works on, the next commit takes its changes, and
-    /// rollback() undoes them too. The next commit, rollback(), sync() and close() wait for the comparison, or do it.
+    /// If 1 MiB of pages or more were written, this call only copies them, and a thread of the heap compares the copies
+    /// later. Then errc::no_space (the changes need more of the log than usual), errc::corrupt and std::bad_alloc are
+    /// reported by the ticket alone. A commit that fails in this way has not happened: the heap stays usable, the next
+    /// commit includes its changes, and rollback() undoes them too. The next commit, rollback(), sync() and close()
+    /// wait for the comparison, or do it themselves.
     ///
-    /// This call itself writes bulk data, and new memory if it is much; and it begins a checkpoint that is due (see
-    /// durability::none). A thread that the heap starts with the first asynchronous commit does the rest; if no thread
-    /// can be started, this call does.
+    /// This call itself writes bulk data and large amounts of new memory, and begins a checkpoint that is due (see
+    /// durability::none). The rest is done by a thread that the heap starts with the first asynchronous commit; if no
+    /// thread can be started, this call does it.
     [[nodiscard]] commit_ticket commit_async();
     /// Makes durable everything that was committed before the call, with whatever durability. Does not wait for
-    /// sections. Errors: errc::io poisons the heap; errc::poisoned. If the last commit_async() failed alone, its error
-    /// is thrown here, too, after all else is durable, as long as no later commit has its changes.
+    /// sections. Errors: errc::io poisons the heap; errc::poisoned. If the last commit_async() alone has failed, this
+    /// call makes all else durable and then throws the error of that commit, unless a later commit has included its
+    /// changes.
     void sync();
     /// Restores memory to the last commit, allocator and roots included. Pointers to objects made since then dangle.
     /// Writes nothing. Waits for the sections of other threads to end. Errors: errc::corrupt or errc::io when the
@@ -363,10 +368,10 @@ public:
     /// Drops all memory and reads the last commit again from file and log, as opening after a crash does. For use when
     /// rollback() failed, or memory cannot be trusted.
     ///
-    /// Commits are made durable first. A poisoned heap takes commits again afterwards; it then holds what opening it
+    /// First makes all commits durable. A poisoned heap accepts commits again afterwards; it then holds what opening it
     /// again would find: all durable commits, perhaps more. Committed objects keep their addresses. Pointers to
     /// uncommitted objects dangle, and strings and containers outside of the heap that have memory in it must not be
-    /// used again. Commit tickets that wait are answered.
+    /// used again. Threads that wait for a commit ticket get its result.
     ///
     /// No other thread may use the heap meanwhile, as with close(). Errors after which nothing was done:
     /// errc::section_open while a section is open or another thread's commit waits for the device;
@@ -376,9 +381,9 @@ public:
     /// as opening.
     void rebuild() { rebuild(detail::k_abi); }
     /// Applies the log to the heap's file, so that the log's space can be used again. Commits begin checkpoints by
-    /// themselves (log_options::log_limit_bytes); a program needs this to choose the moment, or to give space back.
-    /// Uncommitted changes stay uncommitted. If there are none, chunks without an allocated byte go back to the file
-    /// system: they become holes, and the file ends behind the last chunk in use.
+    /// themselves (log_options::log_limit_bytes); a program calls this only to choose the moment, or to give space
+    /// back. Uncommitted changes stay uncommitted. If there are none, chunks without an allocated byte are given back
+    /// to the file system: they become holes, and the file ends behind the last chunk in use.
     ///
     /// Waits for the sections of other threads, and for the running checkpoint. Changes the durability of no commit.
     /// Does nothing before the first commit since the heap was opened. Errors: errc::io poisons the heap;
@@ -389,12 +394,12 @@ public:
     /// Runs `f` in a write section and returns its result. Commits at the end, rolls back when `f` throws. Waits for
     /// the sections of other threads.
     ///
-    /// Objects that `f` makes by default belong to the heap. Strings and containers in the result are made again where
-    /// the caller's belong: they are moved if the result's type shows them; otherwise the result is copied. A result
-    /// that cannot be copied, and what its pointers lead to, stays as it is.
+    /// Strings and containers that `f` default-constructs belong to the heap. Those in the result are made again, so
+    /// that they belong where the caller's do: they are moved if the result's type shows them; otherwise the result is
+    /// copied. A result that cannot be copied is returned as it is, and what its pointers lead to is not copied.
     ///
     /// A nested write section joins the outermost one. If an exception leaves a nested section, the outermost one rolls
-    /// back; it throws errc::rolled_back at its end if the exception was caught on the way.
+    /// back; if the exception was caught on the way, the outermost section throws errc::rolled_back at its end.
     ///
     /// Durability: durable once the outermost write() returns, as after commit(). Errors: what `f` and commit() throw,
     /// with memory rolled back unless the heap is poisoned; errc::section_conflict inside a read section of the same
@@ -403,7 +408,7 @@ public:
     decltype(auto) write(F&& f) {
         return write_in(detail::section_kind::ordinary, {}, std::forward<F>(f));
     }
-    /// Runs `f` in a write section whose commit has this durability. That of a nested section has no effect.
+    /// Runs `f` in a write section whose commit has this durability. The durability of a nested section has no effect.
     template <class F>
     decltype(auto) write(durability until, F&& f) {
         return write_in(detail::section_kind::ordinary, until, std::forward<F>(f));
@@ -412,22 +417,23 @@ public:
     /// section or a group.
     template <class F>
     decltype(auto) write(std::string_view name, F&& f);
-    /// Runs `f` in a declared section: the commit takes only what is declared and searches for no other changes. It
+    /// Runs `f` in a declared section: the commit includes only what is declared and searches for no other changes. It
     /// costs O(pages declared), in a heap of any size, with every tracker. Declared are:
     /// - what touch() names, in whole pages of 4 KiB;
     /// - each block that is allocated in the section, by a container, make() or root(), in whole pages;
     /// - what Remanence's containers change, in words of 8 bytes; and what the allocator and the root directory change.
     ///
-    /// `f` must name every other change by touch() first: members and elements of objects that existed before, and what
-    /// std:: containers change in existing nodes, the links in neighbours included.
+    /// `f` must declare every other change by touch() before making it: members and elements of objects that existed
+    /// before, and what std:: containers change in existing nodes, the links in neighbours included.
     ///
-    /// A change that is not declared, or was made outside of sections before and not committed, stays in memory without
-    /// being committed. The next commit that is not declared takes it; a crash before that loses it, and it alone. The
-    /// checking library (remanence::checked) looks for such changes, rolls everything back and throws
+    /// A change that is not declared, or that was made outside of sections before and not committed, stays in memory
+    /// uncommitted. The next commit of an ordinary section includes it; a crash before that loses this change and
+    /// nothing else. The checking library (remanence::checked) looks for such changes, rolls everything back and throws
     /// errc::undeclared_change. When `f` throws, everything is rolled back, declared or not.
     ///
-    /// Within an ordinary write section this is an ordinary one. An ordinary section within it makes the outermost one
-    /// ordinary. So does memory that was allocated or freed before the section and is not committed.
+    /// A declared section that is nested in an ordinary one is ordinary. An ordinary section nested in a declared one
+    /// makes the outermost section ordinary; so do allocations and frees from before the section that are not
+    /// committed.
     template <class F>
     decltype(auto) write(declared_tag, F&& f) {
         return write_in(detail::section_kind::declared, {}, std::forward<F>(f));
@@ -438,8 +444,8 @@ public:
         return write_in(detail::section_kind::declared, until, std::forward<F>(f));
     }
     /// Runs `f`, which returns nothing, in a write section that ends in an asynchronous commit, as by commit_async().
-    /// The ticket may be waited for, asked, or dropped. Errors: as write(f); errc::section_conflict, without a call of
-    /// `f`, inside a write section of the same thread, since the outer section commits.
+    /// The caller may wait for the ticket, query it, or drop it. Errors: as write(f); errc::section_conflict, before
+    /// `f` is called, inside a write section of the same thread, since only the outermost section commits.
     template <class F>
     [[nodiscard]] commit_ticket write_async(F&& f) {
         return write_in_async(detail::section_kind::ordinary, std::forward<F>(f));
@@ -449,9 +455,10 @@ public:
     [[nodiscard]] commit_ticket write_async(declared_tag, F&& f) {
         return write_in_async(detail::section_kind::declared, std::forward<F>(f));
     }
-    /// Runs `f` in a read section and returns its result. Other readers run beside it, and writers wait. Readers that
-    /// come while a writer waits queue behind the writer, so a section must not wait for another thread that enters
-    /// one. Inside a write section of the same thread it joins that section. Throws what `f` throws.
+    /// Runs `f` in a read section and returns its result. Other read sections run at the same time; write sections
+    /// wait. Readers that arrive while a writer waits queue behind the writer, so a section must not wait for a thread
+    /// that enters another section. Inside a write section of the same thread, the read section joins that section.
+    /// Throws what `f` throws.
     template <class F>
     decltype(auto) read(F&& f) const {
         detail::read_section section(detail::checked(impl_));
@@ -459,13 +466,13 @@ public:
     }
 
     // Lockable and SharedLockable: the same sections by std::unique_lock and std::shared_lock. unlock() rolls back what
-    // is not committed, and does not throw: call commit() first. check_options::on_discard is told of what was lost.
+    // is not committed, and does not throw: call commit() first. check_options::on_discard reports what was lost.
 
     /// Enters a write section; waits for other sections. Errors: errc::section_conflict inside a read section of the
     /// same thread.
     void lock();
-    /// Enters a write section without waiting. Returns false when another thread is in a section (of a shared heap:
-    /// another process in a write section), or this thread is in a read section.
+    /// Enters a write section without waiting. Returns false when another thread is in a section, another process is in
+    /// a write section of a shared heap, or this thread is in a read section.
     [[nodiscard]] bool try_lock();
     /// Enters a write section; returns false if that is not possible until `deadline`. Otherwise as lock().
     [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline);
@@ -484,20 +491,20 @@ public:
     /// Enters a read section, as read() does.
     void lock_shared();
     /// Enters a read section without waiting. Returns false when another thread is in a write section or waits for one,
-    /// and now and then when another thread is just entering a section.
+    /// and occasionally when another thread is just entering a section.
     [[nodiscard]] bool try_lock_shared();
     /// Ends the read section.
     void unlock_shared() noexcept;
 
-    /// Returns the object named `name`; constructs it from `args` (uses-allocator) when there is none. A type that is
-    /// not `persistable` does not compile. Outside of a section this commits the creation; without `args` that commit
-    /// is not a step of the history. Inside a section the creation is undone with the section, and the reference then
-    /// dangles.
+    /// Returns the object named `name`; constructs it from `args` (uses-allocator construction) when there is none. A
+    /// type that is not `persistable` does not compile. Outside of a section this commits the creation; without `args`
+    /// that commit is not a step of the history. Inside a section, a rollback of the section undoes the creation, and
+    /// the reference then dangles.
     ///
     /// Errors: errc::type_mismatch, naming both types or the member that differs; errc::unnameable_type for local types
     /// and those of anonymous namespaces; errc::corrupt when the directory is damaged; errc::base_taken when the heap
     /// is mapped elsewhere (open()) and T is not `position_independent`; what write() and T's constructor throw.
-    /// Complexity: O(log roots) when there is one.
+    /// Complexity: O(log roots) when the root exists.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
         detail::require_persistable<T>();
@@ -538,9 +545,9 @@ public:
     /// Returns all roots, by name. Runs in a read section. Errors: errc::corrupt when the directory is damaged.
     [[nodiscard]] std::vector<root_info> roots() const;
 
-    /// Makes an object in this heap, to which plain pointers may lead. Uses-allocator construction. A type that is not
-    /// `persistable` does not compile. Like all changes, it lasts only if it is committed. Errors: errc::base_taken as
-    /// root(); std::bad_alloc, heap_exhausted; what T's constructor throws.
+    /// Makes an object in this heap by uses-allocator construction. Plain pointers may lead to it. A type that is not
+    /// `persistable` does not compile. Like all changes, the object lasts only if it is committed. Errors:
+    /// errc::base_taken as root(); std::bad_alloc, heap_exhausted; what T's constructor throws.
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) {
         detail::require_persistable<T>();
@@ -548,7 +555,7 @@ public:
                                std::forward<Args>(args)...);
     }
     /// Destroys what make() made, and frees its memory. Null is allowed. Errors: errc::read_only, before anything is
-    /// done. A library that checks commits ends the process with a message when no object lies there.
+    /// done. The checking library ends the process with a message when no object lies there.
     template <class T>
     void destroy(T* object) {
         if (object == nullptr)
@@ -564,23 +571,23 @@ public:
         return allocator<T>(detail::header_of(detail::checked(impl_)));
     }
 
-    /// Makes a savepoint in this thread's write section: all memory of the heap can go back to this moment. When an
-    /// exception leaves an inner section, memory then goes back to the last savepoint made around it, and the outer
-    /// section may go on once the exception is caught. From here on a declared section looks for changes, as an
-    /// ordinary one. As long as a savepoint is open, nothing is spilled: what the section writes must fit into memory.
-    /// Writes nothing to the file. Errors: errc::outside_section when the thread is in no write section;
-    /// errc::poisoned; heap_exhausted when part of the changes was spilled already; std::bad_alloc. O(pages that the
-    /// section has written), in time and memory.
+    /// Makes a savepoint in this thread's write section: all memory of the heap can go back to this moment. If an
+    /// exception then leaves a nested section, memory is restored to the last savepoint that was made around that
+    /// section, and the outer section may continue once the exception is caught. From here on a declared section
+    /// searches for changes, as an ordinary one does. While a savepoint is open, nothing is spilled: what the section
+    /// writes must fit into memory. The savepoint writes nothing to the file. Errors: errc::outside_section when the
+    /// thread is in no write section; errc::poisoned; heap_exhausted when part of the changes was spilled already;
+    /// std::bad_alloc. O(pages that the section has written), in time and memory.
     [[nodiscard]] remanence::savepoint savepoint();
 
     // The history. With heap_options::history, commits can be undone and redone. undo(), redo() and go_to() are atomic
     // commits of their own, as durable as heap_options::commits says, so version() grows. They wait for the sections of
     // other threads.
     //
-    // Roots and allocator go back with all else: pointers to what was made since dangle, and destroyed objects are
-    // there again. But a root that the program has from root() or find_root() stays the same object until the heap is
-    // closed; where the older state has no such root, it becomes empty. Where that is impossible, or another process
-    // may hold the root, they throw errc::in_use.
+    // Roots and allocations are restored with all else: pointers to objects made since then dangle, and destroyed
+    // objects exist again. But a root that the program has obtained from root() or find_root() stays the same object
+    // until the heap is closed; if the older state has no such root, the object becomes empty. Where that is
+    // impossible, or another process may hold the root, the call throws errc::in_use.
     //
     // Errors of all three, with memory as before: errc::section_open when the thread is in a section or a group is
     // open; errc::uncommitted when memory has changes that are not committed; errc::no_step when no step leads there;
@@ -592,49 +599,50 @@ public:
     /// errc::invalid_argument without a history, and those of commit(). O(bytes of the steps), and as commit().
     void undo(std::uint64_t steps = 1);
     /// Restores memory to what it was before the last `steps` steps were undone. A commit after an undo begins a
-    /// branch. From there the undone steps cannot be redone: errc::no_step says so, with the version that go_to()
-    /// reaches. Otherwise as undo().
+    /// branch. From there the undone steps cannot be redone: redo() throws errc::no_step, with a message that names the
+    /// version to which go_to() leads. Otherwise as undo().
     void redo(std::uint64_t steps = 1);
     /// Restores memory to what it was at this version: after a step of history(), or after the last commit, undo or
-    /// redo that led to it. From there undo() leads back; redo() leads towards the state that memory came from, if that
-    /// is on its way. Otherwise as undo().
+    /// redo that led to it. From there undo() leads to earlier states; redo() leads towards the state that memory was
+    /// in before, if that state comes after this version. Otherwise as undo().
     void go_to(std::uint64_t version);
-    /// Returns how many steps undo() can go; 0 without a history. Runs in a read section, as do the next two. O(1).
+    /// Returns how many steps undo() can undo; 0 without a history. Runs in a read section, as do redo_depth() and
+    /// history(). O(1).
     [[nodiscard]] std::uint64_t undo_depth() const;
-    /// Returns how many steps redo() can go. O(their number).
+    /// Returns how many steps redo() can redo. O(these steps).
     [[nodiscard]] std::uint64_t redo_depth() const;
     /// Returns all states that can be reached, by version: the oldest, and the state after each step. Empty without a
     /// history. O(steps).
     [[nodiscard]] std::vector<history_step> history() const;
     /// Begins a group: until the returned object is destroyed, all commits, of whatever thread, are one step with this
-    /// name. Each is atomic and durable by itself, and undo() takes them back together. Within a group, undo(), redo()
-    /// and go_to() are errc::section_open. A group within a group is part of it. Without a history nothing happens.
-    /// Errors: errc::section_open when the thread is in a section.
+    /// name. Each commit is atomic and durable by itself, and undo() undoes all of them together. Within a group,
+    /// undo(), redo() and go_to() throw errc::section_open. A group within a group is part of the outer one. Without a
+    /// history nothing happens. Errors: errc::section_open when the thread is in a section.
     [[nodiscard]] remanence::group group(std::string_view name);
     /// Drops all steps. What is committed stays; earlier states can no longer be reached, except kept versions. Errors:
     /// errc::section_open as undo(). If the history is kept over sessions, this is a durable commit, and throws what
     /// commit() does.
     void forget_history();
-    /// Returns one sentence: why a history that is kept over sessions (history_options::kept_over_sessions) has no
-    /// steps of earlier sessions. Its file was absent, damaged, or another heap's; or, while the heap was open, it was
-    /// removed or could not follow the heap's new name, so that all steps are in a new file. Empty when the history
-    /// goes on. Runs in a read section.
+    /// Returns one sentence that says why a history kept over sessions (history_options::kept_over_sessions) has no
+    /// steps of earlier sessions: its file was absent, damaged, or another heap's; or, while the heap was open, the
+    /// file was removed or could not be renamed with the heap, so that all steps are in a new file. Empty when the
+    /// history continues. Runs in a read section.
     [[nodiscard]] std::string why_history_is_new() const;
     /// Runs a procedure of heap_options::procedures in a write section of its own. That section is a step of the
     /// history, with the procedure's name. If the call (name and parameters) is smaller than the bytes that it changes,
     /// the step holds the call: undo() then calls the inverse, redo() calls the procedure, and both commit the result.
-    /// So procedures write blocks that exist, write them the same way each time, and depend on nothing but memory and
-    /// parameters. The step holds bytes, as other steps do, if the procedure has no inverse or allocates or frees
-    /// memory of the heap, if memory had uncommitted changes, and while versions are kept.
+    /// So a procedure must only write blocks that exist, must write them the same way each time, and must depend on
+    /// nothing but memory and parameters. The step holds bytes, as other steps do, if the procedure has no inverse or
+    /// allocates or frees memory of the heap, if memory had uncommitted changes, and while versions are kept.
     ///
-    /// After undo() of a call, memory is what the inverse made of it. Earlier steps hold bytes: when they are undone,
-    /// these bytes are right, and all others are as the inverse left them.
+    /// After undo() of a call, memory is what the inverse made of it. Earlier steps hold bytes: undoing them restores
+    /// exactly these bytes, and all others stay as the inverse left them.
     ///
     /// Errors, with memory as before: errc::no_procedure when there is none of this name; errc::section_open when the
-    /// thread is in a section; what the procedure and write() throw. Undo() and its like throw errc::no_procedure, also
+    /// thread is in a section; what the procedure and write() throw. undo() and its like throw errc::no_procedure also
     /// when the inverse is missing, or commits, rolls back, allocates or frees; what the inverse throws; and
-    /// errc::no_step when versions are kept and there are more steps on the way than this one. diff() and branch()
-    /// throw errc::no_step when such a step is on the way to the version.
+    /// errc::no_step when versions are kept and the path has other steps besides this one. diff() and branch() throw
+    /// errc::no_step when a step that holds a call is on the path to the version.
     void call(std::string_view name, std::span<const std::byte> parameters);
     /// Runs a procedure without parameters.
     void call(std::string_view name) { call(name, std::span<const std::byte>()); }
@@ -643,17 +651,17 @@ public:
     void call(std::string_view name, const T& parameters) {
         call(name, std::as_bytes(std::span<const T, 1>(&parameters, 1)));
     }
-    /// Makes one step of the last `steps` steps, named after the last of them that has a name. undo() then takes them
-    /// back at once. Memory and files stay as they are. Errors: errc::no_step when there are not so many;
+    /// Combines the last `steps` steps into one, named after the last of them that has a name. undo() then undoes all
+    /// of them at once. The heap's contents stay as they are. Errors: errc::no_step when there are not so many;
     /// errc::invalid_argument when a version among them is kept, another branch begins there, or there is no history;
     /// errc::section_open as undo(). O(bytes of these steps).
     void squash(std::uint64_t steps);
 
-    // Kept versions. No limit of the history drops one, and they do not count for the limits. They hold only what has
-    // changed since, each byte once. All of these but versions() wait for the sections of other threads. Errors of all:
-    // errc::section_open and errc::invalid_argument as undo(); errc::no_step when no version is kept by this number or
-    // name. If the history is kept over sessions, keep(), drop() and squash() are durable commits that change no
-    // object, and throw what commit() does.
+    // Kept versions. No limit of the history drops a kept version, and kept versions do not count towards the limits.
+    // They store only what has changed since, each byte once. All of the following functions but versions() wait for
+    // the sections of other threads. Errors of all: errc::section_open and errc::invalid_argument as undo();
+    // errc::no_step when no version is kept by this number or name. If the history is kept over sessions, keep(),
+    // drop() and squash() are durable commits that change no object, and throw what commit() does.
 
     /// Keeps the version of the last commit under this name, and returns its number in history(). Uncommitted changes
     /// are not in it. Errors: errc::exists when a version has this name, or that version has another one;
@@ -669,11 +677,12 @@ public:
     /// when it is not kept; errc::section_open. O(bytes of the steps around it).
     void drop(std::uint64_t version);
     void drop(std::string_view name); ///< Drops the version that is kept under this name.
-    /// Makes a separate heap of a version that is kept or in history(): the file `path`, closed, with roots, schema and
-    /// application of that version, without a history. Uncommitted changes are not in it. The file appears complete or
-    /// not at all, and is durable once this returns. Until then, and after a crash until the next call,
-    /// NAME-branch-unfinished lies beside it, perhaps with -new or -log. Errors, after which there is no new heap:
-    /// errc::exists when there is a file, or a log of one; errc::no_space, errc::corrupt, errc::io. O(file).
+    /// Makes a separate heap at `path` from a version that is kept or in history(). The new heap is closed; it has the
+    /// roots, schema and application of that version, and no history. Uncommitted changes are not in it. The file
+    /// appears complete or not at all, and is durable once this returns. Until then, and after a crash until the next
+    /// call, a file NAME-branch-unfinished lies beside it, perhaps with -new or -log behind the name. Errors, after
+    /// which there is no new heap: errc::exists when there is a file, or a log of one; errc::no_space, errc::corrupt,
+    /// errc::io. O(file).
     void branch(std::uint64_t version, const std::filesystem::path& path);
     /// Returns what differs between two versions that are kept or in history(). Reads the file and changes nothing.
     /// Errors: errc::corrupt when a page of the file is damaged. O(bytes that differ, blocks, and what the roots lead
@@ -684,10 +693,10 @@ public:
     /// declared section this makes a change part of the commit; what was declared before the section began does not
     /// count.
     ///
-    /// Elsewhere only system calls that write into the heap need it (read(2) into a buffer, for example). They fail
-    /// with EFAULT without it, with tracking::trap; and with any tracker at the moment when the heap spills, because it
-    /// has more changes than memory_options::dirty_limit_bytes. Touched memory is not spilled: what is touched for one
-    /// commit must fit into memory. Until that commit, threads that write do not wait for spills.
+    /// Elsewhere only system calls that write into the heap need it (for example read(2) into a buffer). Without
+    /// touch() they fail with EFAULT if tracking::trap is used; with any tracker they fail while the heap spills
+    /// because it has more changes than memory_options::dirty_limit_bytes. Touched memory is not spilled, so all that
+    /// is touched for one commit must fit into memory. From touch() until that commit, no thread waits for a spill.
     ///
     /// Errors: errc::invalid_argument when the range is not in this heap; errc::section_conflict with
     /// check_options::catch_stray_writes outside of a write section. O(pages).
@@ -699,8 +708,8 @@ public:
     [[nodiscard]] std::vector<std::span<const std::byte>> changed_ranges() const;
 
     /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. When the heap is
-    /// poisoned, returns that of the last durable commit. checkpoint() and close() add one when they give space back:
-    /// that is a commit which changes no object.
+    /// poisoned, returns that of the last durable commit. checkpoint() and close() increase it by one when they give
+    /// space back, since they log that as a commit, which changes no object.
     [[nodiscard]] std::uint64_t version() const;
 
     // With sharing::processes: what other processes do.
@@ -711,20 +720,20 @@ public:
     /// Returns the processes in read sections, the one with the oldest version first. Errors: errc::invalid_argument
     /// for an exclusive heap. O(processes).
     [[nodiscard]] std::vector<heap_reader> readers() const;
-    /// Returns the process that is in a write section, if there is one: what a caller may report that waits long for
-    /// the writer lock. Errors: errc::invalid_argument for an exclusive heap.
+    /// Returns the process that is in a write section, if there is one. A caller that waits long for the writer lock
+    /// may report it. Errors: errc::invalid_argument for an exclusive heap.
     [[nodiscard]] std::optional<heap_user> writer() const;
 
     /// Returns counters and gauges. Runs in a read section. O(1); for a shared heap O(processes).
     [[nodiscard]] heap_stats stats() const;
-    /// Reads everything and reports what is wrong: page checksums, log, allocator and roots. In the roots that the
-    /// program has from root() and find_root() since the heap was opened, it also checks the structure of our
+    /// Reads everything and reports what is wrong: page checksums, log, allocator and roots. In roots that the program
+    /// has obtained from root() or find_root() since the heap was opened, it also checks the structure of our
     /// containers (ordered, hash, string_pi, vector_pi), nested ones too: links that lead to no block, counts and keys
-    /// that disagree. It cannot see what a program itself damaged in other objects.
+    /// that disagree. It cannot detect damage that the program itself did to other objects.
     ///
     /// Changes nothing, but finishes a running checkpoint. No thread may change those containers outside of sections
-    /// meanwhile. On a shared heap it is a write section. Errors: errc::poisoned when that checkpoint has failed, or
-    /// memory ran out in a commit; errc::section_conflict on a shared heap, in a read section of the same thread.
+    /// meanwhile. On a shared heap it runs in a write section. Errors: errc::poisoned when that checkpoint has failed,
+    /// or memory ran out in a commit; errc::section_conflict on a shared heap, in a read section of the same thread.
     /// O(heap).
     [[nodiscard]] verify_report verify() const;
     /// Looks for pointers that leave the heap: to a stack, to malloc's memory, to code, constants and statics of the
@@ -732,10 +741,10 @@ public:
     /// plain pointers, or are vouched for.
     ///
     /// It looks at aligned words that can hold a pointer by their type. Some objects have no description: classes that
-    /// hide their members, objects that no root leads to, roots of C programs. There it looks at every word, and takes
-    /// it for a pointer by its value, which may be wrong: for a number; for bytes copied from a stack that nobody set;
-    /// and, without the checking library (remanence::checked), for bytes that an earlier block left behind. Runs in a
-    /// read section; no thread may change memory outside of sections meanwhile. O(heap).
+    /// hide their members, objects that no root leads to, roots of C programs. There it looks at every word and judges
+    /// by its value, so it may report a word that is no pointer: a number; uninitialised bytes copied from a stack;
+    /// and, without the checking library (remanence::checked), bytes that an earlier block left behind. Runs in a read
+    /// section; no thread may change memory outside of sections meanwhile. O(heap).
     [[nodiscard]] pointer_report check_pointers() const;
     /// Returns the path as it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
@@ -789,10 +798,11 @@ private:
     std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter> impl_;
 };
 
-/// A scope in which objects that this thread makes by default belong to a heap, as in a write section, but without a
-/// lock or a commit: `const rem::in here(book);`. Of such scopes and the thread's write sections, the one entered last
-/// counts. It is for programs that fill objects of the heap outside of sections, where a default-made string would
-/// belong to the program. The thread that made it destroys it, before the heap is closed.
+/// While such a scope exists, strings and containers that this thread default-constructs allocate in the heap, as in a
+/// write section, but without a lock or a commit: `const rem::in here(book);`. If scopes and write sections are nested,
+/// the innermost counts. It is for programs that fill objects of the heap outside of sections, where a
+/// default-constructed string would belong to the program. The scope must be destroyed by the thread that made it,
+/// before the heap is closed.
 class [[nodiscard]] in {
 public:
     /// Errors: errc::closed, errc::read_only.
@@ -806,8 +816,8 @@ private:
 };
 
 /// A moment of a write section to which memory can go back: see heap::savepoint(). It ends with the section, with a
-/// commit() or rollback() in it, when the section goes back to an earlier savepoint, and with its destructor, which
-/// keeps the changes. Only the thread of the section uses it.
+/// commit() or rollback() in that section, when the section goes back to an earlier savepoint, and with its destructor,
+/// which keeps the changes. It must be used only by the thread of the section.
 class [[nodiscard]] savepoint {
 public:
     savepoint(savepoint&& other) noexcept;            ///< Takes over the savepoint.
@@ -831,8 +841,8 @@ private:
     std::uint64_t number_;
 };
 
-/// A group of commits that are one step of the history: see heap::group(). Movable. It ends with its destructor, in any
-/// thread. If the heap was closed before, nothing happens.
+/// A group of commits that are one step of the history: see heap::group(). Movable. Its destructor, in any thread, ends
+/// the group; if the heap was closed before, the destructor does nothing.
 class [[nodiscard]] group {
 public:
     group(group&& other) noexcept;            ///< Takes over the group.

@@ -1,7 +1,7 @@
 /// \file
 /// The options of heap::open() and its like, and the callbacks that they hold. Each member says what it sets, its unit,
-/// range and default. "Creation" marks what is fixed when the heap is created, and ignored later. Depends on the
-/// standard library only.
+/// range and default. "Creation" marks options that are fixed when the heap is created, and ignored later. Depends on
+/// the standard library only.
 #pragma once
 
 #include <remanence/detail/compiler.hpp>
@@ -29,10 +29,10 @@ extern const sharing_part k_sharing_part;
 /// Which processes may have the heap open.
 class sharing {
 public:
-    static const sharing exclusive; ///< this process alone; a second open is errc::in_use
-    /// Any number of processes, all of which must say so. One writes at a time. The others read the version that was
-    /// newest when their section began, and wait for no writer. Programs that name this are linked with that part of
-    /// the library.
+    static const sharing exclusive; ///< this process alone; a second open throws errc::in_use
+    /// Any number of processes, all of which must open the heap in this way. One writes at a time. The others read the
+    /// version that was newest when their section began, and wait for no writer. Programs that name this are linked
+    /// with the library's code for sharing.
     static const sharing processes;
     friend bool operator==(const sharing&, const sharing&) = default; ///< Returns true if both are the same.
 
@@ -46,19 +46,19 @@ private:
 inline constexpr sharing sharing::exclusive{nullptr};
 inline constexpr sharing sharing::processes{&txn::k_sharing_part};
 
-/// What a commit waits for. With each of them commits become durable in their order, each as a whole: after a crash the
+/// What a commit waits for. With all three, commits become durable in their order, each as a whole: after a crash the
 /// heap is as one of the commits left it, and no earlier commit is missing.
 ///
-/// All three wait when a commit brings new memory (chunks that are committed for the first time), until that is on the
-/// device; and when a commit begins a checkpoint, until all earlier commits are on the device. With `none` a checkpoint
-/// begins only when the log, or memory, has reached twice its limit.
+/// With all three, a commit that adds memory to the heap (chunks that are committed for the first time) waits until
+/// that memory is on the device, and a commit that begins a checkpoint waits until all earlier commits are on the
+/// device. With `none` a checkpoint begins only when the log, or memory, has reached twice its limit.
 enum class durability {
     durable, ///< waits until the commit, and all before it, are on the device: nothing undoes it
     /// Waits for the operating system only: the commit survives the process, but perhaps not the machine. It is on the
     /// device after log_options::lazy_interval, or with a durable commit before that.
     lazy,
     /// Waits for nothing: the commit is lost if the process dies. It is written with the next stronger commit, or when
-    /// 1 MiB has gathered. If much has changed, it copies the changed pages, as commit_async() does.
+    /// 1 MiB of such commits has gathered. If much has changed, it copies the changed pages, as commit_async() does.
     none,
 };
 
@@ -66,11 +66,11 @@ enum class durability {
 /// this for the whole process. Errors: errc::not_supported when the machine lacks the chosen one.
 enum class tracking {
     automatic, ///< scan if the machine has it, otherwise fallback
-    scan,      ///< the kernel records written pages (Linux 6.7): a commit looks at all memory in use
-    /// The first write to a page causes a signal: a commit costs its changes only, in a heap of any size. System calls
-    /// that write into the heap need heap::touch() first.
+    scan,      ///< the kernel records written pages (Linux 6.7): a commit scans all memory in use
+    /// The first write to a page causes a signal: a commit costs only as much as its changes, in a heap of any size.
+    /// System calls that write into the heap need heap::touch() first.
     trap,
-    fallback, ///< any Linux: each commit compares all pages that changed since the last checkpoint
+    fallback, ///< works on any Linux: each commit compares all pages that changed since the last checkpoint
 };
 
 /// How far a long operation has got.
@@ -83,7 +83,7 @@ struct progress {
     };
     phase what;                ///< the operation
     std::uint64_t bytes_done;  ///< pages replayed, applied or checked so far, in bytes
-    std::uint64_t bytes_total; ///< those of the whole operation
+    std::uint64_t bytes_total; ///< bytes of the whole operation
 };
 
 /// Changes that were not committed and are now discarded: see check_options::on_discard.
@@ -92,25 +92,26 @@ struct discarded_changes {
     enum class by {
         close,      ///< heap::close()
         destructor, ///< heap::~heap()
-        unlock,     ///< heap::unlock(), or the end of a std::unique_lock: only what is committed before stays
+        unlock,     ///< heap::unlock(), or the end of a std::unique_lock: only changes that were committed before stay
     };
     by whom;                    ///< the call
     std::filesystem::path path; ///< the heap's file
-    /// How many bytes a commit would have taken, counted as heap_stats::changed_bytes. Empty if they could not be
-    /// counted: threads were in sections while the heap was destroyed, or exit() was called in a section.
+    /// How many changed bytes a commit would have found, counted as heap_stats::changed_bytes. Empty if they could not
+    /// be counted: threads were in sections while the heap was destroyed, or exit() was called in a section.
     std::optional<std::uint64_t> bytes;
 };
 
 /// How other processes and users may use a heap. A group of heap_options; see docs/guide/processes.md.
 struct sharing_options {
     /// With sharing::processes: permits a heap on a file system that other machines, or a program, can change (NFS,
-    /// SMB, FUSE and the like). Default false: errc::not_supported there. All processes must run on this machine, and
-    /// the file system must keep locks and shared mappings the same for all of them. Where it does not, readers see
-    /// mixed commits and the heap is damaged.
+    /// SMB, FUSE and the like). Default false: opening throws errc::not_supported there. All processes must run on this
+    /// machine, and on this file system file locks must work and shared mappings must be coherent. Otherwise readers
+    /// see parts of several commits, and the heap is damaged.
     bool share_on_network = false;
-    /// With sharing::processes: how long open() waits for another process that opens the heap first, or closes it last.
-    /// Default 10 s; 0 to 1 hour. After that open() throws errc::in_use, which names that process and says what it does
-    /// (it may be stopped). close() waits as long, and then leaves the heap as a crash does: with all commits.
+    /// With sharing::processes: how long open() waits while another process is doing the first opening or the last
+    /// closing of the heap. Default 10 s; 0 to 1 hour. Then open() throws errc::in_use, with a message that names that
+    /// process and what it does (it may be stopped). close() waits as long, and then leaves the heap as a crash does:
+    /// with all commits.
     std::chrono::milliseconds open_timeout{10'000};
     /// Creation: permission bits of the file, minus the umask. Default 0666; at most 0777. The log gets the permissions
     /// of the file.
@@ -120,19 +121,20 @@ struct sharing_options {
 /// Where the redo log is, how long it grows, and when it is synced. A group of heap_options; see
 /// docs/guide/operations.md.
 struct log_options {
-    /// The directory of the redo log, perhaps on a faster device than the heap. Not set (the default): as the heap
-    /// records. Empty: beside the heap, as NAME-log; in another directory it is NAME-PART_OF_UUID-log. The path is
-    /// absolute or relative to the current directory. The heap records it when it is opened for writing. Errors:
-    /// errc::not_found when there is no such directory; errc::invalid_argument with sharing::processes when another
-    /// process has the heap open and this changes it. No effect with read_only.
+    /// The directory of the redo log, perhaps on a faster device than the heap. Not set (the default): the directory
+    /// that the heap records. Empty: beside the heap, as NAME-log; in another directory the log is named
+    /// NAME-PART_OF_UUID-log. The path is absolute or relative to the current directory. The heap records the directory
+    /// when it is opened for writing. Errors: errc::not_found when there is no such directory; errc::invalid_argument
+    /// with sharing::processes when another process has the heap open and this would change the directory. No effect
+    /// with read_only.
     std::optional<std::filesystem::path> log_directory = {};
     /// Length of the redo log, in bytes, at which a commit begins a checkpoint. A thread of the heap runs it while
     /// commits go on. At twice this length each commit writes a MiB of the checkpoint; at four times, it waits for the
-    /// checkpoint. It also waits when the memory that a checkpoint frees reaches a quarter of all memory. 0 (the
+    /// checkpoint. A commit also waits when the memory that a checkpoint frees reaches a quarter of all memory. 0 (the
     /// default): as many bytes as the checkpoint would write, but 64 to 256 MiB.
     std::uint64_t log_limit_bytes = 0;
     /// With sharing::processes: length of the redo log, in bytes, at which commits fail with errc::readers_behind. The
-    /// log becomes so long only while other processes keep it from being reused: processes that are stopped, or get no
+    /// log becomes so long only while other processes prevent its reuse: processes that are stopped, or get no
     /// processor time, in a read section or a checkpoint. At least twice `log_limit_bytes`. 0 (the default): 16 times
     /// `log_limit_bytes`.
     std::uint64_t log_bytes_max = 0;
@@ -144,8 +146,8 @@ struct log_options {
 
 /// Where a heap is mapped and how it uses memory. A group of heap_options; see docs/guide/operations.md.
 struct memory_options {
-    /// Address space to reserve, in bytes, at most 14 TiB. It takes no memory, and grows while the addresses behind it
-    /// are free. 0 (the default): 16 GiB.
+    /// Address space to reserve, in bytes, at most 14 TiB. This takes no memory. The reserved space grows while the
+    /// addresses behind it are free. 0 (the default): 16 GiB.
     std::uint64_t reserve_bytes = 0;
     /// Creation: unit in which the heap gets space in its file, in bytes. A power of two from 64 KiB to 4 MiB. 0 (the
     /// default): 256 KiB.
@@ -153,14 +155,14 @@ struct memory_options {
     /// Creation: the address where the heap is mapped, now and later. A multiple of 1 GiB, below 64 TiB. 0 (the
     /// default): random. find_address_space() finds free ones.
     std::uintptr_t base = 0;
-    /// Creation: no block touches more cache lines or pages than it must. A block of up to 64 bytes lies in one cache
+    /// Creation: no block spans more cache lines or pages than it must. A block of up to 64 bytes lies in one cache
     /// line, a longer one begins on a cache line, one of 4 KiB or more on a page. This costs space: blocks of 24 bytes
     /// take 32, of 65 take 128, of 5,000 take 8,192. Default false. Earlier releases open such a heap read-only.
     bool aligned_blocks = false;
     /// How many bytes of uncommitted changes stay in memory. Beyond that, chunks of them are written to the heap file
-    /// early, where no reader sees them, and their memory goes back to the kernel. So one commit may change more than
+    /// early, where no reader sees them, and their memory is returned to the kernel. So one commit may change more than
     /// memory holds. 0 (the default): a quarter of the memory that the process may use, limits of control groups
-    /// included. Values are limited to half of that memory, and to at least 8 chunks.
+    /// included. The value is limited to half of that memory, and to at least 8 chunks.
     ///
     /// This happens when memory is allocated, freed or touched, and, in a heap that is larger than the limit, by a
     /// thread of the heap. While that thread writes chunks, threads that write to the heap wait in our SIGSEGV handler:
@@ -183,54 +185,55 @@ struct check_options {
     /// differs, or none is recorded, nothing of the heap is read or recovered: errc::wrong_application. `rem upgrade
     /// --application` records a name.
     std::string application = {};
-    /// Whether a root is found whose type differs from the stored one only in names of members, as after a renaming.
-    /// The next commit records the new names. Members that changed places with others are still errc::type_mismatch.
-    /// Default false. Set it for one run only: it also accepts a member that has got another meaning with another name.
+    /// Whether root() and find_root() accept a type that differs from the stored one only in names of members, as after
+    /// a renaming. The next commit records the new names. If members changed places with others, they still throw
+    /// errc::type_mismatch. Default false. Set it for one run only: it also accepts a member that has got another
+    /// meaning with another name.
     bool accept_renamed_members = false;
     /// Creation, for debugging: each block records its requested size, and is followed by at least 16 bytes of a
-    /// pattern. If these bytes were overwritten, a commit that would keep this throws errc::corrupt with the place, and
-    /// memory keeps its changes; verify() reports it; and freeing the block ends the process. Blocks take 24 bytes
-    /// more, and a commit looks at all blocks on changed pages. Default false. Earlier releases open such a heap
+    /// pattern. If these bytes were overwritten, a commit that would store them throws errc::corrupt with the place,
+    /// and memory keeps its changes; verify() reports them; and freeing the block ends the process. Blocks take 24
+    /// bytes more, and a commit checks all blocks on changed pages. Default false. Earlier releases open such a heap
     /// read-only.
     bool red_zones = false;
     /// With tracking::trap: a write to the heap while no thread is in a write section ends the process (SIGSEGV), after
     /// a message on standard error with the address, the root that it belongs to, and a backtrace. Default false.
     bool catch_stray_writes = false;
     /// Called before close(), the destructor or unlock() discards uncommitted changes, on that thread. Not called by
-    /// rollback(), nor when an exception ends a section or a lock: that is their purpose. It must not throw or use the
-    /// heap. If the heap is a static object, it may run while statics are destroyed.
+    /// rollback(), nor when an exception ends a section or a lock, since there the program wants to discard. It must
+    /// not throw or use the heap. If the heap is a static object, it may run while statics are destroyed.
     ///
-    /// The end of a heap then searches for changes, as a commit does. It also does so in the checking library
-    /// (remanence::checked), which reports the first such loss of a heap on standard error.
+    /// With this callback, closing or destroying a heap searches for changes, as a commit does. So does the checking
+    /// library (remanence::checked), which reports the first such loss of a heap on standard error.
     std::function<void(const discarded_changes&)> on_discard = {};
 };
 
 /// How a heap is opened. Members marked "Creation" are ignored when the heap exists. Errors: errc::invalid_argument for
 /// values out of range.
 struct heap_options {
-    /// Which processes may have it open. Default: this one alone.
+    /// Which processes may have the heap open. Default: this one alone.
     remanence::sharing access = remanence::sharing::exclusive; // qualified, since a member below has that name
-    /// The durability of commits that name none: heap::write() and commit() may. Default: durable.
+    /// The durability of commits for which heap::write() or commit() is given none. Default: durable.
     durability commits = durability::durable;
     tracking tracker = tracking::automatic; ///< how commits find changes. Default: what the machine has
-    /// Whether close() and the destructor commit what is not committed. Default false: they discard it. See
+    /// Whether close() and the destructor commit uncommitted changes. Default false: they discard them. See
     /// heap::~heap() for exceptions.
     bool commit_at_close = false;
     /// Nothing on the disk changes, and permission to read is enough. Default false. A heap that was not closed is
     /// recovered in memory. Several processes may have a heap open read-only, but none for writing at the same time
-    /// (errc::in_use). With sharing::processes other processes may share the heap and write to it: it is then read in
-    /// read sections, which throw errc::closed once none of them is left.
+    /// (errc::in_use). With sharing::processes other processes may share the heap and write to it: read it in read
+    /// sections, which throw errc::closed once none of these processes is left.
     bool read_only = false;
     /// Called now and then during long operations, on the thread that runs them: during a checkpoint, a thread of the
-    /// heap, or the thread of a commit, verify() or close() that has to wait for it. Must not throw or use the heap.
-    /// Several threads may call it at once.
+    /// heap, or the thread of a commit, verify() or close() that has to wait for the checkpoint. Must not throw or use
+    /// the heap. Several threads may call it at once.
     std::function<void(const progress&)> on_progress = {};
-    /// What the heap keeps so that commits can be undone and redone: see heap::undo(). Default: nothing. If the heap
-    /// records a history, that one goes on, whatever is set here. Errors: errc::invalid_argument with read_only, and
-    /// with sharing::processes unless kept_over_sessions is set, since all processes have one history.
+    /// What the heap stores so that commits can be undone and redone: see heap::undo(). Default: nothing. If the heap
+    /// records a history, that history continues, whatever is set here. Errors: errc::invalid_argument with read_only,
+    /// and with sharing::processes unless kept_over_sessions is set, since all processes have one history.
     ///
-    /// A commit then copies what it overwrites, and only close() gives chunks back; asynchronous commits search for
-    /// changes before they return. open() makes the first commit of a new heap, that of its header.
+    /// With a history, a commit copies what it overwrites, and only close() gives chunks back; asynchronous commits
+    /// search for changes before they return. open() makes the first commit of a new heap, that of its header.
     history_options history = no_history;
     /// The procedures that heap::call() can run, and that undo() needs for steps that are calls. Default: none.
     procedure_set procedures = {};
@@ -241,17 +244,18 @@ struct heap_options {
     std::function<void(heap&)> migrate = {};
     /// Opens this version of a history that is kept over sessions (history_options::kept_over_sessions), in place of
     /// the last commit. The number is one that heap::history() or `rem log` shows. Not set (the default): the last
-    /// commit. `access` has no effect then.
+    /// commit. If this is set, `access` has no effect.
     ///
-    /// The newest state is mapped, and later changes are undone in memory of the process. While another process has the
-    /// heap open for writing, or processes share it, the last commit is copied to memory first. The version stays what
-    /// it is, whatever happens to the heap and its history, and does not prevent other opens.
+    /// The newest state is mapped, and later changes are undone in this process's memory only. While another process
+    /// has the heap open for writing, or processes share it, the last commit is copied to memory first. The version
+    /// stays what it is, whatever happens to the heap and its history, and does not prevent other opens.
     ///
-    /// Errors: errc::invalid_argument without `read_only`; errc::no_step, which says what there is, when the heap has
-    /// no such version or no history; errc::no_space when the copy takes more memory than the process may use.
-    /// O(history, and bytes that changed since); with a copy also O(pages in use), in time and memory.
+    /// Errors: errc::invalid_argument without `read_only`; errc::no_step, with a message that says which versions
+    /// exist, when the heap has no such version or no history; errc::no_space when the copy takes more memory than the
+    /// process may use. O(history, and bytes that changed since); with a copy also O(pages in use), in time and memory.
     detail::option_with_part<std::optional<std::uint64_t>, detail::version_part, detail::k_version_part> version = {};
-    /// Opens the version that heap::keep() gave this name. Empty (the default): none. Not together with `version`.
+    /// Opens the version that heap::keep() gave this name. Empty (the default): none. Must not be set together with
+    /// `version`.
     detail::option_with_part<std::string, detail::version_part, detail::k_version_part> kept_version = {};
     sharing_options sharing = {}; ///< how other processes may use the heap
     log_options log = {};         ///< where the redo log is, and its limits

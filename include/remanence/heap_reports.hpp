@@ -17,10 +17,10 @@ namespace remanence {
 struct history_step {
     std::uint64_t version;                      ///< heap::version() after the step
     std::optional<std::uint64_t> parent;        ///< version of the state before it; empty for the oldest state
-    std::string name;                           ///< that group() or write() gave it; empty: none
-    std::chrono::system_clock::time_point time; ///< of its last commit
-    /// Upper bound of the bytes that the step keeps: what it changed, in words of 8 bytes, plus 8 bytes for each
-    /// stretch. Pages that were committed for the first time, or rewritten in bulk, count whole.
+    std::string name;                           ///< the name that group() or write() gave it; empty: none
+    std::chrono::system_clock::time_point time; ///< when its last commit was made
+    /// Upper bound of the bytes that the step stores: what it changed, in words of 8 bytes, plus 8 bytes for each
+    /// stretch. Pages that were committed for the first time, or rewritten in bulk, count in full.
     std::uint64_t bytes;
     bool is_present;  ///< memory is in this state
     std::string kept; ///< the name that keep() gave it; empty: it is not kept
@@ -36,7 +36,7 @@ struct heap_user {
 
 /// A process in a read section.
 struct heap_reader : heap_user {
-    std::uint64_t version; ///< the version that it sees
+    std::uint64_t version; ///< the version that the process sees
 };
 
 /// One root, as heap::roots() lists it.
@@ -50,9 +50,9 @@ struct root_info {
 struct heap_stats {
     std::uint64_t commits;     ///< commits that wrote a record
     std::uint64_t checkpoints; ///< finished checkpoints
-    /// Commits and the like that had to write a part of the heap thread's checkpoint.
+    /// Commits and other calls that had to write a part of the checkpoint that a thread of the heap runs.
     std::uint64_t checkpoint_waits;
-    /// By commits: words of 8 bytes that differed; pages committed first count whole.
+    /// Bytes that commits found changed, in words of 8; pages committed for the first time count in full.
     std::uint64_t changed_bytes;
     std::uint64_t logged_bytes; ///< records written to the redo log
     std::uint64_t image_bytes;  ///< pages written to the heap file
@@ -64,14 +64,14 @@ struct heap_stats {
     std::uint64_t discarded_bytes;
     /// Waits for the device: syncs of files and directories, and durable writes.
     std::uint64_t syncs;
-    /// Durations of commits that wrote a record, with their work for checkpoints. For asynchronous commits: of the
-    /// call.
+    /// Durations of commits that wrote a record, with their work for checkpoints. For asynchronous commits: the
+    /// duration of the call.
     latency_histogram commit_times;
     std::uint64_t log_used_bytes;     ///< gauge: records not yet applied
     std::uint64_t log_limit_bytes;    ///< log length at which a commit begins a checkpoint; see log_options
     std::uint64_t before_image_bytes; ///< gauge: memory held for committed content not yet applied
-    /// Gauge: bytes that the running checkpoint has written. The checkpoint counts in `checkpoints`, and this and the
-    /// next member are 0 again, once the next commit (or the like) finds it done.
+    /// Gauge: bytes that the running checkpoint has written. Once a commit (or another such call) finds the checkpoint
+    /// done, `checkpoints` counts it, and this and the next member are 0 again.
     std::uint64_t checkpoint_done_bytes;
     std::uint64_t checkpoint_total_bytes; ///< gauge: bytes that the running checkpoint has to write
     std::uint64_t heap_bytes;             ///< gauge: committed extent of the heap
@@ -80,14 +80,14 @@ struct heap_stats {
     // one reader.
     /// Shared heap: processes in read sections; readers() lists them.
     std::uint64_t readers;
-    /// Shared heap: the oldest version that one of them sees; 0: no reader.
+    /// Shared heap: the oldest version that a reader sees; 0: no reader.
     std::uint64_t oldest_read_version;
-    std::chrono::nanoseconds oldest_read_age{}; ///< shared heap: how long the longest of those sections is open
+    std::chrono::nanoseconds oldest_read_age{}; ///< shared heap: how long the oldest open read section has been open
     /// "scan", "trap" or "fallback"; "none" when the heap is read-only.
     std::string tracker;
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed by the open; 0 after a clean close
-    std::uint64_t recovered_bytes;      ///< their size
+    std::uint64_t recovered_bytes;      ///< size of these records
     std::chrono::nanoseconds open_time; ///< how long the open took, recovery included
 };
 
@@ -96,7 +96,7 @@ struct verify_report {
     /// Something that is wrong.
     struct problem {
         std::string what;     ///< one sentence
-        std::uint64_t offset; ///< of the first page concerned, in the heap file; or error::k_no_offset
+        std::uint64_t offset; ///< offset of the first page concerned, in the heap file; or error::k_no_offset
     };
     std::uint64_t pages_checked = 0;       ///< pages of the file compared with their checksums
     std::uint64_t log_records_checked = 0; ///< records of the redo log
@@ -110,14 +110,14 @@ struct verify_report {
 struct pointer_report {
     /// A pointer that leaves the heap.
     struct pointer {
-        std::string root;     ///< the root that leads to it; empty when none does
+        std::string root;     ///< the root that leads to the pointer; empty when none does
         std::string type;     ///< type of that root
-        std::uint64_t offset; ///< of the word, from the heap's base
-        std::string what;     ///< where it leads, and what to do instead
+        std::uint64_t offset; ///< offset of the pointer from the heap's base
+        std::string what;     ///< where the pointer leads, and what to do instead
     };
     std::uint64_t blocks_checked = 0; ///< blocks looked at
     std::uint64_t pointers_found = 0; ///< pointers that leave the heap
-    std::vector<pointer> pointers;    ///< the first thousand of them
+    std::vector<pointer> pointers;    ///< the first 1,000 of these pointers
     /// Returns true if no pointer leaves the heap.
     [[nodiscard]] bool clean() const noexcept { return pointers_found == 0; }
 };

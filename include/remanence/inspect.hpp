@@ -1,12 +1,12 @@
 /// \file
-/// Looks at heaps from outside: what a heap's files say, how its memory is used, what is damaged; and copies its last
-/// commit. The program `rem` prints what these functions return. Except upgrade(), they change nothing and keep no
-/// process from the heap: it may be open for writing elsewhere, or be opened while it is read.
+/// Examines heaps from outside: what a heap's files say, how its memory is used, and what is damaged; and copies a
+/// heap's last commit. The program `rem` prints what these functions return. Except upgrade(), they change nothing and
+/// prevent no process from using the heap: it may be open for writing elsewhere, or be opened while it is read.
 ///
 /// Damage is reported, not thrown. Functions throw `error` when nothing can be said about the heap: errc::not_found,
 /// errc::permission_denied, errc::not_a_heap, errc::unsupported_format, errc::in_use (it was written to faster than it
-/// could be read), and those that they list. Each call uses one thread, and memory for the redo log and the checksum
-/// tables.
+/// could be read), and those that each function lists. Each call uses one thread, and memory for the redo log and the
+/// checksum tables.
 #pragma once
 
 #include <remanence/error.hpp>
@@ -46,7 +46,7 @@ struct damage {
 /// How far damage affects a root.
 enum class root_state {
     whole, ///< its object, and everything that it reaches, is whole
-    /// Its object is whole. What that reaches is unknown, since the allocator's structures are damaged.
+    /// Its object is whole. What the object reaches is unknown, since the allocator's structures are damaged.
     object_whole,
     reaches_damage, ///< its object is whole; something that it may reach is damaged
     damaged,        ///< its object is damaged, or cannot be found
@@ -56,14 +56,14 @@ enum class root_state {
 struct surveyed_root {
     std::string name; ///< the root's name
     std::string type; ///< readable name of the stored type
-    /// Members of structs; empty when the heap does not have it.
+    /// The members of its structs; empty when the heap does not store them.
     std::string structure;
     std::uint64_t object = 0;                         ///< heap offset of the object
     std::uint64_t bytes = 0;                          ///< size of the object
     std::uint64_t fingerprint_hash = 0;               ///< fingerprint of the type
-    std::uint32_t fingerprint_algorithm = 0;          ///< how that was computed
+    std::uint32_t fingerprint_algorithm = 0;          ///< how the fingerprint was computed
     root_state state = root_state::whole;             ///< known after verify()
-    std::uint64_t damage_offset = error::k_no_offset; ///< in the heap file: the first damage found
+    std::uint64_t damage_offset = error::k_no_offset; ///< offset in the heap file of the first damage found
 };
 
 /// What the redo log holds.
@@ -71,7 +71,7 @@ struct log_contents {
     bool present = false;            ///< there is a log
     std::uint64_t file_bytes = 0;    ///< length of its file
     std::uint64_t commits = 0;       ///< commits that the image lacks
-    std::uint64_t record_bytes = 0;  ///< size of their records
+    std::uint64_t record_bytes = 0;  ///< size of the records of these commits
     std::uint64_t changed_pages = 0; ///< pages that they change
     std::uint64_t changed_bytes = 0; ///< bytes that they change
     std::uint64_t whole_pages = 0;   ///< pages written whole, outside of the log
@@ -83,19 +83,19 @@ struct memory_use {
     struct size_class {
         std::uint64_t bytes_max = 0; ///< the largest size of the class
         std::uint64_t blocks = 0;    ///< number of blocks
-        std::uint64_t bytes = 0;     ///< their bytes, rounded as they lie in the heap
+        std::uint64_t bytes = 0;     ///< bytes of these blocks, as rounded by the allocator
     };
-    std::vector<size_class> classes;          ///< those with blocks, the smallest first
+    std::vector<size_class> classes;          ///< classes with blocks, the smallest first
     std::uint64_t blocks = 0;                 ///< number of live blocks
-    std::uint64_t allocated_bytes = 0;        ///< their bytes
+    std::uint64_t allocated_bytes = 0;        ///< bytes of these blocks
     std::uint64_t slabs = 0;                  ///< slabs of small blocks
     std::uint64_t slab_free_bytes = 0;        ///< holes between small blocks
     std::uint64_t free_runs = 0;              ///< free runs of whole pages
-    std::uint64_t free_run_bytes = 0;         ///< their bytes
-    std::uint64_t longest_free_run_bytes = 0; ///< the longest of them
+    std::uint64_t free_run_bytes = 0;         ///< bytes of these runs
+    std::uint64_t longest_free_run_bytes = 0; ///< length of the longest free run
     std::uint64_t metadata_bytes = 0;         ///< written pages of the allocator's own structures
     /// How well the heap can serve requests from memory that it has, as a share of how well it could if all free memory
-    /// were one piece. Computed over the holes between small blocks and the runs of pages, as
+    /// were one piece. Computed from the holes between small blocks and the free runs of pages, as
     /// volatile_heap_stats::availability says. 1: nothing is free.
     double availability = 1;
     /// allocated_bytes as a share of metadata_bytes and the pages that blocks lie on.
@@ -105,7 +105,7 @@ struct memory_use {
 /// What verify() has compared.
 struct checked_parts {
     std::uint64_t pages = 0;  ///< pages compared with their checksums
-    std::uint64_t blocks = 0; ///< blocks looked at
+    std::uint64_t blocks = 0; ///< blocks checked
     bool allocator = false;   ///< the allocator's structures could be checked
 };
 
@@ -113,7 +113,7 @@ struct checked_parts {
 struct suspicious_words {
     /// One such word.
     struct word {
-        std::string root;         ///< a root that leads to it; empty when none is known
+        std::string root;         ///< a root that leads to the word; empty when none is known
         std::string type;         ///< type of that root
         std::uint64_t offset = 0; ///< in the heap
         std::string what;         ///< for people
@@ -122,27 +122,27 @@ struct suspicious_words {
     std::vector<word> first; ///< the first 1,000
 };
 
-/// The history beside a heap, if its program keeps one over sessions. Damage of it is not damage of the heap, which
-/// opens with a history that begins anew.
+/// The history beside a heap, if its program keeps one over sessions. A damaged history is no damage of the heap, which
+/// then opens with a history that begins anew.
 struct checked_history {
     std::string path;      ///< its file
-    bool is_whole = false; ///< it leads to the heap's last commit
-    std::string problem;   ///< why it does not, in a sentence
-    /// Sound entries from the file's beginning: one per commit, after the first ones.
+    bool is_whole = false; ///< the history leads to the heap's last commit
+    std::string problem;   ///< a sentence that says why it is not whole
+    /// Number of sound entries from the file's beginning. After the first entries there is one per commit.
     std::uint64_t entries = 0;
     std::uint64_t through_version = 0; ///< version of the last sound entry
-    /// Length of the sound entries: damage, or what does not count, begins there.
+    /// Length of the sound entries. Damage, or bytes that do not count, begin there.
     std::uint64_t sound_bytes = 0;
     std::uint64_t versions = 0; ///< versions that can be reached
-    std::uint64_t kept = 0;     ///< kept versions among them
+    std::uint64_t kept = 0;     ///< kept versions among these
 };
 
 /// A heap as its last commit left it, or the last commit before the damage.
 struct report {
     std::string path;             ///< absolute, symbolic links resolved
-    std::uint64_t version = 0;    ///< number of that commit
+    std::uint64_t version = 0;    ///< number of the commit
     std::vector<damage> problems; ///< empty when nothing is damaged
-    bool is_all_checked = true;   ///< false: it was written to meanwhile, and there may be more damage
+    bool is_all_checked = true;   ///< false: the heap was written to meanwhile, and there may be more damage
 
     // From the current superblock. If a heap has none left, the report has one problem and nothing else.
     std::array<std::uint8_t, 16> heap_id{}; ///< the heap's UUID
@@ -150,26 +150,26 @@ struct report {
     std::string application;                ///< check_options::application; empty: not recorded
     /// The recorded history's options; empty: the heap records none.
     std::optional<history_options> recorded_history;
-    std::string abi;                      ///< layout of the standard library that wrote it
-    std::uint64_t base_address = 0;       ///< where it is mapped
+    std::string abi;                      ///< layout of the standard library of the program that created the heap
+    std::uint64_t base_address = 0;       ///< where the heap is mapped
     std::uint64_t chunk_bytes = 0;        ///< memory_options::chunk_bytes
     std::uint64_t sequence = 0;           ///< number of the superblock
     std::uint64_t epoch = 0;              ///< number of the session
     std::uint64_t checkpoint_version = 0; ///< version of the image
-    bool is_clean = false;                ///< false: the next open for writing recovers it
-    bool is_open_elsewhere = false;       ///< a process has it open for writing
-    /// Where the other superblock is, if it is torn as a power loss leaves one. That is not damage.
+    bool is_clean = false;                ///< false: the next open for writing recovers the heap
+    bool is_open_elsewhere = false;       ///< a process has the heap open for writing
+    /// Offset of the other superblock, if it is torn as by a power loss. That is not damage.
     std::optional<std::uint64_t> torn_superblock;
 
     log_contents log;               ///< the redo log
     std::uint64_t file_bytes = 0;   ///< length of the heap file
     std::uint64_t heap_bytes = 0;   ///< committed extent of the heap
-    std::uint64_t region_bytes = 0; ///< regions that have a place in the file
+    std::uint64_t region_bytes = 0; ///< bytes of regions that have a place in the file
 
     std::vector<surveyed_root> roots;  ///< look() and verify(): by name
     std::uint64_t allocated_bytes = 0; ///< look(): in live blocks
     std::uint64_t free_bytes = 0;      ///< look(): free, in pages that were used before
-    /// Survey_memory(): empty when the allocator's structures are damaged.
+    /// survey_memory(): empty when the allocator's structures are damaged.
     std::optional<memory_use> memory;
     checked_parts checked;                    ///< verify()
     std::optional<suspicious_words> pointers; ///< verify(): if they were asked for, and can be found
@@ -184,9 +184,9 @@ struct users {
         closed,    ///< in no process, as far as /proc shows
         exclusive, ///< in one process, for writing
         read_only, ///< in any number of processes
-        shared,    ///< in any number of processes, with sharing::processes
-        opening,   ///< one process is about to share it, as the first
-        closing,   ///< one process, the last that shared it, closes it
+        shared,    ///< in any number of processes, all with sharing::processes
+        opening,   ///< a process is doing the first opening of a shared heap
+        closing,   ///< a process is doing the last closing of a shared heap
     };
     /// One process.
     struct user {
@@ -194,21 +194,21 @@ struct users {
         /// Number of the thread that began the section, likewise; 0 for a heap that is not shared.
         int thread;
         std::string program;                        ///< as the system names it
-        bool writes;                                ///< shared heap: it has the writer lock
+        bool writes;                                ///< shared heap: it holds the writer lock
         std::optional<std::uint64_t> reads_version; ///< shared heap: the version that its read section sees
         /// When the section began. Unknown for processes that may only read.
         std::optional<std::chrono::system_clock::time_point> since;
         bool is_stopped = false; ///< by a signal or a debugger, as far as /proc shows
     };
     std::string path;              ///< absolute, symbolic links resolved
-    open_as how = open_as::closed; ///< how it is open
+    open_as how = open_as::closed; ///< how the heap is open
     std::uint64_t version = 0;     ///< shared heap: version of the last commit
     std::vector<user> processes;   ///< if not shared: those that /proc shows to this user
 };
 
-/// Returns the processes that have the heap open. Takes no lock and does not wait. For a shared heap it reports what
-/// its processes have noted, all of it at about the same moment. Errors: errc::unsupported_format when they are of
-/// another release. O(processes); for a heap that is not shared O(/proc).
+/// Returns the processes that have the heap open. Acquires no lock and does not wait. For a shared heap it reports what
+/// the processes have recorded in the coordination file, all of it at about the same moment. Errors:
+/// errc::unsupported_format when they are of another release. O(processes); for a heap that is not shared O(/proc).
 users who_uses(const std::string& path);
 
 /// Reports what superblock, header, redo log and root directory say. O(log and checksum tables).
@@ -218,9 +218,9 @@ report look(const std::string& path, const progress_callback& on_progress = {});
 report survey_memory(const std::string& path, const progress_callback& on_progress = {});
 
 /// Reads everything and compares it: pages with their checksums; records, tables and the allocator's structures with
-/// each other. Reports for each root whether it is whole. A damaged schema is a problem, and its root is still whole.
-/// With `with_pointers` it also looks for words that look like pointers out of the heap. If no superblock is left, that
-/// is the only problem. O(heap); with damage O(roots · heap).
+/// each other. Reports for each root whether it is whole. A damaged schema is reported as a problem, but its root still
+/// counts as whole. With `with_pointers` it also searches for words that look like pointers out of the heap. If no
+/// superblock is left, that is the only problem. O(heap); with damage O(roots · heap).
 report verify(const std::string& path, bool with_pointers = false, const progress_callback& on_progress = {});
 
 /// What copy() does with an existing file.
@@ -232,17 +232,17 @@ enum class existing {
 enum class copied_history {
     /// The copy's history, if the heap has one, begins with the copied commit.
     left,
-    /// NAME-history is copied, after the heap: steps and kept versions. Errors: errc::no_step when there is none, or it
-    /// is damaged.
+    /// NAME-history is copied after the heap, with steps and kept versions. Errors: errc::no_step when there is none,
+    /// or it is damaged.
     taken
 };
 
 /// Copies the last commit to the file `to`: a clean heap without a log, durable once this returns. If it fails, the
-/// name `to` has what it had before. Each page is checked. The copy grows in the file `to`-new, which is locked;
-/// `begun` is called with that name once the file exists, so that the caller can remove it when a signal ends the
-/// process. A heap that is written to meanwhile is copied in several rounds. Errors: errc::exists, unless the file is
-/// to be replaced, and when another heap's log is in the way; errc::corrupt and errc::truncated for a damaged heap;
-/// errc::no_space, errc::in_use. O(file).
+/// file `to` is as before. Each page is checked. The copy is written to the file `to`-new, which is locked; `begun` is
+/// called with that name once the file exists, so that the caller can remove it when a signal ends the process. A heap
+/// that is written to meanwhile is copied in several rounds. Errors: errc::exists, unless the file is to be replaced,
+/// and when another heap's log is in the way; errc::corrupt and errc::truncated for a damaged heap; errc::no_space,
+/// errc::in_use. O(file).
 void copy(const std::string& path, const std::string& to, existing there = existing::refused,
           const progress_callback& on_progress = {},
           const std::function<void(const std::string& unfinished)>& begun = {},
@@ -261,10 +261,10 @@ struct upgraded {
     bool changed = false;                ///< false: nothing was to be done
 };
 
-/// Brings a heap to the format of this release, in place, and records its application, unless `application` is empty.
-/// Recovers the heap first if its program died. Durable once this returns. If it is interrupted, the heap has the older
-/// format or this one, with all commits. Errors: errc::in_use; errc::wrong_application when another application is
-/// recorded. O(log).
+/// Converts a heap to the format of this release, in place, and records `application` unless that is empty. Recovers
+/// the heap first if its program died. Durable once this returns. If it is interrupted, the heap has the older format
+/// or this one, with all commits. Errors: errc::in_use; errc::wrong_application when another application is recorded.
+/// O(log).
 upgraded upgrade(const std::string& path, std::string_view application = {});
 
 /// Returns true if `name` can be recorded as an application: 1 to 15 printable ASCII characters without spaces.

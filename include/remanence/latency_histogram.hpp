@@ -11,8 +11,8 @@
 
 namespace remanence {
 
-/// A histogram with two buckets for each power of two of nanoseconds, so a quantile is at most half too long. Durations
-/// above about an hour count alike. It is a value: copies are independent. Not thread-safe.
+/// A histogram with two buckets for each power of two of nanoseconds, so a reported quantile exceeds the true one by at
+/// most half. Durations above about an hour share a bucket. It is a value: copies are independent. Not thread-safe.
 class latency_histogram {
 public:
     /// One bucket.

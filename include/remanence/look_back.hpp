@@ -2,8 +2,9 @@
 /// Reads and changes a history that is kept over sessions (history_options::kept_over_sessions), without the program
 /// that has its types. `rem log`, `rem diff`, `rem undo` and the like print what these functions return.
 ///
-/// Functions that only read take no lock, change nothing, and keep no process from the heap. Each call uses one thread.
-/// Errors of all: those of inspect::look(); errc::no_step when there is no such step or version, or no history.
+/// Functions that only read acquire no lock, change nothing, and prevent no process from using the heap. Each call uses
+/// one thread. Errors of all: those of inspect::look(); errc::no_step when there is no such step or version, or no
+/// history.
 #pragma once
 
 #include <remanence/heap.hpp>
@@ -24,7 +25,7 @@ namespace remanence::inspect {
 /// A step of the history, and the roots that lead to what it changed.
 struct seen_step {
     history_step step;              ///< the step
-    std::vector<std::string> roots; ///< by name: those that lead there in the last commit
+    std::vector<std::string> roots; ///< roots that lead to the changed memory in the last commit, by name
 };
 
 /// A version: its number in history(), or the name under which it is kept.
@@ -33,8 +34,8 @@ using version_or_name = std::variant<std::uint64_t, std::string>;
 /// What history() returns.
 struct seen_history {
     std::vector<seen_step> steps; ///< all states that can be reached, by version
-    std::string why_none;         ///< why there are none, in a sentence; empty: there are some
-    bool is_damaged = false;      ///< there are none, though the place of a history is not empty
+    std::string why_none;         ///< a sentence that says why there are no steps; empty if there are some
+    bool is_damaged = false;      ///< there are no steps, although a file lies where the history should be
 };
 
 /// Returns the history of the heap. O(history, and what roots lead to).
@@ -59,8 +60,8 @@ void dump_of(const std::string& path, const version_or_name& version, const std:
              const std::function<void(std::string_view)>& sink, const progress_callback& on_progress = {});
 
 /// Writes all roots of a version in the portable form (docs/reference/dump.md) to a new file, from which load() makes a
-/// heap. The file grows as TO-unfinished. It appears complete and durable when this returns, or not at all. Errors:
-/// errc::exists when there is such a file.
+/// heap. While it is written, the file is named TO-unfinished. It appears complete and durable when this returns, or
+/// not at all. Errors: errc::exists when there is such a file.
 void export_dump(const std::string& path, const version_or_name& version, const std::string& to,
                  const progress_callback& on_progress = {});
 
@@ -68,10 +69,10 @@ void export_dump(const std::string& path, const version_or_name& version, const 
 void branch(const std::string& path, const version_or_name& version, const std::string& to,
             const progress_callback& on_progress = {});
 
-// The following functions open the heap for writing and close it: beside the processes that share it, if any do,
-// otherwise alone (errc::in_use). They wait some seconds for another process's section, then throw errc::in_use, which
-// names that process. They return the number of the heap's last commit, which is durable then. They do not ask programs
-// that use the heap, and keep to its recorded limits.
+// The following functions open the heap for writing and close it: together with the processes that share it, if any do,
+// otherwise alone (errc::in_use). They wait some seconds for another process's section, then throw errc::in_use, with a
+// message that names that process. They return the number of the heap's last commit, which is durable then. They do not
+// ask the programs that use the heap, and observe its recorded limits.
 
 /// Undoes the last `steps` steps, as heap::undo(). Returns the number of the last commit, durable. Errors: errc::in_use
 /// when a process has the heap open exclusively, or is in a section for some seconds.
@@ -86,14 +87,14 @@ void drop(const std::string& path, const version_or_name& version);
 
 // The history that the heap records (report::recorded_history). No other process may have the heap open (errc::in_use).
 
-/// Gives the recorded history other limits, from the next open on. Durable once this returns. Errors:
+/// Sets new limits for the recorded history, from the next open on. Durable once this returns. Errors:
 /// errc::invalid_argument when no limit is set; errc::no_step when the heap records no history; errc::in_use when a
-/// process has it open. O(log).
+/// process has the heap open. O(log).
 void set_history_limits(const std::string& path, const history_options& limits);
-/// Ends the recorded history: its steps, kept versions and NAME-history are removed. Programs without a history can
-/// write to the heap from then on; one that names a history begins a new one. This also removes a damaged record, which
-/// prevents opening for writing. Durable once this returns; a crash during it leaves a history, perhaps without steps.
-/// Errors: errc::no_step, errc::in_use as above. O(log).
+/// Ends the recorded history: its steps, kept versions and NAME-history are removed. From then on, programs without a
+/// history can write to the heap; a program that opens the heap with a history begins a new one. This also removes a
+/// damaged record, which prevents opening for writing. Durable once this returns; a crash during it leaves a history,
+/// perhaps without steps. Errors: errc::no_step, errc::in_use as above. O(log).
 void end_history(const std::string& path);
 
 } // namespace remanence::inspect

@@ -5,42 +5,45 @@
 ///
 /// Enumerators. The heap's schema records which enumerators were stored. Without a migration, root() accepts
 /// enumerators that are new or gone, and the next commit records the new ones. It refuses a root (errc::type_mismatch)
-/// in which a name has another value now, or a value another name. Values outside of -16 (unsigned: 0) to 127 have no
-/// names, and stay as they are.
+/// in which a name now has another value, or a value has another name. Only values from -16 (unsigned: 0) to 127 have
+/// recorded names; all others stay as they are.
 ///
-/// Renamings. Each names the present member and a name that an earlier release gave it: renamed<"a", "c"> and
-/// renamed<"b", "c"> if `a` became `b` and then `c`. They may stay in the program once the heap has the new names. A
-/// renaming that would lose a value is refused:
+/// Renamings. Each states the present name of a member and a name that an earlier release gave it: renamed<"a", "c">
+/// and renamed<"b", "c"> if `a` became `b` and then `c`. A renaming may stay in the program once the heap has the new
+/// names. A renaming that would lose a value is refused:
 /// - the class has no member of the new name, or still has one of the old name;
 /// - the stored class has neither name, and one of its members would be gone;
-/// - the stored class has both names, and that other member is not renamed.
+/// - the stored class has both names, and its member with the new name is not renamed itself.
 ///
-/// What REM_REFLECT leaves out is kept as bytes if the class has nothing else in its place. Otherwise the root is
-/// refused, unless "account.$rest" is dropped. Padding bytes may be the reason.
+/// Members that REM_REFLECT leaves out are kept as bytes if the new class has nothing else in their place. Otherwise
+/// the root is refused, unless "account.$rest" is dropped. Padding bytes are treated like such members.
 ///
 /// Order. The library knows the order of numbers, enumerators, texts, and pairs and tuples of these, by std::less and
 /// std::greater. Any other order comes from a function of the program, which migration does not call: a comparator, the
-/// `<` or `<=>` of a class, or that of a key like std::optional<int>. Such a set or map keeps its order on three
+/// `<` or `<=>` of a class, or the order of a key like std::optional<int>. Such a set or map keeps its order on three
 /// conditions. It was a map, set, btree_map or btree_set (the multi kind, if it is one now). Its comparator has the
-/// same name. The class of its keys has its name and the same members in the same order; an enumeration in a key may
-/// have more enumerators. Otherwise the root is refused, unless a function makes the container: migrate<vector<point>,
-/// set<point>>. A hash container with the program's own hash or equality can only stay in place.
+/// same name. The class of its keys has the same name, and the same members in the same order; an enumeration in a key
+/// may have more enumerators. Otherwise the root is refused, unless a function makes the container:
+/// migrate<vector<point>, set<point>>. A hash container with the program's own hash or equality can only stay in place.
 ///
 /// In place. Objects are changed where they are if each class, and each number in a container, keeps its size, and
 /// containers keep their kinds. Members that move must be numbers, pointers, texts, vectors, deques, or structs,
 /// arrays, optionals and variants of these. Keys must not change, and no pointer may lead to an object of a type that a
-/// removed member had. Functions always make new objects.
+/// removed member had. If a function converts an object, new objects are always made.
 ///
 /// Pointers. A pointer leads to a single object if a block begins there whose size is that of a block for one such
-/// object. So these are not told apart: several small numbers in such a block (two int in 8 bytes; they are carried
-/// along if their type stays), a base class in a block of the same size, and the end of a full container behind which
-/// an object of that type begins. check_options::red_zones records exact sizes. Two small structs in a block for one,
-/// whose class changes, are refused if the bytes behind the first are not 0.
+/// object. So the migration cannot tell these cases from a single object: several small numbers in such a block (two
+/// int in 8 bytes; they are carried along if their type stays), a base class in a block of the same size, and the end
+/// of a full container behind which an object of that type begins. check_options::red_zones records exact sizes. Two
+/// small structs in a block for one, whose class changes, are refused if the bytes behind the first are not 0.
 ///
-/// Refused are pointers that do not lead to one whole object; that lead to a number that becomes wider; that lead to a
-/// member that a function makes, unless the member follows by itself (if several functions are called in turn, none
-/// does); and, in a root without a schema or with a class that hides its members, each aligned word that may be an
-/// address into the root. An object to which only a removed pointer leads stays in the heap.
+/// A root is refused if it has one of these:
+/// - a pointer that does not lead to one whole object, or that leads to a number that becomes wider;
+/// - a pointer to a member that a function makes, unless the member follows by automatic changes (if several functions
+///   are called in turn, no member does);
+/// - an aligned word that may be an address into the root, if the root has no schema or a class that hides its members.
+///
+/// An object to which only a removed pointer leads stays in the heap.
 #pragma once
 
 #include <remanence/heap.hpp>
@@ -98,7 +101,7 @@ struct class_with_other_name {
 };
 
 /// Makes a class_with_other_name for migration_options: `rem::renamed_class<"app::circle">::of<app::round>()`. Needed
-/// only if a std::variant holds the class: elsewhere members say which object becomes which.
+/// only if a std::variant holds the class: elsewhere the members' names tell which class becomes which.
 template <detail::text_argument Old>
 struct renamed_class {
     /// Returns the renaming to class T.
@@ -117,9 +120,9 @@ struct migration_change {
 /// What a migration has done, or would do (migration_options::dry_run).
 struct migration_report {
     bool is_needed = false; ///< false: the root has the program's type, or does not exist
-    /// With dry_run: whether the migration is possible; without, an impossible one throws. A dry run looks at types and
-    /// at values that would be lost. Equal keys, and objects that cannot be made by default, are found only during
-    /// conversion.
+    /// With dry_run: whether the migration is possible; without dry_run, an impossible migration throws. A dry run
+    /// checks types, and values that would be lost. Equal keys, and objects that cannot be default-constructed, are
+    /// found only during conversion.
     bool is_possible = true;
     bool is_in_place = true; ///< all objects keep their addresses, and no space for copies is needed
     /// With dry_run: about how many more bytes the heap needs until the commit, in blocks of new objects; 0 in place.
@@ -130,8 +133,8 @@ struct migration_report {
 
 namespace detail {
 
-/// A class within a root's type, and a function that makes a default one in raw memory; null: it has no default
-/// constructor.
+/// A class within a root's type, and a function that default-constructs an object of it in raw memory; null if the
+/// class has no default constructor.
 struct class_maker {
     const std::type_info* type;
     void (*make)(void* at);
@@ -160,7 +163,7 @@ private:
 
 } // namespace detail
 
-/// A function of the program that makes a New from an Old. Made by migrate<Old, New>(function).
+/// A function of the program that makes a New from an Old. Returned by migrate<Old, New>(function).
 class migration_step {
 public:
     /// For the library, as are all members.
@@ -203,15 +206,15 @@ private:
 };
 
 /// Returns a step for migration_options::steps. Wherever an object of the root is stored as an Old and becomes a New,
-/// at any depth, `function(const Old&, New&)` is called. Old is the type of that release under another name, with
+/// at any depth, `function(const Old&, New&)` is called. Old is the earlier release's type under another name, with
 /// members of the same names, types and places; it is compared with what is stored. Members of New that follow by
 /// automatic changes are filled first. The function fills the others, which are as New() leaves them, and may change
-/// all but pointers: these are set once all objects are made. The function sees null there, and what it writes is
-/// replaced if Old has a pointer of that name.
+/// all members but pointers. Pointers are null while the function runs, and are set once all objects are made; a
+/// pointer that the function writes is then replaced if Old has a pointer of that name.
 ///
 /// Steps chain: with migrate<A, B> and migrate<B, C>, both are called where an A becomes a C. The B is temporary, with
-/// null pointers; pointers of C follow from those of A with the same names. If steps lead to a type, but none begins at
-/// what is stored, the root is refused rather than converted automatically. Functions do not fill keys. The function
+/// null pointers; pointers of C are set from those of A with the same names. If steps lead to a type, but none begins
+/// at what is stored, the root is refused rather than converted automatically. Functions cannot fill keys. The function
 /// may throw; it must not commit, or use the root. Each copy of the step has its own copy of the function: the state of
 /// a mutable lambda is not shared.
 template <class Old, class New, class F>
@@ -221,13 +224,13 @@ template <class Old, class New, class F>
 
 /// How migrate() converts a root. All members are empty by default.
 struct migration_options {
-    /// Report what would be done, and change nothing.
+    /// Only reports what would be done, and changes nothing.
     bool dry_run = false;
     std::vector<renamed_member> renamed = {};                ///< members with new names
     std::vector<migration_step> steps = {};                  ///< functions that make objects
     std::vector<class_with_other_name> renamed_classes = {}; ///< classes in a std::variant with new names
     /// What may be lost: members that are gone, with their values ("year" of any class, or "book.year"); enumerators,
-    /// whose values become 0 ("kind::novel"); and what a class leaves out in its REM_REFLECT ("account.$rest").
+    /// whose values become 0 ("kind::novel"); and members that a class leaves out in its REM_REFLECT ("account.$rest").
     std::vector<std::string> dropped = {};
 };
 
@@ -253,38 +256,40 @@ root_to_migrate root_for_migration(std::string_view name) {
 
 } // namespace detail
 
-/// Converts the root of this name to T, if an older release of the program has stored it with another version of its
-/// type. Call it before root() and find_root(), which throw errc::type_mismatch for such a root. It is one atomic
-/// commit, or a part of the surrounding write section: whatever happens, the heap has the old root or the new one.
+/// Converts the root of this name to T, if an older release of the program has stored the root with another version of
+/// its type. Call this function before root() and find_root(), which throw errc::type_mismatch for such a root. The
+/// migration is one atomic commit, or a part of the surrounding write section: whatever happens, the heap has the old
+/// root or the new one.
 ///
 /// Automatic changes. Members are matched by name, at any depth. A member may be
 /// - in another place, or new (it has what T() gives it);
 /// - gone, if its value is zero or empty everywhere, or `how` drops it;
 /// - renamed, if `how` says so;
-/// - of a wider number, of an enumeration with more enumerators, a std::optional of what it was, or another kind of
-///   container of like elements.
+/// - of another type: a wider number, an enumeration with more enumerators, a std::optional of the old type, or another
+///   kind of container with like elements.
 ///
 /// Sets and maps with an order of the program's own keep it only if comparator and keys have not changed. The functions
-/// in `how.steps` make all other changes. Pointers among the objects of the root, and to objects that it points at,
-/// lead to the new objects, which have other addresses. Old objects are freed.
+/// in `how.steps` make all other changes. Pointers among the objects of the root, and pointers to objects that the root
+/// points at, then lead to the new objects, which have other addresses. Old objects are freed.
 ///
-/// In place. If only names differ (of members or classes; new enumerators), no object is looked at. If all classes,
+/// In place. If only names of members or classes differ, or enumerators are new, no object is read. If all classes,
 /// numbers in containers and containers keep their sizes and kinds, objects are changed where they are, and only
-/// pointers into objects whose members move are corrected. Keys must not change. dry_run tells whether this holds.
+/// pointers into objects whose members move are corrected. Keys must not change. A dry run tells whether this is
+/// possible.
 ///
-/// If enumerators have changed, or what classes state about their members (REM_REFLECT), all roots with exactly this
-/// fingerprint are converted together, since they have one schema. The history begins anew with this commit, except for
-/// kept versions.
+/// If enumerators, or the REM_REFLECT of classes, have changed, all roots with exactly this fingerprint are converted
+/// together, since they share one schema. The history begins anew with this commit, except for kept versions.
 ///
 /// Returns what has changed. Errors, with the heap as before:
-/// - errc::type_mismatch, with all changes and which are automatic, when one is not, or a renaming would lose a member;
+/// - errc::type_mismatch when a change is not automatic, or a renaming would lose a member; the message lists all
+///   changes, and says which are automatic;
 /// - errc::not_supported when the heap has no schema of the root, for containers with a hash of the program's own, and
 ///   for classes that do not state their members (REM_REFLECT) or have no default for a new member;
 /// - errc::in_use when other processes have the heap open, since their view of the root would become wrong;
 /// - heap_exhausted, errc::read_only, errc::base_taken; errc::section_conflict in a read section of the thread; what
 ///   functions, constructors and write() throw.
 ///
-/// O(objects). Unless it is done in place, the heap needs room for old and new objects together.
+/// O(objects). Unless objects are changed in place, the heap needs room for old and new objects together.
 template <class T>
 migration_report migrate(heap& of, std::string_view name, const migration_options& how = {}) {
     return detail::migrate_roots(of, {detail::root_for_migration<T>(name)}, how);
@@ -297,9 +302,9 @@ migration_report migrate(heap& of, std::string_view name, const migration_option
 ///                                                       .to<customers>("customers")
 ///                                                       .migrate<release_1::book, book>(fill_book)});
 ///
-/// They happen in one atomic commit, each as by migrate<T>(). Roots that do not differ, or do not exist, cost only a
-/// look at the directory and the schema. Errors: those of migrate(); errc::read_only when a heap is opened read-only
-/// and needs conversion; errc::invalid_argument when a root is named with two types.
+/// All are done in one atomic commit, each as by migrate<T>(). For roots that do not differ, or do not exist, only the
+/// directory and the schema are read. Errors: those of migrate(); errc::read_only when a heap is opened read-only and
+/// needs conversion; errc::invalid_argument when a root is named with two types.
 class migrations {
 public:
     /// Adds a root, which becomes a T.

@@ -18,28 +18,30 @@
 
 namespace remanence {
 
-/// A scope in which this thread's `new`, malloc(), calloc(), aligned_alloc(), strdup() and the like take memory of a
-/// heap. In programs that use this class, free(), realloc() and `delete` find a block's heap by its address, at any
-/// time and in any thread. In a heap with a file, changes become durable with the next commit, as all others.
+/// A scope in which this thread's `new`, malloc(), calloc(), aligned_alloc(), strdup() and the like allocate in a heap.
+/// In programs that use this class, free(), realloc() and `delete` find a block's heap by its address, at any time and
+/// in any thread. In a heap with a file, changes become durable with the next commit, as all others.
 ///
-/// The process must have libremanence-malloc.so, linked or by LD_PRELOAD, and libstdc++ as a shared library.
+/// The program must be linked with libremanence-malloc.so, or preload it (LD_PRELOAD), and use libstdc++ as a shared
+/// library.
 ///
-/// Memory that the C and C++ libraries take for themselves stays outside: buffers of streams, exceptions with their
-/// standard texts, threads, locales. So does what their functions return, except strdup(), strndup() and std::string:
-/// asprintf(), getline(), realpath(), std::filesystem::path, std::ostringstream::str(). A std::string in an exception
-/// class of the program is in the heap. A rollback frees it, so catch such an exception before the section ends.
+/// Memory that the C and C++ libraries allocate for themselves stays outside of the heap: buffers of streams,
+/// exceptions with their standard texts, threads, locales. So does memory that their functions return, except strdup(),
+/// strndup() and std::string: asprintf(), getline(), realpath(), std::filesystem::path, std::ostringstream::str(). A
+/// std::string in an exception class of the program is in the heap. A rollback frees the string, so catch such an
+/// exception before the section ends.
 ///
 /// The heap does not know the types in these blocks. heap::check_pointers() and `rem verify --pointers` find pointers
-/// in them that leave the heap. Make what a library keeps for itself (a cache, a static object) before the scope
-/// begins: otherwise it has memory of the heap, which a rollback takes away, and which ends with the heap.
+/// in them that leave the heap. Objects that a library keeps for itself (a cache, a static object) must be made before
+/// the scope begins: otherwise they are in the heap, and are lost in a rollback or when the heap is closed.
 ///
 /// Other calls of Remanence within the scope would put the library's own memory into the heap. They throw
 /// errc::invalid_argument, and the thread's scopes end at once. Scopes may be nested. A heap's destructor ends them,
-/// too. The thread that made a scope destroys it, in reverse order, before the heap.
+/// too. Scopes must be destroyed by the thread that made them, in reverse order, before the heap.
 class new_in {
 public:
     /// Begins the scope. Errors: errc::not_supported without libremanence-malloc.so; errc::read_only; errc::closed.
-    /// Surrounding scopes have ended then.
+    /// After an error, surrounding scopes have ended.
     explicit new_in(heap& where);
     explicit new_in(volatile_heap& where); ///< Begins a scope for a volatile heap.
     new_in(const new_in&) = delete;

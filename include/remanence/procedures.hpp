@@ -1,5 +1,5 @@
-// Procedures with names and inverses, which a history holds in place of bytes (heap::call). Depends on the standard
-// library only.
+// Procedures with names and inverses. A history can store a call of one in place of the bytes that it changes
+// (heap::call). Depends on the standard library only.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class procedure_table; // src/api/procedure_table.hpp
 /// Throws errc::invalid_argument: a call has parameters of the wrong size.
 [[noreturn]] void refuse_parameters(std::size_t bytes, std::size_t expected);
 
-/// A type whose bytes keep their meaning when the process ends. Pointers do not; a pointer to an object of the heap may
-/// be wrapped in a struct.
+/// A type whose bytes keep their meaning when the process ends. Pointers are refused, since most do not; a pointer to
+/// an object of the heap may be wrapped in a struct.
 template <class T>
 concept procedure_parameters =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_convertible_v<T, std::string_view> &&
@@ -32,8 +32,9 @@ concept procedure_parameters =
 
 } // namespace detail
 
-/// The procedures that heap::call() knows, for heap_options::procedures. Each open of the heap may name others; but a
-/// step of the history that is a call needs the procedure of its name. Copies are independent. Not thread-safe.
+/// The procedures that heap::call() knows, for heap_options::procedures. Each open of the heap may provide other
+/// procedures; but undo and redo of a step that is a call need the procedure of that name. Copies are independent. Not
+/// thread-safe.
 class procedure_set {
 public:
     /// A procedure or its inverse. It gets the parameters of heap::call().
@@ -43,9 +44,9 @@ public:
     procedure_set() = default;
 
     /// Adds a procedure that takes bytes. Its inverse gets the same bytes, and restores what the procedure changed,
-    /// exactly or nearly: the last bits of a floating-point result may differ. Without an inverse the history holds
-    /// bytes, as for other steps. Errors: errc::invalid_argument when the name is empty or taken, or `procedure` is
-    /// empty. O(procedures).
+    /// exactly or nearly: the last bits of a floating-point result may differ. Without an inverse, the history stores
+    /// the changed bytes, as for other steps. Errors: errc::invalid_argument when the name is empty or taken, or
+    /// `procedure` is empty. O(procedures).
     void add(std::string_view name, function procedure, function inverse = {});
 
     /// Adds a procedure that takes one value, which is stored byte by byte; or, with `void`, no value.

@@ -28,37 +28,38 @@
  *     }
  *
  * Status. A function that can fail returns a rem_status, or a null pointer; rem_last_error() then says more, in the
- * same thread. Mistakes of the caller are a status too, and the heap stays as it was: NULL, a closed heap, a pointer to
- * no block, an impossible size. What the library cannot detect is called "undefined" below. "REM_X: …" and "REM_X when
- * …" name errors.
+ * same thread. Mistakes of the caller, such as NULL, a closed heap, a pointer to no block or an impossible size, also
+ * return a status, and leave the heap as it was. What the library cannot detect is called "undefined" below. "REM_X: …"
+ * and "REM_X when …" name errors.
  *
- * Handles. A rem_heap* is a number that is never used twice, not an address. After rem_close() every call with it is
- * REM_CLOSED. Undefined: rem_close() while another thread is in a call with the same heap, outside of its sections.
+ * Handles. A rem_heap* is a number that is never used twice, not an address. After rem_close() every call with it
+ * returns REM_CLOSED. Undefined: rem_close() while another thread is in a call with the same heap, outside of its
+ * sections.
  *
  * Threads. Several threads may call every function at once. A section belongs to the thread that began it.
  *
- * Callbacks. A function that the library calls may make any call, unless its description says otherwise. It ends only
- * sections that it began, and does not close the heap. Undefined: longjmp() out of one, and C++ exceptions that leave
- * one.
+ * Callbacks. A function that the library calls may make any call, unless its description says otherwise. It must end
+ * only sections that it began, and must not close the heap. Undefined: longjmp() out of a callback, and C++ exceptions
+ * that leave a callback.
  *
  * Caveats:
- * 1. A heap has a fixed address: REM_BASE_TAKEN if another mapping is there.
- * 2. One process has a heap open at a time (REM_IN_USE), unless all use rem_open_shared(). In a forked child the handle
- *    is REM_CLOSED.
+ * 1. A heap has a fixed address. Opening it returns REM_BASE_TAKEN if another mapping is there.
+ * 2. One process has a heap open at a time (REM_IN_USE), unless all use rem_open_shared(). In a forked child, calls
+ *    with the handle return REM_CLOSED.
  * 3. Pointers in the heap must lead into the same heap. The compiler does not check this in C; `rem verify --pointers`
- *    looks for others.
+ *    looks for pointers that leave the heap.
  * 4. The library knows the members of a struct only if the program describes them (REM_DESCRIBE): then tools, dumps and
  *    migrations work, and a changed struct is refused (REM_TYPE_MISMATCH). A root set by rem_root_set() has no type.
  * 5. Pointers to blocks that were allocated since the last commit dangle after rem_write_abort(), rem_rollback() or
  *    rem_undo().
- * 6. After a failed write or sync the heap is poisoned: it can be read; commits are REM_POISONED until it is reopened
- *    or rebuilt. A full disk is not such a failure: after REM_NO_SPACE the commit may be repeated.
+ * 6. After a failed write or sync the heap is poisoned: it can be read; commits return REM_POISONED until it is
+ *    reopened or rebuilt. A full disk is not such a failure: after REM_NO_SPACE the commit may be repeated.
  * 7. REM_LAZY, REM_NONE and asynchronous commits return before they are on the device. A crash may lose the last of
- *    them, never one before a durable one.
- * 8. rem_write_begin() waits for all other sections to end. A thread that ends within a section leaves it open for
- *    good.
+ *    them, but none that a durable commit has followed.
+ * 8. rem_write_begin() waits for all other sections to end. A thread that ends within a section leaves the section open
+ *    for ever.
  * 9. With REM_TRACK_TRAP, and when uncommitted changes exceed dirty_limit_bytes, system calls that write into the heap
- *    fail with EFAULT unless rem_touch() has named the memory. A thread that blocks SIGSEGV may be killed when it
+ *    fail with EFAULT unless rem_touch() has declared the memory. A thread that blocks SIGSEGV may be killed when it
  *    writes to the heap.
  * 10. NAME-log, and NAME-history if there is one, belong to the heap: copy or remove them together, and only while the
  *     heap is closed. `rem copy` copies an open heap.
@@ -103,7 +104,7 @@ typedef enum rem_status REM_AS_INT {
     REM_OK = 0, /**< success */
     /** The file is empty, something other than a heap, or not a regular file. */
     REM_NOT_A_HEAP = 1,
-    REM_TRUNCATED = 2,              /**< a file is shorter than its contents */
+    REM_TRUNCATED = 2,              /**< a file is shorter than the contents that it should have */
     REM_UNSUPPORTED_FORMAT = 3,     /**< written by a newer release, or in an older format */
     REM_ABI_MISMATCH = 4,           /**< written with another standard library layout */
     REM_TYPE_MISMATCH = 5,          /**< a root is stored as another type, or its type has changed */
@@ -119,15 +120,15 @@ typedef enum rem_status REM_AS_INT {
     REM_IN_USE = 14,    /**< another process, or another handle, has the heap open */
     REM_CLOSED = 15,    /**< the handle is closed, or inherited through fork() */
     REM_EXHAUSTED = 16, /**< the heap's address range, or an arena's room, is used up */
-    /** An earlier write or sync failed: no commits until it is reopened or rebuilt. */
+    /** An earlier write or sync failed: no commits until the heap is reopened or rebuilt. */
     REM_POISONED = 17,
     REM_EXISTS = 18,           /**< the file, root, name or description exists already */
     REM_SECTION_OPEN = 19,     /**< not allowed while a section is open */
     REM_SECTION_CONFLICT = 20, /**< a write section was asked for in a read section of the same thread */
     REM_READ_ONLY = 21,        /**< the heap was opened read-only */
-    REM_NOT_SUPPORTED = 22,    /**< this release, program or machine does not have it */
+    REM_NOT_SUPPORTED = 22,    /**< this release, program or machine does not support it */
     REM_INVALID_ARGUMENT = 23, /**< an argument or option is out of its range */
-    /** The device or the system reported a failure; after a commit: poisoned. */
+    /** The device or the system reported a failure. If a commit returns this, the heap is poisoned. */
     REM_IO = 24,
     REM_UNNAMEABLE_TYPE = 25,   /**< C++ only: a local type as a root */
     REM_FOREIGN_POINTER = 26,   /**< a commit would store a pointer that leaves the heap */
@@ -140,11 +141,11 @@ typedef enum rem_status REM_AS_INT {
     REM_OUTSIDE_SECTION = 33,   /**< shared heap: memory was changed outside of write sections */
     REM_NO_STEP = 34,           /**< the history has no such step or version */
     REM_HISTORY_FULL = 35,      /**< a history that keeps all steps has no room for another */
-    REM_UNCOMMITTED = 36,       /**< memory has uncommitted changes, which an undo would mix in */
-    REM_NO_PROCEDURE = 37,      /**< no procedure has this name, or its inverse does what it must not */
+    REM_UNCOMMITTED = 36,       /**< memory has uncommitted changes, which an undo would mix with the step */
+    REM_NO_PROCEDURE = 37,      /**< no procedure has this name, or its inverse does what an inverse must not */
 
     REM_NO_MEMORY = 1001,  /**< the process, not the heap, has no memory left */
-    REM_WOULD_WAIT = 1002, /**< a call that does not wait would have had to */
+    REM_WOULD_WAIT = 1002, /**< a call that must not wait would have had to wait */
     REM_NO_SECTION = 1003, /**< this thread is not in a section, or not in one of this kind */
     REM_UNEXPECTED = 1004  /**< a fault of the library: please report it */
 } rem_status;
@@ -154,10 +155,10 @@ const char* rem_status_text(rem_status status);
 
 /** What went wrong. The texts live until the same thread's next call that fails. */
 typedef struct rem_error {
-    rem_status status;   /**< the status that the call returned, or would have */
+    rem_status status;   /**< the status that the call returned, or would have returned */
     int os_error;        /**< errno of the system call that failed; 0: none did */
     const char* message; /**< names the file, the operation and what to do next; never NULL */
-    const char* path;    /**< the file that it is about; "": none */
+    const char* path;    /**< the file that the error is about; "": none */
     uint64_t offset;     /**< offset in that file, in bytes; UINT64_MAX: none */
 } rem_error;
 
@@ -176,22 +177,22 @@ typedef struct rem_heap rem_heap;
 typedef enum rem_kind REM_AS_INT {
     REM_TRANSACTIONAL = 0, /**< the end of each write section commits; rem_write_abort() undoes it */
     REM_SNAPSHOT = 1,      /**< rem_commit() commits, whenever it is called; sections are only a lock */
-    /** Rem_close() commits; without it nothing of this session stays. Sections are only a lock. */
+    /** rem_close() commits; a session that ends without it leaves no changes. Sections are only a lock. */
     REM_ARCHIVE = 2
 } rem_kind;
 
 /** What a commit waits for. Commits become durable in their order, each one as a whole. */
 typedef enum rem_durability REM_AS_INT {
-    REM_AS_OPENED = 0, /**< as rem_options::durability says; there it means REM_DURABLE */
-    REM_DURABLE = 1,   /**< until it is on the device, with all commits before it */
+    REM_AS_OPENED = 0, /**< as rem_options::durability says; in that member: REM_DURABLE */
+    REM_DURABLE = 1,   /**< waits until the commit, and all before it, are on the device */
     /**
      * Waits for the operating system only: the commit survives the process, and is on the device within
      * lazy_interval_ms.
      */
     REM_LAZY = 2,
     /**
-     * Waits for nothing: lost if the process dies before a stronger commit, or before 1 MiB of such commits has
-     * gathered.
+     * Waits for nothing: the commit is lost if the process dies before a stronger commit, or before 1 MiB of such
+     * commits has gathered.
      */
     REM_NONE = 3
 } rem_durability;
@@ -205,7 +206,7 @@ typedef enum rem_tracking REM_AS_INT {
      * rem_touch().
      */
     REM_TRACK_TRAP = 2,
-    REM_TRACK_FALLBACK = 3 /**< any Linux; each commit compares what changed since the last checkpoint */
+    REM_TRACK_FALLBACK = 3 /**< works on any Linux; each commit compares what changed since the last checkpoint */
 } rem_tracking;
 
 /** The long operation that rem_options::on_progress reports. */
@@ -221,7 +222,7 @@ typedef enum rem_phase REM_AS_INT {
  * range, and without `size`.
  *
  * Later releases add members at the end. A library accepts the smaller struct of an older program. It refuses the
- * larger struct of a newer program (REM_NOT_SUPPORTED) only if that sets members that it does not know.
+ * larger struct of a newer program (REM_NOT_SUPPORTED) only if members are set that the library does not know.
  */
 typedef struct rem_options {
     size_t size;               /**< sizeof(rem_options) */
@@ -247,10 +248,11 @@ typedef struct rem_options {
     /** Creation: where the heap is mapped, always: a multiple of 1 GiB. 0: random. */
     uintptr_t base;
     /**
-     * Length of the redo log, in bytes, at which a commit begins a checkpoint. 0: what that would write, 64 to 256 MiB.
+     * Length of the redo log, in bytes, at which a commit begins a checkpoint. 0: as many bytes as the checkpoint would
+     * write, but 64 to 256 MiB.
      */
     size_t log_limit_bytes;
-    /** Bytes of uncommitted changes above which chunks of them go to the file early. 0: a quarter of memory. */
+    /** Bytes of uncommitted changes above which some of them are written to the file early. 0: a quarter of memory. */
     size_t dirty_limit_bytes;
     /** Called during long operations, perhaps by several threads at once. It must not use the heap. May be NULL. */
     void (*on_progress)(void* context, rem_phase phase, size_t bytes_done, size_t bytes_total);
@@ -261,9 +263,9 @@ typedef struct rem_options {
      */
     bool aligned_blocks;
     /**
-     * Creation, for debugging: each block is followed by at least 16 bytes of a pattern. If they were overwritten, a
-     * commit that would keep this is REM_CORRUPT, and memory keeps its changes; rem_verify() reports it; and rem_free()
-     * of the block ends the process. Blocks take 24 bytes more.
+     * Creation, for debugging: each block is followed by at least 16 bytes of a pattern. If these bytes were
+     * overwritten, a commit that would store them returns REM_CORRUPT, and memory keeps its changes; rem_verify()
+     * reports them; and rem_free() of the block ends the process. Blocks take 24 bytes more.
      */
     bool red_zones;
     /**
@@ -271,8 +273,9 @@ typedef struct rem_options {
      */
     const char* log_directory;
     /**
-     * rem_open_shared(): how long it waits for a process that opens the heap first, or closes it last, in ms: up to
-     * 3,600,000. After that it is REM_IN_USE, which names the process. 0: 10,000.
+     * rem_open_shared(): how many milliseconds it waits while another process is doing the first opening or the last
+     * closing of the heap. Then it returns REM_IN_USE, with a message that names that process. At most 3,600,000; 0
+     * means 10,000.
      */
     unsigned open_timeout_ms;
 } rem_options;
@@ -289,23 +292,23 @@ rem_status rem_create(const char* path, const rem_options* options, rem_heap** h
 /** Opens an existing heap. REM_NOT_FOUND when there is none; otherwise as rem_open(). */
 rem_status rem_open_existing(const char* path, const rem_options* options, rem_heap** heap);
 
-/** The leaked blocks of one size. What pointers in rem_leaks and its parts lead to lives during the call. */
+/** The leaked blocks of one size. All that rem_leaks points at is valid only during the call of on_leaks. */
 typedef struct rem_leak_class {
     size_t block_bytes; /**< usable size; above 64 KiB the next power of two */
     size_t blocks;      /**< their number */
 } rem_leak_class;
 /** The leaked blocks that were allocated at one place in the program. */
 typedef struct rem_leak_place {
-    /** The calls to the allocation, the innermost first, as the C library writes them. */
+    /** The call stack of the allocation, the innermost call first, as the C library formats it. */
     const char* const* calls;
     size_t call_count;      /**< number of `calls` */
     size_t blocks;          /**< number of blocks */
-    size_t requested_bytes; /**< what was asked for */
+    size_t requested_bytes; /**< bytes that the program asked for */
 } rem_leak_place;
 /** The blocks that a volatile heap still had when it was closed. */
 typedef struct rem_leaks {
     size_t blocks;                 /**< their number */
-    size_t bytes;                  /**< their usable bytes */
+    size_t bytes;                  /**< usable bytes of these blocks */
     const rem_leak_class* classes; /**< by size */
     size_t class_count;            /**< number of `classes` */
     const rem_leak_place* places;  /**< with leak_frames: the most bytes first */
@@ -313,8 +316,8 @@ typedef struct rem_leaks {
 } rem_leaks;
 
 /**
- * How a volatile heap is made. A volatile heap has no file: it is memory for the time that the process runs, apart from
- * malloc()'s, and is freed all at once. Set `size` to sizeof(rem_volatile_options); zero is the default of each member.
+ * How a volatile heap is made. A volatile heap has no file: it is memory that is separate from malloc()'s, is freed all
+ * at once, and ends with the process. Set `size` to sizeof(rem_volatile_options); zero is the default of each member.
  */
 typedef struct rem_volatile_options {
     size_t size;          /**< sizeof(rem_volatile_options) */
@@ -337,19 +340,19 @@ typedef struct rem_volatile_options {
 } rem_volatile_options;
 
 /**
- * Makes a volatile heap. `options` may be NULL. It has the calls for memory, rem_get_stats(), rem_verify(),
- * rem_is_open() and rem_close(); all others are REM_NOT_SUPPORTED. Allocation is REM_NO_MEMORY when the system has
- * none. If two threads free the same block at the same time, the process may end. In a child of fork() the handle is
- * that of the child's copy.
+ * Makes a volatile heap. `options` may be NULL. The calls for memory, rem_get_stats(), rem_verify(), rem_is_open() and
+ * rem_close() accept it; all others return REM_NOT_SUPPORTED. Allocation fails with REM_NO_MEMORY when the system has
+ * no memory left. If two threads free the same block at the same time, the process may end. In a child of fork() the
+ * handle names the child's copy of the heap.
  */
 rem_status rem_open_volatile(const rem_volatile_options* options, rem_heap** heap);
 
 /**
- * Closes the heap. An archive heap is committed first; other heaps lose what was not committed; a volatile heap is
+ * Closes the heap. An archive heap is committed first; other heaps lose uncommitted changes; a volatile heap is
  * destroyed with its blocks.
  *
  * The heap stays open after REM_SECTION_OPEN (a section is open, or a commit waits), and after REM_NO_SPACE of an
- * archive heap's commit. After any other status it is closed. In a child of fork() this is REM_CLOSED, and frees the
+ * archive heap's commit. After any other status it is closed. In a child of fork() it returns REM_CLOSED, and frees the
  * addresses of the child's copy, so that the child can open the heap itself. A process that ends without closing its
  * heaps leaves them as a crash does: as of their last commits.
  */
@@ -379,7 +382,7 @@ rem_status rem_version(const rem_heap* heap, uint64_t* version);
 /* ---- Memory ---- */
 
 /**
- * Allocates a block of at least `size` bytes, aligned as by malloc(); its contents are arbitrary. Size 0 is size 1.
+ * Allocates a block of at least `size` bytes, aligned as by malloc(); its contents are arbitrary. Size 0 counts as 1.
  * Returns NULL on failure: REM_EXHAUSTED when the heap cannot grow. A rollback undoes the allocation, and so does a
  * crash before the next commit.
  */
@@ -388,10 +391,9 @@ void* rem_alloc(rem_heap* heap, size_t size);
 void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
 /**
  * Allocates a block of `size` bytes that rem_realloc() can grow in place up to `room` bytes; rem_usable_size() counts
- * the room. Unwritten room takes addresses and no memory, but pages in which blocks were before keep their memory. In a
- * declared section the whole room is declared. In a volatile heap rem_realloc() keeps a room of more than 64 KiB. It
- * gives back a smaller one, and any room in a heap with a file, with the first size below half of it; there the block
- * moves.
+ * the room. Unwritten room takes addresses but no memory, except for pages that earlier blocks have used. In a declared
+ * section the whole room is declared. The first rem_realloc() to less than half of the room gives the room back, and
+ * may move the block; but a volatile heap keeps a room of more than 64 KiB.
  */
 void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
 /**
@@ -401,15 +403,15 @@ void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
 void* rem_calloc(rem_heap* heap, size_t count, size_t size);
 /**
  * Makes a block larger or smaller and returns where it is now, aligned as by rem_alloc(). A block of whole pages stays
- * in place if it shrinks, or the pages behind it are free. A block that moves is copied, or, in a volatile heap, moved
- * by its page tables. The program must then set roots and pointers to it anew. Returns NULL on failure; the block is
- * then unchanged. A `block` of NULL is rem_alloc(). Size 0 is size 1: it frees nothing.
+ * in place if it shrinks, or the pages behind it are free. A block that moves is copied, or, in a volatile heap,
+ * remapped at its new address. The program must then set roots and pointers to it anew. Returns NULL on failure; the
+ * block is then unchanged. If `block` is NULL, this acts as rem_alloc(). Size 0 counts as 1, and frees nothing.
  */
 void* rem_realloc(rem_heap* heap, void* block, size_t size);
 /**
  * Frees a block of any open heap; NULL is allowed. REM_INVALID_ARGUMENT, with nothing changed, when no block begins
- * there: it was freed before, is in no open heap, or the pointer leads into the middle. If a block was freed and its
- * memory allocated again, an old pointer frees the new block: this cannot be detected.
+ * there: the block was freed before, is in no open heap, or the pointer leads into its middle. If a block was freed and
+ * its memory allocated again, an old pointer frees the new block: this cannot be detected.
  */
 rem_status rem_free(void* block);
 /** Returns how many bytes the block may hold, at least those asked for; 0 when no block begins there. */
@@ -422,14 +424,15 @@ rem_heap* rem_heap_of(const void* address);
 /**
  * Lets this thread's malloc(), calloc(), realloc(NULL, n), aligned_alloc(), strdup() and the like allocate in the heap
  * from now on, for code that knows malloc() only. NULL ends this. In programs that call this, free() and realloc() find
- * a block's heap by its address, at any time and in any thread. REM_NOT_SUPPORTED when the process does not have
- * libremanence-malloc.so, linked or by LD_PRELOAD; REM_READ_ONLY, REM_CLOSED.
+ * a block's heap by its address, at any time and in any thread. REM_NOT_SUPPORTED when libremanence-malloc.so is
+ * neither linked nor preloaded (LD_PRELOAD); REM_READ_ONLY, REM_CLOSED.
  *
- * Memory that the C library takes for itself (buffers of streams, threads) stays outside, and so does what its
- * functions return, except strdup() and strndup(). The heap does not know the types in these blocks: `rem verify
- * --pointers` finds pointers in them that leave the heap. What that code keeps for itself (caches, static objects) must
- * be made before: a rollback takes it away, and it ends with the heap. Any other call of Remanence in between is
- * REM_INVALID_ARGUMENT, and ends this.
+ * Memory that the C library allocates for itself (buffers of streams, threads) stays outside of the heap, and so does
+ * memory that its functions return, except strdup() and strndup(). The heap does not know the types in these blocks:
+ * `rem verify --pointers` finds pointers in them that leave the heap. Objects that such code keeps for itself (caches,
+ * static objects) must be made before this call: otherwise they are lost in a rollback or when the heap is closed.
+ * Until NULL is passed, any other call of Remanence returns REM_INVALID_ARGUMENT, and malloc() then no longer allocates
+ * in the heap.
  */
 rem_status rem_malloc_into(rem_heap* heap);
 /**
@@ -442,11 +445,11 @@ rem_status rem_touch(rem_heap* heap, const void* address, size_t size);
 /* ---- Arenas ---- */
 
 /**
- * An arena: a named part of a heap with a file, whose blocks lie together. It has pages of its own, advice on paging
- * and a limit of memory, and is freed all at once. rem_realloc(), rem_free() and rem_usable_size() take its blocks as
- * any others. The pointer is the arena's address, valid until it is destroyed or the heap is closed. Earlier releases
- * cannot open a heap that ever had an arena. Calls for a volatile heap are REM_NOT_SUPPORTED; open another volatile
- * heap instead.
+ * An arena: a named part of a heap with a file, whose blocks lie together. It has pages of its own, can have hints on
+ * paging and a memory limit, and can be freed all at once. rem_realloc(), rem_free() and rem_usable_size() accept its
+ * blocks as any others. The pointer is the arena's address, valid until the arena is destroyed or the heap is closed.
+ * Earlier releases cannot open a heap that ever had an arena. For a volatile heap these calls return REM_NOT_SUPPORTED;
+ * open another volatile heap instead.
  */
 typedef struct rem_arena rem_arena;
 /**
@@ -455,9 +458,11 @@ typedef struct rem_arena rem_arena;
  */
 typedef struct rem_arena_options {
     size_t size; /**< sizeof(rem_arena_options) */
-    /** How large it may become: a power of two, 1 MiB or more. Takes addresses only. 0: 1 GiB. */
+    /** How large the arena may become: a power of two, 1 MiB or more. This only reserves addresses. 0: 1 GiB. */
     size_t room_bytes;
-    /** If more of it is in memory when a write section ends, its pages are taken out of memory. 0: no limit. */
+    /**
+     * If more of the arena is in memory when a write section ends, the kernel is told to evict its pages. 0: no limit.
+     */
     size_t resident_limit_bytes;
 } rem_arena_options;
 /** How an arena is going to be used: a hint for the kernel. */
@@ -502,18 +507,18 @@ rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
  *     };
  *     REM_DESCRIBE(struct account, account_members);   // once, before roots of that type are set or asked for
  *
- * Members that are left out are carried as bytes; a dump refuses them if they may be addresses. Describe a struct
- * before the structs that contain it, and what pointers lead to before a root is set or asked for; if a root was set
- * earlier, rem_migrate() updates it. A pointer to an undescribed type is carried by a migration that moves no object,
- * and dumped if it is NULL. A root of a described type is a single object in a block of its own: no array, and nothing
- * behind it.
+ * Dumps and migrations copy members that the description leaves out as bytes; a dump refuses them if they may be
+ * addresses. Describe a struct before the structs that contain it. Describe the types that pointers lead to before a
+ * root is set or asked for; rem_migrate() updates a root that was set earlier. A pointer to an undescribed type is
+ * dumped only if it is NULL, and migrated only if no object moves. A root of a described type must be a single object
+ * in a block of its own: no array, and nothing behind it.
  */
 typedef enum rem_member_kind REM_AS_INT {
     REM_SIGNED = 1, /**< a signed integer of 1, 2, 4 or 8 bytes */
     REM_UNSIGNED,   /**< an unsigned integer of 1, 2, 4 or 8 bytes */
     REM_FLOATING,   /**< float, double or long double */
     REM_BOOLEAN,    /**< bool */
-    REM_CHARACTER,  /**< char; an array of them is a text, which ends before its last zeros */
+    REM_CHARACTER,  /**< char; an array of them is a text, which ends before the trailing zeros */
     REM_POINTER,    /**< a pointer */
     REM_STRUCT      /**< a struct */
 } rem_member_kind;
@@ -536,27 +541,27 @@ rem_status rem_describe(const char* type, size_t size, size_t alignment, const r
 /** Describes a struct by an array of its members. */
 #define REM_DESCRIBE(type, members)                                                                                    \
     rem_describe(#type, sizeof(type), __alignof__(type), (members), sizeof(members) / sizeof((members)[0]))
-/** A line of the table: a number of any kind, or an enumeration. */
+/** An entry of the array: a number of any kind, or an enumeration. */
 #define REM_NUMBER(type, member)                                                                                       \
     REM_MEMBER_(type, member, REM_KIND_(REM_NONE_(type)->member), sizeof(REM_NONE_(type)->member), 0, 0)
-/** A line of the table: an array of numbers, of one dimension. */
+/** An entry of the array: an array of numbers, of one dimension. */
 #define REM_NUMBERS(type, member) REM_ARRAY_(type, member, REM_KIND_(REM_NONE_(type)->member[0]), 0)
-/** A line of the table: an array of char that holds a text. */
+/** An entry of the array: an array of char that holds a text. */
 #define REM_TEXT(type, member) REM_ARRAY_(type, member, REM_CHARACTER, 0)
-/** A line of the table: a pointer to a struct. */
+/** An entry of the array: a pointer to a struct. */
 #define REM_POINTER_TO(type, member, to) REM_MEMBER_(type, member, REM_POINTER, sizeof(void*), 0, #to)
-/** A line of the table: an array of pointers to a struct. */
+/** An entry of the array: an array of pointers to a struct. */
 #define REM_POINTERS_TO(type, member, to) REM_ARRAY_(type, member, REM_POINTER, #to)
-/** A line of the table: a struct within the struct. */
+/** An entry of the array: a struct within the struct. */
 #define REM_STRUCT_OF(type, member, of) REM_MEMBER_(type, member, REM_STRUCT, sizeof(of), 0, #of)
-/** A line of the table: an array of structs. */
+/** An entry of the array: an array of structs. */
 #define REM_STRUCTS_OF(type, member, of) REM_ARRAY_(type, member, REM_STRUCT, #of)
 #define REM_MEMBER_(type, member, kind, size, count, of)                                                               \
     {#member, (kind), offsetof(type, member), (size), (count), (of)}
 #define REM_ARRAY_(type, member, kind, of)                                                                             \
     REM_MEMBER_(type, member, kind, sizeof(REM_NONE_(type)->member[0]),                                                \
                 sizeof(REM_NONE_(type)->member) / sizeof(REM_NONE_(type)->member[0]), of)
-/* Finds the kind of a number by the values of one half, of two, and of minus one in its type. */
+/* Finds the kind of a number by the values that one half, two and minus one have in its type. */
 #define REM_KIND_(of)                                                                                                  \
     (REM_AS_NUMBER_(of, 1) / 2 != 0                   ? REM_FLOATING                                                   \
      : REM_AS_NUMBER_(of, 2) == REM_AS_NUMBER_(of, 1) ? REM_BOOLEAN                                                    \
@@ -579,14 +584,14 @@ typedef struct rem_migration {
     size_t dropped_count; /**< number of `dropped` */
 } rem_migration;
 /**
- * Converts a root that an earlier release of the program has set as another version of the struct, to the struct that
- * is described now. Call it before the program asks for the root, which would be REM_TYPE_MISMATCH. Members are matched
- * by name. New ones become zero; those that are gone must be zero everywhere or named in `dropped`; numbers may become
- * wider. Nothing happens when there is no such root, or it has this type.
+ * Converts a root whose struct was described differently when an earlier release of the program set it, to the struct
+ * that is described now. Call it before the program asks for the root, which would fail with REM_TYPE_MISMATCH. Members
+ * are matched by name. New ones become zero; those that are gone must be zero everywhere or named in `dropped`; numbers
+ * may become wider. Nothing happens when there is no such root, or it has this type.
  *
  * It is one atomic commit; if it fails, the heap is as before. Pointers in the objects that the root leads to stay
- * right. Pointers in roots that are not described are not known, and not corrected. The history of undo begins anew
- * with that commit, except for kept versions.
+ * correct. The library does not know the pointers in roots that are not described, and does not correct them. The
+ * history of undo begins anew with that commit, except for kept versions.
  *
  * REM_TYPE_MISMATCH for any other change, with all changes in rem_last_error(); REM_NOT_SUPPORTED when the heap does
  * not know what the root was; REM_SECTION_OPEN and the like as rem_write_begin(). O(objects).
@@ -626,11 +631,12 @@ typedef struct rem_root {
     const char* name; /**< its name */
     const char* type; /**< "C block", "C " and the type that the program stated, or a C++ type */
     void* object;     /**< its address */
-    size_t bytes;     /**< size of its type; of a "C block": to the end of its block when the root was set */
+    /** Size of its type; of a "C block", the bytes from there to the block's end when the root was set. */
+    size_t bytes;
 } rem_root;
 /**
- * Calls visit() with each root, by name, until it returns false. visit() may use the heap. The texts live during the
- * call.
+ * Calls visit() with each root, by name, until it returns false. visit() may use the heap. The texts are valid only
+ * during the call.
  */
 rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root* root), void* context);
 
@@ -641,27 +647,27 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
  * only write sections. A section within a write section is part of it.
  *
  * In a transactional heap the end of the outermost write section commits. In snapshot and archive heaps a section is
- * only a lock. REM_SECTION_CONFLICT in a read section of the same thread. A thread that ends within a section leaves it
- * open for good.
+ * only a lock. REM_SECTION_CONFLICT in a read section of the same thread. A thread that ends within a section leaves
+ * the section open for ever.
  */
 rem_status rem_write_begin(rem_heap* heap);
 /**
- * Begins a write section without waiting. REM_WOULD_WAIT when it would wait, now and then also when another thread just
- * enters a section.
+ * Begins a write section without waiting. REM_WOULD_WAIT when it would wait, occasionally also when another thread is
+ * just entering a section.
  */
 rem_status rem_write_try_begin(rem_heap* heap);
 /**
- * Begins a declared section: it promises to change nothing but what rem_touch() names in it and what it allocates. Its
- * commit looks for changes nowhere else, and costs as much as the change, in a heap of any size. Other changes are not
- * committed with it; the next commit that is not declared takes them.
+ * Begins a declared section. The caller promises to change only memory that it declares by rem_touch(), or allocates,
+ * in the section. So the commit searches no other memory, and costs only as much as the change, in a heap of any size.
+ * Other changes are not committed with it; the next commit of an ordinary section includes them.
  */
 rem_status rem_write_begin_declared(rem_heap* heap);
 /**
- * Ends a write section. In a transactional heap the end of the outermost one commits, as durable as the heap was
- * opened. It waits for the device when others may enter already, so commits of several threads share a write. If the
- * commit fails, everything that the section did is undone, unless the heap is poisoned, and the section has ended. In
- * snapshot and archive heaps it commits nothing. REM_ROLLED_BACK when a nested section was aborted; REM_NO_SECTION; the
- * errors of rem_commit().
+ * Ends a write section. In a transactional heap the end of the outermost one commits, with the durability that the heap
+ * was opened with. While this call waits for the device, other threads may enter sections, so commits of several
+ * threads share a write. If the commit fails, everything that the section did is undone, unless the heap is poisoned,
+ * and the section has ended. In snapshot and archive heaps it commits nothing. REM_ROLLED_BACK when a nested section
+ * was aborted; REM_NO_SECTION; the errors of rem_commit().
  */
 rem_status rem_write_end(rem_heap* heap);
 /**
@@ -671,20 +677,20 @@ rem_status rem_write_end(rem_heap* heap);
 rem_status rem_write_end_as(rem_heap* heap, rem_durability durability);
 /**
  * Ends a write section with an asynchronous commit, in heaps of every kind: see rem_commit_async().
- * REM_SECTION_CONFLICT in a nested section, which then goes on.
+ * REM_SECTION_CONFLICT in a nested section, which then stays open.
  */
 rem_status rem_write_end_async(rem_heap* heap, uint64_t* point);
 /**
- * Ends a write section and undoes it. Aborting a nested section also undoes the outermost one, whose end is then
- * REM_ROLLED_BACK. In snapshot and archive heaps it is REM_NOT_SUPPORTED, and the section stays open, since it would
- * undo changes of other sections, too; rem_rollback() does that.
+ * Ends a write section and undoes it. Aborting a nested section also undoes the outermost one, whose rem_write_end()
+ * then returns REM_ROLLED_BACK. In snapshot and archive heaps this returns REM_NOT_SUPPORTED and leaves the section
+ * open, since it would also undo changes of other sections; rem_rollback() does that.
  */
 rem_status rem_write_abort(rem_heap* heap);
 /** Begins a read section; waits for write sections. Within a write section it is part of that. */
 rem_status rem_read_begin(rem_heap* heap);
 /**
- * Begins a read section without waiting. REM_WOULD_WAIT when it would wait, now and then also when another thread just
- * enters a section.
+ * Begins a read section without waiting. REM_WOULD_WAIT when it would wait, occasionally also when another thread is
+ * just entering a section.
  */
 rem_status rem_read_try_begin(rem_heap* heap);
 /** Ends a read section. REM_NO_SECTION. */
@@ -695,19 +701,19 @@ rem_status rem_read_end(rem_heap* heap);
 /**
  * Makes every change since the last commit durable, atomically. Waits for the sections of other threads to end.
  * REM_NO_SPACE: nothing is written, memory keeps its changes, and the call may be repeated. REM_IO: the heap is
- * poisoned, and later commits are REM_POISONED until it is reopened or rebuilt. O(changed pages), plus a look at
+ * poisoned, and later commits return REM_POISONED until it is reopened or rebuilt. O(changed pages), plus a search of
  * resident memory unless REM_TRACK_TRAP is used.
  */
 rem_status rem_commit(rem_heap* heap, rem_durability durability);
 /**
- * Commits memory as it is now, without waiting for the device. *point is a number for rem_point_wait() and
+ * Commits memory as it is now, without waiting for the device. Sets *point to a number for rem_point_wait() and
  * rem_point_ready(); `point` may be NULL. The commit becomes durable whether or not the program waits for it. Otherwise
  * as rem_commit().
  */
 rem_status rem_commit_async(rem_heap* heap, uint64_t* point);
 /**
  * Waits until an asynchronous commit is durable. REM_IO or REM_POISONED when it never will be. REM_NO_SPACE,
- * REM_CORRUPT or REM_NO_MEMORY when this commit alone has failed, and the next one takes its changes.
+ * REM_CORRUPT or REM_NO_MEMORY when this commit alone has failed; the next commit then includes its changes.
  */
 rem_status rem_point_wait(rem_heap* heap, uint64_t point);
 /**
@@ -715,9 +721,7 @@ rem_status rem_point_wait(rem_heap* heap, uint64_t point);
  * rem_point_wait().
  */
 rem_status rem_point_ready(rem_heap* heap, uint64_t point);
-/**
- * Makes all earlier commits durable. Also returns the error of the last asynchronous commit, if that alone has failed.
- */
+/** Makes all earlier commits durable. If the last asynchronous commit alone has failed, returns its error. */
 rem_status rem_sync(rem_heap* heap);
 /**
  * Restores memory to the last commit, allocations and roots included. Pointers to blocks that were made since then
@@ -726,18 +730,18 @@ rem_status rem_sync(rem_heap* heap);
 rem_status rem_rollback(rem_heap* heap);
 /**
  * Drops all memory and reads the last commit again from file and log, as opening after a crash does. For use when a
- * rollback has failed. A poisoned heap takes commits again afterwards. The handle, and the addresses of committed
+ * rollback has failed. A poisoned heap accepts commits again afterwards. The handle, and the addresses of committed
  * blocks, stay. No other thread may use the heap meanwhile. REM_SECTION_OPEN, REM_UNLINKED, REM_INVALID_ARGUMENT (it is
  * shared): nothing was done. After any other error the heap is closed.
  */
 rem_status rem_rebuild(rem_heap* heap);
 /**
  * Makes a savepoint in this thread's write section: a moment to which all memory of the heap can go back, allocations
- * and roots included. It ends with the section, with a commit or rem_rollback() in it, with rem_savepoint_end(), and
- * when the section goes back to an earlier savepoint. rem_write_abort() of a nested section goes back to the last
- * savepoint made around it, if there is one. Nothing is spilled while a savepoint is open. REM_NO_SECTION;
- * REM_EXHAUSTED when part of the changes was spilled already. O(pages that the section has written), in time and
- * memory.
+ * and roots included. It ends with the section, with a commit or rem_rollback() in that section, with
+ * rem_savepoint_end(), and when the section goes back to an earlier savepoint. rem_write_abort() of a nested section
+ * goes back to the last savepoint made around it, if there is one. Nothing is spilled while a savepoint is open.
+ * REM_NO_SECTION; REM_EXHAUSTED when part of the changes was spilled already. O(pages that the section has written), in
+ * time and memory.
  */
 rem_status rem_savepoint(rem_heap* heap, uint64_t* savepoint);
 /**
@@ -775,54 +779,55 @@ rem_status rem_changed_ranges(rem_heap* heap, rem_range* ranges, size_t capacity
 /** What happens when a commit would exceed a limit of the history. */
 typedef enum rem_when_full REM_AS_INT {
     REM_OLDEST_GO = 0, /**< the oldest steps are dropped */
-    REM_REFUSE = 1     /**< the commit is REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
+    REM_REFUSE = 1     /**< the commit returns REM_HISTORY_FULL; nothing is written, and memory keeps its changes */
 } rem_when_full;
 /**
- * How much can be undone. Set `size` to sizeof(rem_history_options). A limit of 0 is none; if both are 0, bytes_max is
- * 64 MiB.
+ * How much can be undone. Set `size` to sizeof(rem_history_options). A limit of 0 means no limit; if both are 0,
+ * bytes_max is 64 MiB.
  */
 typedef struct rem_history_options {
     size_t size;             /**< sizeof(rem_history_options) */
-    size_t bytes_max;        /**< limit of all steps: what their commits changed, in words of 8 bytes */
+    size_t bytes_max;        /**< limit of all steps together: bytes that their commits changed, in words of 8 */
     size_t steps_max;        /**< limit of the number of steps */
     rem_when_full when_full; /**< what happens at a limit */
     /**
-     * Keeps the history also in NAME-history beside the heap, which records that. All later sessions continue it, after
-     * a crash too.
+     * Keeps the history also in the file NAME-history beside the heap. The heap records this, so all later sessions
+     * continue the history, after a crash too.
      */
     bool kept_over_sessions;
 } rem_history_options;
 /**
- * Opens the heap as rem_open() does, and keeps what undoes each commit from then on: in memory until the heap is
- * closed, or over sessions. Only programs that call this, or another call with a history, are linked with the code of
- * the calls below. A history that the heap records continues with the recorded limits, whatever is given here, and with
- * rem_open() too; programs without this code cannot open such a heap for writing (REM_NOT_SUPPORTED).
+ * Opens the heap as rem_open() does, and from then on stores what is needed to undo each commit: in memory until the
+ * heap is closed, or over sessions. Only programs that call this, or another call with a history, are linked with the
+ * code of the calls below. A history that the heap records continues with the recorded limits, whatever is given here,
+ * and with rem_open() too; programs without this code cannot open such a heap for writing (REM_NOT_SUPPORTED).
  * REM_INVALID_ARGUMENT with read_only.
  */
 rem_status rem_open_with_history(const char* path, const rem_options* options, const rem_history_options* history,
                                  rem_heap** heap);
 /**
  * Restores memory to what it was before the last `steps` steps, by an atomic commit, as durable as rem_options says.
- * Roots and blocks go back with all else: pointers to what was made since dangle. Errors, with memory as before:
- * REM_NO_STEP when there are not so many; REM_SECTION_OPEN in a section of the thread, or while a group is open;
- * REM_UNCOMMITTED when memory has uncommitted changes; REM_INVALID_ARGUMENT when the heap was opened without a history;
- * those of rem_commit().
+ * Roots and allocations are restored with all else: pointers to blocks that were allocated since then dangle. Errors,
+ * with memory as before: REM_NO_STEP when there are not so many; REM_SECTION_OPEN in a section of the thread, or while
+ * a group is open; REM_UNCOMMITTED when memory has uncommitted changes; REM_INVALID_ARGUMENT when the heap was opened
+ * without a history; those of rem_commit().
  */
 rem_status rem_undo(rem_heap* heap, uint64_t steps);
 /**
  * Restores memory to what it was before the last `steps` steps were undone. A commit after an undo begins a branch;
- * from there only rem_go_to() reaches what was undone (REM_NO_STEP). Otherwise as rem_undo().
+ * from there rem_redo() returns REM_NO_STEP, and only rem_go_to() reaches what was undone. Otherwise as rem_undo().
  */
 rem_status rem_redo(rem_heap* heap, uint64_t steps);
 /** Restores memory to a version that rem_history() shows. Otherwise as rem_undo(). */
 rem_status rem_go_to(rem_heap* heap, uint64_t version);
-/** Sets *steps to the number of steps that rem_undo() can go; 0 without a history. */
+/** Sets *steps to the number of steps that rem_undo() can undo; 0 without a history. */
 rem_status rem_undo_depth(const rem_heap* heap, uint64_t* steps);
-/** Sets *steps to the number of steps that rem_redo() can go; 0 without a history. */
+/** Sets *steps to the number of steps that rem_redo() can redo; 0 without a history. */
 rem_status rem_redo_depth(const rem_heap* heap, uint64_t* steps);
 /**
  * Begins a group: until rem_group_end(), all commits, of whatever thread, are one step of this name, which may be NULL.
- * A group within a group is part of it. Without a history nothing begins. REM_SECTION_OPEN in a section of the thread.
+ * A group within a group is part of the outer one. Without a history nothing begins. REM_SECTION_OPEN in a section of
+ * the thread.
  */
 rem_status rem_group_begin(rem_heap* heap, const char* name);
 /** Ends a group. REM_NO_SECTION when there is none, as without a history. */
@@ -832,73 +837,73 @@ typedef struct rem_step {
     uint64_t version; /**< version of the heap after the step */
     uint64_t parent;  /**< version of the state before it */
     bool has_parent;  /**< false for the oldest state */
-    const char* name; /**< name of the step; "": none. Lives during the call */
-    int64_t time;     /**< of its last commit, in nanoseconds since 1970 */
-    uint64_t bytes;   /**< what it keeps, counted as rem_history_options::bytes_max */
+    const char* name; /**< name of the step; "": none. Valid during the call */
+    int64_t time;     /**< when its last commit was made, in nanoseconds since 1970 */
+    uint64_t bytes;   /**< bytes that the step stores, counted as rem_history_options::bytes_max */
     bool is_present;  /**< memory is in this state */
 } rem_step;
 /** Calls visit() with each state that can be reached, by version, until it returns false. */
 rem_status rem_history(rem_heap* heap, bool (*visit)(void* context, const rem_step* step), void* context);
 /**
- * Drops all steps. What is committed stays, and so do kept versions. With kept_over_sessions it is a durable commit,
- * which may fail as one.
+ * Drops all steps. What is committed stays, and so do kept versions. With kept_over_sessions this is a durable commit,
+ * and may fail as rem_commit() does.
  */
 rem_status rem_history_forget(rem_heap* heap);
 /**
- * Returns one sentence, valid until the heap is closed: why a history that is kept over sessions has no steps of
- * earlier sessions. Its file was absent, damaged, or another heap's; or, while the heap was open, it was removed or
- * could not follow the heap's new name, so that all steps are in a new file. "": the history goes on, or none is kept
- * over sessions.
+ * Returns one sentence, valid until the heap is closed, that says why a history kept over sessions has no steps of
+ * earlier sessions: its file was absent, damaged, or another heap's; or, while the heap was open, the file was removed
+ * or could not be renamed with the heap, so that all steps are in a new file. "": the history continues, or none is
+ * kept over sessions.
  */
 const char* rem_why_history_is_new(const rem_heap* heap);
 /**
- * Gives the history that the heap at `path` records other limits, from the next open on. Durable once this returns.
- * REM_NO_STEP when it records none; REM_IN_USE when a process has the heap open.
+ * Sets new limits for the history that the heap at `path` records, from the next open on. Durable once this returns.
+ * REM_NO_STEP when the heap records no history; REM_IN_USE when a process has the heap open.
  */
 rem_status rem_history_set_limits(const char* path, const rem_history_options* limits);
 /**
  * Ends the history that the heap at `path` records: its steps, kept versions and NAME-history are removed. Otherwise as
- * above.
+ * rem_history_set_limits().
  */
 rem_status rem_history_end(const char* path);
 /**
  * A procedure of the program, which a history may hold in place of the bytes that it changes. It gets the parameters of
- * rem_call(). It writes blocks that exist, and depends on nothing but memory and parameters. Another status than REM_OK
- * says that it has failed: memory is then restored.
+ * rem_call(). It must only write blocks that exist, and depend on nothing but memory and parameters. Any status but
+ * REM_OK means that it has failed; memory is then restored.
  */
 typedef rem_status (*rem_procedure_function)(rem_heap* heap, const void* parameters, size_t bytes, void* context);
 /** A procedure with its name and inverse. */
 typedef struct rem_procedure {
     const char* name;            /**< the name for rem_call() */
     rem_procedure_function call; /**< the procedure */
-    /** Restores what `call` changed, or nearly so; NULL: the history holds bytes. */
+    /** Restores what `call` changed, exactly or nearly; NULL: the history holds bytes. */
     rem_procedure_function inverse;
     void* context; /**< passed to both */
 } rem_procedure;
-/** Opens the heap as rem_open_with_history() does, with these procedures, which it knows until it is closed. */
+/** Opens the heap as rem_open_with_history() does, with these procedures, which the heap knows until it is closed. */
 rem_status rem_open_with_procedures(const char* path, const rem_options* options, const rem_history_options* history,
                                     const rem_procedure* procedures, size_t count, rem_heap** heap);
 /**
- * Runs a procedure in a write section of its own and commits. That is a step of the history with the procedure's name.
- * If the call is smaller than what it changes, the step holds the call: rem_undo() then calls the inverse, and
+ * Runs a procedure in a write section of its own and commits. The commit is a step of the history with the procedure's
+ * name. If the call is smaller than what it changes, the step holds the call: rem_undo() then calls the inverse, and
  * rem_redo() the procedure. The step holds bytes, as others do, if the procedure has no inverse, allocates or frees, if
  * memory had uncommitted changes, and while versions are kept. When earlier steps are undone, they restore the bytes
  * that they hold, and leave all others as the inverse left them.
  *
  * Returns what the procedure returns. REM_NO_PROCEDURE when there is none of this name; REM_SECTION_OPEN in a section
  * of the thread, and when the procedure leaves a section open, which is rolled back with all else. rem_undo() and its
- * like are REM_NO_PROCEDURE also when the inverse is missing, or commits, rolls back, allocates or frees.
+ * like return REM_NO_PROCEDURE also when the inverse is missing, or commits, rolls back, allocates or frees.
  */
 rem_status rem_call(rem_heap* heap, const char* name, const void* parameters, size_t bytes);
 /**
- * Makes one step of the last `steps` steps, so that rem_undo() takes them back at once. REM_NO_STEP when there are not
- * so many; REM_INVALID_ARGUMENT when a version among them is kept, or another branch begins there.
+ * Combines the last `steps` steps into one, which rem_undo() undoes at once. REM_NO_STEP when there are not so many;
+ * REM_INVALID_ARGUMENT when a version among them is kept, or another branch begins there.
  */
 rem_status rem_squash(rem_heap* heap, uint64_t steps);
 /**
  * Keeps the version of the last commit under this name, whatever the limits of the history, and sets *version to its
- * number. It holds what has changed since, each byte once. REM_EXISTS when the name is taken, or that version has
- * another one.
+ * number. The kept version stores only what has changed since, each byte once. REM_EXISTS when the name is taken, or
+ * that version has another one.
  */
 rem_status rem_keep(rem_heap* heap, const char* name, uint64_t* version);
 /** A version that is kept. */
@@ -906,8 +911,8 @@ typedef struct rem_kept_version {
     uint64_t version; /**< its number */
     uint64_t parent;  /**< the kept version before it */
     bool has_parent;  /**< false: there is none before it */
-    const char* name; /**< its name. Lives during the call */
-    int64_t time;     /**< of its last commit, in nanoseconds since 1970 */
+    const char* name; /**< its name. Valid during the call */
+    int64_t time;     /**< when its last commit was made, in nanoseconds since 1970 */
     uint64_t bytes;   /**< bytes that have changed between it and the next state */
     bool is_present;  /**< memory is in this state */
 } rem_kept_version;
@@ -923,20 +928,20 @@ rem_status rem_restore(rem_heap* heap, uint64_t version);
  */
 rem_status rem_drop(rem_heap* heap, uint64_t version);
 /**
- * Makes the heap `path` of a version that is kept or that rem_history() shows: complete and durable, or not at all.
- * REM_EXISTS when there is a file. O(file).
+ * Makes a separate heap at `path` from a version that is kept or that rem_history() shows. It appears complete and
+ * durable, or not at all. REM_EXISTS when there is a file. O(file).
  */
 rem_status rem_branch(rem_heap* heap, uint64_t version, const char* path);
 /**
  * Opens a version of a history that is kept over sessions (rem_history_options::kept_over_sessions) read-only, in place
  * of the last commit: by its number, or by the name under which it is kept if `name` is not NULL. Later changes are
- * undone in memory of the process. While another process has the heap open for writing, or several share it, the last
- * commit is copied to memory first. The version stays what it is, whatever happens to the heap, and does not prevent
- * other opens.
+ * undone in this process's memory only. While another process has the heap open for writing, or several share it, the
+ * last commit is copied to memory first. The version stays what it is, whatever happens to the heap, and does not
+ * prevent other opens.
  *
- * REM_NO_STEP, which says what there is, when the heap has no such version or no history; REM_NO_SPACE when the copy
- * takes more memory than the process may use. O(history, and bytes that changed since); with the copy also O(pages in
- * use).
+ * REM_NO_STEP, with a message that says which versions exist, when the heap has no such version or no history;
+ * REM_NO_SPACE when the copy takes more memory than the process may use. O(history, and bytes that changed since); with
+ * the copy also O(pages in use).
  */
 rem_status rem_open_version(const char* path, const rem_options* options, uint64_t version, const char* name,
                             rem_heap** heap);
@@ -953,7 +958,10 @@ typedef enum rem_change REM_AS_INT {
     REM_REMOVED = 1, /**< only the first version has it */
     REM_CHANGED = 2  /**< both have it, and it differs */
 } rem_change;
-/** One difference between two versions. Texts live during the call; those that do not apply to the kind are "". */
+/**
+ * One difference between two versions. Texts are valid only during the call; those that do not apply to the kind are
+ * "".
+ */
 typedef struct rem_difference {
     rem_difference_kind kind; /**< what it is about */
     rem_change how;           /**< how it differs; REM_CHANGED for a range */
@@ -975,10 +983,10 @@ rem_status rem_diff(rem_heap* heap, uint64_t before, uint64_t after,
 
 /**
  * Passes the objects of a root, or of all roots (NULL), to put() in the portable form (docs/reference/dump.md), in
- * pieces of whole lines. put() returns false to stop, which is REM_IO. Runs in a read section, and writes what memory
- * holds. Undescribed roots of C programs are listed without their objects.
+ * pieces of whole lines. If put() returns false, the dump stops with REM_IO. Runs in a read section, and writes what
+ * memory holds. Undescribed roots of C programs are listed without their objects.
  *
- * REM_NOT_FOUND when there is no such root. REM_NOT_SUPPORTED, before anything is put, when a pointer may lead to
+ * REM_NOT_FOUND when there is no such root. REM_NOT_SUPPORTED, before put() is called, when a pointer may lead to
  * several objects or to a part of one that no schema knows, or objects are nested too deeply. REM_CORRUPT when an
  * object does not match its schema.
  */
@@ -995,21 +1003,21 @@ rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, si
 /* ---- Sharing ---- */
 
 /**
- * Opens the heap as rem_open() does, for any number of processes at once, all of which must open it so: an exclusive
- * open is REM_IN_USE. One process writes at a time. The others read the version that was newest when their section
- * began, and wait for no writer.
+ * Opens the heap as rem_open() does, for any number of processes at once, all of which must open it in this way: an
+ * exclusive open returns REM_IN_USE. One process writes at a time. The others read the version that was newest when
+ * their section began, and wait for no writer.
  *
- * Change memory in write sections, and read it in sections; elsewhere it is of no particular version. The next write
- * section undoes changes that were made outside of write sections, and its beginning is REM_OUTSIDE_SECTION. Commits
- * are REM_READERS_BEHIND while old versions are read for so long that the redo log cannot be reused. The heap is
- * transactional: REM_INVALID_ARGUMENT for another kind. docs/guide/processes.md has the rules, and what happens when
- * processes die.
+ * Change memory in write sections, and read it in sections; outside of sections it shows no particular version. After
+ * changes outside of write sections, the next call that begins a write section undoes these changes and returns
+ * REM_OUTSIDE_SECTION. Commits return REM_READERS_BEHIND while old versions are read for so long that the redo log
+ * cannot be reused. The heap is transactional: REM_INVALID_ARGUMENT for another kind. docs/guide/processes.md has the
+ * rules, and what happens when processes die.
  */
 rem_status rem_open_shared(const char* path, const rem_options* options, rem_heap** heap);
 /**
- * Opens a shared heap with one history for all processes: each undoes and redoes what any of them has committed, those
- * of rem_open_shared() too. It must be kept_over_sessions, and cannot begin while others have the heap open without one
- * (REM_INVALID_ARGUMENT). Otherwise as rem_open_shared().
+ * Opens a shared heap with one history for all processes: each can undo and redo what any of them has committed, those
+ * that used rem_open_shared() included. The history must be kept_over_sessions, and cannot begin while other processes
+ * have the heap open without a history (REM_INVALID_ARGUMENT). Otherwise as rem_open_shared().
  */
 rem_status rem_open_shared_with_history(const char* path, const rem_options* options,
                                         const rem_history_options* history, rem_heap** heap);
@@ -1019,7 +1027,7 @@ rem_status rem_open_shared_with_history(const char* path, const rem_options* opt
  */
 rem_status rem_write_begin_within(rem_heap* heap, unsigned longest_ms);
 
-/* The following calls are for shared heaps; for others they are REM_INVALID_ARGUMENT. */
+/* The following calls are for shared heaps; for others they return REM_INVALID_ARGUMENT. */
 
 /**
  * Waits until a commit of this version, of any process, can be seen. REM_WOULD_WAIT when that takes longer;
@@ -1030,7 +1038,7 @@ rem_status rem_wait_for_version(rem_heap* heap, uint64_t version, unsigned longe
 typedef struct rem_participant {
     int process;         /**< process number, in its own PID namespace */
     int thread;          /**< number of the thread that began the section, likewise */
-    const char* program; /**< as the system names it; "": the system does not tell. Lives during the call */
+    const char* program; /**< as the system names it; "": the system does not tell. Valid during the call */
     int64_t since;       /**< when the section began, in nanoseconds since 1970 */
     uint64_t version;    /**< the version that it sees; 0 for a writer */
 } rem_participant;
@@ -1040,16 +1048,16 @@ typedef struct rem_participant {
  */
 rem_status rem_readers(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
 /**
- * Calls visit() with the process in a write section, if there is one: what a caller may report that waits long for the
- * writer lock. REM_INVALID_ARGUMENT for a heap that is not shared.
+ * Calls visit() with the process in a write section, if there is one. A caller that waits long for the writer lock may
+ * report it. REM_INVALID_ARGUMENT for a heap that is not shared.
  */
 rem_status rem_writer(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
 
 /* ---- Looking ---- */
 
 /**
- * Counters since the heap was opened, and gauges (present values). Set `size` to sizeof(rem_stats); the library does
- * not write behind it.
+ * Counters since the heap was opened, and gauges (present values). Set `size` to sizeof(rem_stats); the library writes
+ * nothing beyond that size.
  */
 typedef struct rem_stats {
     size_t size;                 /**< sizeof(rem_stats) */
@@ -1068,7 +1076,7 @@ typedef struct rem_stats {
     uint64_t log_limit_bytes;    /**< log length at which a commit begins a checkpoint */
     uint64_t before_image_bytes; /**< gauge: memory held for committed content that is not in the file yet */
     uint64_t heap_bytes;         /**< gauge: committed extent */
-    uint64_t allocated_bytes;    /**< gauge: in live blocks */
+    uint64_t allocated_bytes;    /**< gauge: bytes in live blocks */
     uint64_t recovered_commits;  /**< commits that the open recovered */
     uint64_t recovered_bytes;    /**< size of their records */
     uint64_t open_ns;            /**< duration of the open, recovery included */
@@ -1092,9 +1100,9 @@ typedef struct rem_report {
     uint64_t problems;            /**< number of problems found */
 } rem_report;
 /**
- * Reads everything and reports what is wrong: checksums of pages, log, allocator, roots. REM_CORRUPT when something is:
- * rem_last_error() has the first problem with its offset in the file, and problem(), which may be NULL, is called with
- * each (offset UINT64_MAX: none). `report` may be NULL. O(heap).
+ * Reads everything and reports what is wrong: checksums of pages, log, allocator, roots. Returns REM_CORRUPT when
+ * something is wrong: rem_last_error() then gives the first problem with its offset in the file, and problem(), which
+ * may be NULL, is called with each (offset UINT64_MAX: none). `report` may be NULL. O(heap).
  */
 rem_status rem_verify(const rem_heap* heap, rem_report* report,
                       void (*problem)(void* context, const char* what, uint64_t offset), void* context);

@@ -18,7 +18,8 @@ namespace remanence {
 /// How load() converts a dump to the program's types.
 struct load_options {
     /// Members that the program's classes no longer have, and whose values may be dropped: "year" for any class, or
-    /// "book.year". Any other such member with a value somewhere in the dump is errc::type_mismatch. Default: none.
+    /// "book.year". If another such member has a value somewhere in the dump, load() throws errc::type_mismatch.
+    /// Default: none.
     std::vector<std::string> dropped = {};
 };
 
@@ -40,35 +41,38 @@ std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from);
 /// 1,000 levels deep. errc::corrupt for an object that does not match its schema. errc::io when the stream fails; the
 /// output is then incomplete. O(objects), and memory for each pointer.
 void save(const heap& from, std::ostream& to, const std::string& root = {});
-/// Writes the same to a function that takes pieces of whole lines. It may throw.
+/// Passes the same text to a function, in pieces of whole lines. The function may throw.
 void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root = {});
 
-/// Returns a function for save() and inspect::dump() that passes on the binary form: CBOR, which takes fewer bytes and
-/// which programs in many languages read. load() reads either form.
+/// Returns a function for save() and inspect::dump() that converts the text to the binary form and passes that to `to`.
+/// The binary form is CBOR, which takes fewer bytes and which programs in many languages read. load() reads either
+/// form.
 [[nodiscard]] std::function<void(std::string_view)> as_binary(std::function<void(std::string_view)> to);
 
 /// Makes the roots of a dump in a heap, in one atomic commit (or as a part of the surrounding write section), and
 /// returns their number.
 ///
-/// A root whose type has the name of one of `Types` is made as the program has that type, whatever platform or release
-/// wrote the dump. Members are matched by name, in any order; numbers may become wider; a value may become a
+/// A root whose type has the name of one of `Types` is made as the program defines that type, whatever platform or
+/// release wrote the dump. Members are matched by name, in any order; numbers may become wider; a value may become a
 /// std::optional, or another kind of container of like elements. There may be no new members, and a number may not
 /// become a duration or a point in time. Roots of other types are made as the dump describes them, on a platform like
 /// this one.
 ///
-/// Containers whose comparator or hash is the program's own need their root's type among `Types`; then these functions
-/// are called. They must be stateless with a default constructor, and keys of hash containers must hold no pointers.
-/// Sets and maps must be in the program's order already, with unchanged keys and a comparator of the same name.
+/// Containers whose comparator or hash is the program's own need their root's type among `Types`, so that load() can
+/// call these functions. The functions must be stateless with a default constructor, and keys of hash containers must
+/// hold no pointers. Sets and maps must be in the program's order already, with unchanged keys and a comparator of the
+/// same name.
 ///
 /// A dump is trusted as a heap is: programs rely on what it says about its types.
 ///
 /// Errors, with the heap as before: errc::exists when it has such a root. errc::invalid_argument, with line and path,
-/// for what is no dump or not whole: texts that are not UTF-8, unknown members, numbers out of range, duplicate keys,
-/// keys of sets and maps out of order, references that lead nowhere. errc::type_mismatch when a type has changed by
-/// more than the above, or values would be lost that `how` does not name. errc::not_supported for containers with own
-/// functions that are not among `Types`, for classes that do not state their members, and for objects nested too
-/// deeply. errc::base_taken when the heap is mapped elsewhere. What write(), the stream and the program's functions
-/// throw. O(objects); memory for the lines of a root, and for each element of a hash container if types have pointers.
+/// for input that is no dump, or an incomplete or wrong one: texts that are not UTF-8, unknown members, numbers out of
+/// range, duplicate keys, keys of sets and maps out of order, references that lead nowhere. errc::type_mismatch when a
+/// type has changed by more than the above, or values would be lost that `how` does not name. errc::not_supported for
+/// containers with own functions that are not among `Types`, for classes that do not state their members, and for
+/// objects nested too deeply. errc::base_taken when the heap is mapped elsewhere. What write(), the stream and the
+/// program's functions throw. O(objects); memory for the lines of a root, and for each element of a hash container if
+/// types have pointers.
 template <class... Types>
 std::size_t load(heap& into, const std::function<std::size_t(char* to, std::size_t bytes)>& read,
                  const load_options& how = {}) {

@@ -15,10 +15,10 @@ struct kept_version {
     std::uint64_t version;                      ///< its number
     std::optional<std::uint64_t> parent;        ///< the kept version before it, if there is one
     std::string name;                           ///< the name that keep() gave it
-    std::chrono::system_clock::time_point time; ///< of its last commit
-    /// What has changed between it and the next state towards the present one, counted as history_step::bytes, or up to
-    /// twice as much; 0 for the present state. If limits have passed the version, drop() frees these bytes; otherwise
-    /// its step goes as others do.
+    std::chrono::system_clock::time_point time; ///< when its last commit was made
+    /// Bytes that changed between this version and the next state towards the present one, counted as
+    /// history_step::bytes, or up to twice as many; 0 for the present state. If the limits would have dropped the
+    /// version already, drop() frees these bytes; otherwise its step is dropped later, as others are.
     std::uint64_t bytes;
     bool is_present; ///< memory is in this state
 };
@@ -42,22 +42,22 @@ struct version_difference {
     struct block {
         change how;           ///< how it differs
         std::uint64_t offset; ///< from the heap's base
-        std::uint64_t bytes;  ///< in the second state; of a removed block in the first
-        /// The first root by name that leads to it, as far as pointers and distances tell; empty: none.
+        std::uint64_t bytes;  ///< size in the second state; of a removed block, in the first
+        /// The first root by name that leads to the block, as far as pointers and distances tell; empty: none.
         std::string root;
     };
     /// A root. It is `changed` if it is another object, has another type, or leads to a block that differs.
     struct root {
         change how;       ///< how it differs
         std::string name; ///< its name
-        std::string type; ///< in the second state; of a removed root in the first
+        std::string type; ///< type in the second state; of a removed root, in the first
     };
     /// A part of a root that has a schema (`rem schema`). Pointers are not followed.
     struct member {
         change how;         ///< how it differs
-        std::string path;   ///< as `rem get` takes it; for an element of a set, the element stands in brackets
-        std::string before; ///< as JSON; empty for an added member
-        std::string after;  ///< as JSON; empty for a removed member
+        std::string path;   ///< as `rem get` accepts it; for an element of a set, the element stands in brackets
+        std::string before; ///< value as JSON; empty for an added member
+        std::string after;  ///< value as JSON; empty for a removed member
     };
     std::vector<range> ranges;   ///< all that differs, the allocator's own structures included
     std::vector<block> blocks;   ///< by offset

@@ -1,5 +1,5 @@
 /// \file
-/// Volatile heaps: memory without a file, apart from malloc's, for threads that allocate a lot, and for objects that
+/// Volatile heaps: memory without a file, separate from malloc's, for threads that allocate a lot, and for objects that
 /// are all freed at once. Depends on error.hpp.
 ///
 ///     rem::volatile_heap scratch;
@@ -37,13 +37,14 @@ struct volatile_size_class {
 
 /// How a volatile heap uses its memory, at one moment; approximate while other threads allocate.
 struct volatile_heap_stats {
-    /// What the program asked for in its live blocks. Known only with red zones or leak_frames, since only then blocks
-    /// record it.
+    /// Bytes that the program asked for in its live blocks. Known only with red zones or leak_frames, since only then
+    /// blocks record this.
     std::optional<std::uint64_t> requested_bytes;
-    std::uint64_t usable_bytes = 0;           ///< live blocks, as usable_size() counts without red zones
-    std::uint64_t resident_bytes = 0;         ///< memory from the system, the heap's own tables included
-    std::uint64_t reserved_bytes = 0;         ///< address space for blocks, in use or not
-    std::uint64_t peak_bytes = 0;             ///< the most at any time: large blocks, and slabs of small ones
+    std::uint64_t usable_bytes = 0;   ///< bytes in live blocks, as usable_size() counts them without red zones
+    std::uint64_t resident_bytes = 0; ///< memory from the system, the heap's own tables included
+    std::uint64_t reserved_bytes = 0; ///< address space for blocks, in use or not
+    /// The most bytes in use at any time: large blocks, and slabs of small ones.
+    std::uint64_t peak_bytes = 0;
     std::uint64_t blocks = 0;                 ///< live blocks
     std::vector<volatile_size_class> classes; ///< those with blocks, by size
     /// How well the heap can serve requests from memory that it has, as a share of how well it could if all free memory
@@ -57,20 +58,21 @@ struct volatile_heap_stats {
 /// The blocks that a volatile heap still had when it was destroyed.
 struct volatile_leak_report {
     std::uint64_t blocks = 0;                 ///< their number
-    std::uint64_t bytes = 0;                  ///< their usable bytes, red zones included
+    std::uint64_t bytes = 0;                  ///< usable bytes of these blocks, red zones included
     std::vector<volatile_size_class> classes; ///< by size
     /// Blocks of one type of object.
     struct type {
-        std::string name;         ///< of the objects that a volatile_allocator made room for; empty: all other blocks
-        std::uint64_t blocks = 0; ///< their number
-        std::uint64_t requested_bytes = 0; ///< what was asked for
+        /// Type of the objects for which a volatile_allocator allocated; empty: all other blocks.
+        std::string name;
+        std::uint64_t blocks = 0;          ///< their number
+        std::uint64_t requested_bytes = 0; ///< bytes that the program asked for
     };
     std::vector<type> types; ///< with red zones or leak_frames: the most bytes first
     /// Blocks that were allocated at one place in the program.
     struct place {
-        std::vector<std::string> calls;    ///< that led there, the innermost first, as the C library writes them
+        std::vector<std::string> calls;    ///< the call stack, the innermost call first, as the C library formats it
         std::uint64_t blocks = 0;          ///< their number
-        std::uint64_t requested_bytes = 0; ///< what was asked for
+        std::uint64_t requested_bytes = 0; ///< bytes that the program asked for
     };
     std::vector<place> places; ///< with leak_frames: the most bytes first
 };
@@ -80,7 +82,7 @@ struct volatile_verify_report {
     /// Something that is wrong.
     struct problem {
         std::string what; ///< one sentence
-        /// The block that it is about, or the block to which the heap's own data belong.
+        /// The block that the problem is about, or the block to which the damaged data of the heap belong.
         const void* address = nullptr;
     };
     std::uint64_t blocks_checked = 0; ///< blocks looked at
@@ -92,10 +94,10 @@ struct volatile_verify_report {
 /// How a volatile heap is made.
 struct volatile_heap_options {
     /// Address space for blocks, in bytes, rounded up to whole GiB; default 64 GiB, at most 16 TiB. It takes no memory.
-    /// If a limit (ulimit -v) forbids so much, the heap takes addresses as it grows, up to the limit.
+    /// If a limit (ulimit -v) forbids so much, the heap reserves addresses as it grows, up to the limit.
     std::uint64_t reserve_bytes = std::uint64_t{64} << 30U;
     /// The NUMA node of all memory of the heap, near the threads that use it. Default: none in particular. The
-    /// constructor throws if the node cannot be had.
+    /// constructor throws if the node cannot be used.
     std::optional<unsigned> numa_node{};
     /// For debugging: bytes of a pattern behind each block, which free() and verify() check. Blocks then record their
     /// requested size. Default 0 (none), at most 4,096.
@@ -117,13 +119,13 @@ class volatile_heap_impl;
 [[nodiscard]] bool begins_block(const volatile_heap& of, const void* address) noexcept;
 } // namespace detail
 
-/// A heap without a file. Any threads may call members at the same time, except constructor, destructor and verify(),
-/// and free each other's blocks. A thread that ends leaves its cached memory to others. A forked child may go on with
+/// A heap without a file. Threads may call members at the same time, except constructor, destructor and verify(), and
+/// may free each other's blocks. When a thread ends, others can use its cached memory. A forked child may go on using
 /// its copy of the heap.
 class volatile_heap : public std::pmr::memory_resource {
 public:
     /// Makes the heap. Errors: errc::exhausted when there is no address space; errc::not_supported and
-    /// errc::invalid_argument when the NUMA node cannot be had.
+    /// errc::invalid_argument when the NUMA node cannot be used.
     explicit volatile_heap(const volatile_heap_options& options = {});
     volatile_heap(const volatile_heap&) = delete;
     volatile_heap& operator=(const volatile_heap&) = delete;
@@ -135,8 +137,8 @@ public:
     // Alignments are powers of two up to 1 GiB. Errors: std::bad_alloc when there is no memory, and for any other
     // alignment.
 
-    /// Allocates as allocate() does, but returns null instead of throwing. `type`, which may be null, is what the leak
-    /// report names as the block's contents.
+    /// Allocates as allocate() does, but returns null instead of throwing. The leak report names `type`, which may be
+    /// null, as the type of the block's objects.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t),
                                      const std::type_info* type = nullptr) noexcept;
     /// Allocates a block of zeros, or returns null. It does not write to memory that is fresh from the system.
@@ -144,19 +146,19 @@ public:
     /// Frees a block; null is allowed. Needs no size. Ends the process, with a message that names the address, when no
     /// block of this heap begins there, the block was freed already, or its red zone was overwritten.
     void free(void* address) noexcept;
-    /// Gives a block another size and returns its address, a multiple of 16. The contents stay up to the smaller size.
-    /// Null as `address` makes a new block. Returns null when there is no memory; the block is then unchanged. Ends the
-    /// process as free() does.
+    /// Changes the size of a block and returns its address, a multiple of 16. Keeps the contents up to the smaller
+    /// size. If `address` is null, allocates a new block. Returns null when there is no memory; the block is then
+    /// unchanged. Ends the process as free() does.
     ///
-    /// The block grows in place if possible. A block of 256 KiB or more that must move is moved by its page tables, not
-    /// copied, while the heap has fewer than 16,384 such blocks (each may take two of the process's mappings). A block
-    /// that shrinks gives back the pages behind it. If less than half of it is left, and that is 256 KiB or more, it
-    /// moves into a hole at a lower address, if one fits.
+    /// The block grows in place if possible. A block of 256 KiB or more that must move is remapped, not copied, while
+    /// the heap has fewer than 16,384 such blocks (each may take two of the process's mappings). A block that shrinks
+    /// gives back the pages behind it. If less than half of the block is left, but 256 KiB or more, it moves into a
+    /// hole at a lower address, if one fits.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
-    /// Allocates a block that reallocate() can let grow in place up to `room_bytes`, and shrink again. The room takes
-    /// addresses; it takes memory only when it is used, or at once with red zones. A room of up to 64 KiB is a block of
-    /// that size; the first size below half of it gives the room back. usable_size() counts the room. Returns null when
-    /// there is no memory.
+    /// Allocates a block that reallocate() can grow in place up to `room_bytes`, and shrink again. The room uses
+    /// addresses at once, but memory only when it is written, or at once with red zones. A room of up to 64 KiB is a
+    /// block of that size; the first reallocate() to less than half of it gives the room back. usable_size() counts the
+    /// room. Returns null when there is no memory.
     [[nodiscard]] void* allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept;
     /// Returns how many bytes of the block the program may use, at least what it asked for. Ends the process as free()
     /// does.
@@ -178,8 +180,8 @@ public:
     [[nodiscard]] volatile_heap_stats stats() const;
     /// Checks all of the heap's own data, and red zones. No other thread may use the heap meanwhile. O(pages in use).
     [[nodiscard]] volatile_verify_report verify() const;
-    /// Gives the system all whole pages without a block, except the first one of each slab. The heap gives some back by
-    /// itself when much was freed.
+    /// Returns to the system all whole pages without a block, except the first page of each slab. The heap also returns
+    /// pages by itself when much was freed.
     void trim() noexcept;
 
 private:
@@ -194,8 +196,8 @@ private:
     std::unique_ptr<detail::volatile_heap_impl> impl_;
 };
 
-/// Allocates from a volatile heap, for containers of the standard library and others. The heap must outlive what has
-/// its memory. Like std::pmr::polymorphic_allocator, it does not propagate by assignment and swap.
+/// Allocates from a volatile heap, for containers of the standard library and others. The heap must outlive all that is
+/// allocated from it. Like std::pmr::polymorphic_allocator, it does not propagate by assignment and swap.
 template <class T>
 class volatile_allocator {
 public:
@@ -208,8 +210,8 @@ public:
     volatile_allocator(const volatile_allocator<U>& other) noexcept // NOLINT(google-explicit-constructor)
         : heap_(&other.home()) {}
 
-    /// Allocates memory for `count` objects. Errors: std::bad_array_new_length when they exceed the address space;
-    /// std::bad_alloc when there is no memory.
+    /// Allocates memory for `count` objects. Errors: std::bad_array_new_length when so many objects exceed the address
+    /// space; std::bad_alloc when there is no memory.
     [[nodiscard]] T* allocate(std::size_t count) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
             throw std::bad_array_new_length();

@@ -1,4 +1,4 @@
-// An arena that was found in the heap. Only for the sources of block_allocator.
+// An arena that was found in the heap. Only the sources of block_allocator include this.
 #pragma once
 
 #include "alloc/block_allocator.hpp"

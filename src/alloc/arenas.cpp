@@ -1,5 +1,5 @@
-// Arenas. Each is a large block at a multiple of 1 GiB, which an allocator of its own serves; its first page is an
-// arena_header. For blocks inside an arena, the heap's allocator asks the arena's allocator.
+// An arena is a large block at a multiple of 1 GiB, with an allocator of its own; its first page is an arena_header.
+// For blocks inside an arena, the heap's allocator calls the arena's allocator.
 //
 // An allocator needs zeroed memory, but the block may have had other contents. So the planes are zeroed when their
 // sections are first reached. arena_header::sections_ready counts the sections that are ready, so that a rollback
@@ -157,7 +157,7 @@ result<void> block_allocator::open_arena(std::uint32_t page) {
     return {};
 }
 
-// Returns the end of the last section that is ready.
+// Makes the planes of sections ready until these reach `end`; returns the end of the last section that is ready.
 std::uint64_t block_allocator::make_planes_zero(const arena_header& of, std::uint64_t end) const {
     std::uint32_t ready = of.sections_ready;
     while (ready == 0 || section_at(ready - 1).end_page() * k_page_bytes < end) {

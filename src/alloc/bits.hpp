@@ -93,7 +93,7 @@ namespace detail {
 
 // --- windows: short runs of bits, read and written alike if they lie in one word or in two
 
-inline constexpr std::uint32_t k_window_bits = 57; // that every window contains
+inline constexpr std::uint32_t k_window_bits = 57; // every window contains at least this many bits
 static_assert(std::endian::native == std::endian::little, "bits are numbered through bytes as through words");
 
 namespace detail {

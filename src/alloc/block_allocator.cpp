@@ -44,7 +44,7 @@ void* block_allocator::allocate(std::size_t bytes, std::size_t alignment) {
     return allocate_other(bytes, alignment);
 }
 
-// A function of its own, so that the usual request saves no registers for it.
+// A function of its own, so that the code of the usual request need not save registers.
 void* block_allocator::allocate_other(std::size_t bytes, std::size_t alignment) {
     if (!is_valid_alignment(alignment)) {
         pages_.note_failure(errc::invalid_argument, "allocate: the alignment is no power of two, or more than 1 GiB");
@@ -105,8 +105,8 @@ std::uint64_t block_allocator::own_allocated_bytes() const {
     return bytes;
 }
 
-// The program frees a block that it does not have. That is an error of the program. To go on would hand out the same
-// memory twice.
+// The program frees a block that is not allocated, which is an error of the program. If it went on, the same memory
+// would be allocated twice.
 void block_allocator::refuse(const void* address, std::size_t bytes, const char* when) const {
     if (damaged())
         return; // B6

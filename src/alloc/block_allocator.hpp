@@ -4,14 +4,14 @@
 // the overview.
 //
 // Small blocks come from slabs; large ones are runs of whole pages. Small blocks that the program gives back are freed
-// a few at a time, and the smallest of them are kept in magazines. The heap's memory shows neither: there, these blocks
-// are in use.
+// a few at a time, and the smallest of them are kept in magazines. The state in the heap's memory shows
+// all of them as in use.
 //
-//  B5  From each page of a large block, clear the lowest set bits of the page index one after the other: the first page
-//      met with a descriptor that is not zero names the block. For this, each first multiple of a power of two inside
-//      the block has a mark.
-//  B6  If an operation reads something through a link that does not fit, that is damage: damaged() tells where. From
-//      then on allocate() fails and deallocate() leaks, until check_state() is called after the memory was rolled back.
+//  B5  To find the large block around a page, clear the lowest set bits of the page index one after the other: the
+//      first page met whose descriptor is not zero leads to the block. For this, the first multiple of each power of
+//      two inside the block has a mark.
+//  B6  If an operation follows a link to something impossible, that is damage: damaged() tells where. From then on
+//      allocate() fails and deallocate() leaks, until check_state() is called after the memory was rolled back.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -51,8 +51,8 @@ enum class block_mark : std::uint8_t {
 /// Reports a place in the heap where something is wrong, and what.
 using problem_callback = std::function<void(std::uint64_t offset, std::string_view what)>;
 
-/// Not thread-safe: the caller holds a lock. Alignments are those of offsets in the heap; addresses have them as far as
-/// the base has them.
+/// Not thread-safe: the caller must hold a lock. Alignments hold for offsets in the heap; they hold for addresses as
+/// far as the base is aligned.
 class block_allocator {
 public:
     /// `base` is at a page boundary, `state` in its first page; [base, base + accessible_bytes) can be read and
@@ -65,22 +65,22 @@ public:
 
     /// Writes the state of an empty heap. The memory behind the first page must be zero.
     static void format(format::alloc_state& state);
-    /// Checks everything that needs no walk, and makes accessible what is in use. To be called after the constructor,
-    /// and whenever the memory was changed from outside the allocator. Fails with errc::corrupt and the heap's offset,
-    /// or with the error of the callback. O(bins).
+    /// Checks everything that needs no walk, and makes the memory in use accessible. Must be called after the
+    /// constructor, and whenever the memory was changed from outside the allocator. Fails with errc::corrupt and the
+    /// heap's offset, or with the error of the callback. O(bins).
     [[nodiscard]] result<void> check_state();
 
     /// Allocates a block. Returns null, and has changed no block, if there is no memory, or the alignment is no power
-    /// of two up to k_alignment_max: failure() tells why. A request for 0 bytes counts as 1 byte. O(1) for small blocks
-    /// except once per slab; otherwise O(log free runs).
+    /// of two up to k_alignment_max: failure() tells why. A request for 0 bytes counts as 1 byte. O(1) for small
+    /// blocks, except when a slab is used up; otherwise O(log free runs).
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// Allocates a block at exactly this address. Returns false, and has changed no block, if not all of it is free.
     /// O(free runs) if there is no slab. Precondition: no slab is lent.
     [[nodiscard]] bool allocate_at(void* address, std::size_t bytes, std::size_t alignment);
-    /// Frees a block; give the size and alignment of its allocation. A small block may be kept for allocate(): see
-    /// flush(). Aborts, and names address and size, if there is no such block: that is an error of the program. For a
-    /// small block, the error may only be found by free_returned(), or by the next allocate() or flush(). O(1) for
-    /// small blocks except once per slab; otherwise O(log free runs).
+    /// Frees a block; give the size and alignment of its allocation. A small block may stay in a magazine for
+    /// allocate(): see flush(). Aborts, and names address and size, if there is no such block: that is an error of the
+    /// program. For a small block, the error may only be found by free_returned(), or by the next allocate() or
+    /// flush(). O(1) for small blocks, except when a slab becomes empty; otherwise O(log free runs).
     void deallocate(void* address, std::size_t bytes, std::size_t alignment = k_granule_bytes) {
         if (!arenas_.empty() && deallocate_in_arena(address, bytes, alignment)) [[unlikely]]
             return;
@@ -91,13 +91,13 @@ public:
         }
     }
 
-    /// Makes a large block of so many bytes longer or shorter in place, at its end. Returns false, and has changed
-    /// nothing, if it is no large block, would become a small one, or the pages behind it are not free. O(log free
+    /// Makes a large block of `bytes` bytes longer or shorter in place, at its end. Returns false, and has changed
+    /// nothing, if the block is not large, would become a small one, or the pages behind it are not free. O(log free
     /// runs).
     [[nodiscard]] bool resize(void* address, std::size_t bytes, std::size_t new_bytes);
 
-    /// True if a large block of so many bytes would get free pages at a lower address where blocks lay before. O(log
-    /// free runs).
+    /// True if a large block of `bytes` bytes would be allocated at a lower address, in free pages where blocks lay
+    /// before. O(log free runs).
     [[nodiscard]] bool has_hole_before(const void* address, std::size_t bytes);
     /// Marks a large block; it keeps the mark until it is resized or freed. Only for memory without a file: in a heap's
     /// file, a mark is damage.
@@ -107,27 +107,27 @@ public:
     /// Frees the blocks that the program has given back.
     [[gnu::noinline]] void free_returned();
 
-    /// Lends a slab to a thread, which then allocates without the lock; take_back() ends that (slabs.hpp). Meanwhile
-    /// check_invariants() reports it as missing.
+    /// Lends a slab to a thread, which then allocates without the lock; take_back() ends that (slabs.hpp). While it is
+    /// lent, check_invariants() reports the slab as missing.
     [[nodiscard]] bool lend(lent_slab& to, std::uint32_t granules, std::uint32_t alignment) {
         free_returned();
         return slabs_.lend(to, granules, alignment);
     }
     void take_back(lent_slab& from) { slabs_.take_back(from); }
 
-    /// Returns the size of the block that serves such a request; deallocate() accepts either size.
+    /// Returns the size of the block that such a request gets; deallocate() accepts either size.
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// Returns the allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
     /// True if no byte of a data page belongs to a block, so that its contents do not matter. Blocks that were given
-    /// back but are kept, or not freed yet, count as blocks. O(1) in a slab, else O(log of the block's size).
+    /// back count as blocks until they are really freed: see flush(). O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
-    /// Returns the free pages before `end`, in stretches of at least `bytes_min`, sorted. Slabs in use are left out;
-    /// they are in use even if all of their blocks were given back but are kept, or not freed yet. O(log of free runs)
-    /// for each stretch, and O(sections).
+    /// Returns the free pages before `end`, in stretches of at least `bytes_min`, sorted, without slabs in use. A slab
+    /// is in use also if all of its blocks were given back, but are not really freed yet. O(log of free runs) for each
+    /// stretch, and O(sections).
     [[nodiscard]] std::vector<heap_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
-    /// Shows each of these stretches, in no order; continues after damage. Allocates no memory. `visit` must not change
-    /// the allocator.
+    /// Calls `visit` for each stretch that free_stretches() would return, in no order; continues after damage.
+    /// Allocates no memory. `visit` must not change the allocator.
     void for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end,
                                const std::function<void(heap_range)>& visit);
     /// Visits all allocated blocks in the order of their addresses. `visit` must not allocate or deallocate.
@@ -137,7 +137,8 @@ public:
     [[nodiscard]] occupancy survey() const;
 
     // Arenas: large blocks with allocators of their own (arenas.cpp). All functions of this class that take an address,
-    // or report blocks, include the blocks in arenas. check_state() finds the arenas.
+    // or report blocks, include the blocks in arenas. check_state() builds the list of arenas from memory; before it,
+    // none are known.
 
     /// Returns why make_arena() would refuse these arguments; null if it would not.
     [[nodiscard]] static const char* why_no_arena(std::string_view name, std::uint64_t room_bytes);
@@ -158,8 +159,8 @@ public:
     [[nodiscard]] std::uint64_t used_bytes() const;
     [[nodiscard]] std::byte* base() const { return pages_.base(); }
 
-    /// Brings the memory up to date: really frees the blocks that were given back, including those kept for requests of
-    /// their size (G1, M2). Aborts as deallocate() does. O(1) for each of these few blocks.
+    /// Brings the memory up to date: really frees the blocks that were given back, including those in magazines (G1,
+    /// M2). Aborts as deallocate() does. O(1) for each of these few blocks.
     void flush() {
         free_returned();
         (void)slabs_.flush();
@@ -181,8 +182,8 @@ public:
     /// Returns why the last allocate() returned null.
     [[nodiscard]] unexpected failure() const { return pages_.failure(); }
     void set_accessible(std::uint64_t bytes) { pages_.set_accessible(bytes); }
-    /// Sets the listener. It is called before each write: for places in the allocator's own structures, and for all of
-    /// every block before it is handed out. Empty: no listener. It must not throw.
+    /// Sets the listener; an empty function removes it. It is called before each write: for places in the allocator's
+    /// own structures, and for all of every block before allocate() returns the block. It must not throw.
     void set_listener(write_listener listener) {
         pages_.set_listener(std::move(listener));
         listen_in_arenas();

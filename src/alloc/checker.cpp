@@ -177,7 +177,7 @@ std::uint64_t checker::check_large(std::uint32_t page, std::uint64_t end) {
         return page + std::uint64_t{1};
     }
     for (std::uint32_t at = page + 1; at < run_end(page, d); ++at) {
-        page_descriptor mark{}; // B5: at the first multiple of the largest power of two that divides its index
+        page_descriptor mark{}; // B5: only the first multiples of powers of two inside the block have a mark
         if ((at & (at - 1)) < page || (at & (at - 1)) == 0)
             mark = {page_kind::large_mark, 0, 0, at - page, 0, 0};
         if (pages_.descriptor(at) != mark)

@@ -22,11 +22,11 @@
 namespace remanence::alloc {
 
 /// Makes at least [0, end) of the heap readable and writable, and zero where it was never written. Returns the end of
-/// the accessible range. If that is less than `end`, there is no memory; an error object would itself need some
-/// (src/volatile).
+/// the accessible range. If that is less than `end`, there is no memory. (src/volatile cannot return an error instead,
+/// since an error object needs memory.)
 using extend_callback = std::function<result<std::uint64_t>(std::uint64_t end)>;
 
-/// Called before [offset, offset + bytes) is written, by the allocator or by the owner of a block that it hands out.
+/// Called before [offset, offset + bytes) is written by the allocator, or by the program that gets a block from it.
 using write_listener = std::function<void(std::uint64_t offset, std::uint64_t bytes)>;
 
 /// A place in the heap whose bytes the allocator cannot have written.
@@ -52,7 +52,8 @@ public:
         const auto index = static_cast<std::uint32_t>(page);
         return page < trusted_pages_ && index >= section_of(index).first_data_page;
     }
-    /// True if `count` pages from one of this section on are such pages. The last ones may lie in other sections.
+    /// True if the `count` pages from `page`, a page of section `of`, on are such data pages. The last ones may lie in
+    /// other sections.
     [[nodiscard]] bool are_data_pages(const section& of, std::uint32_t page, std::uint32_t count) const {
         return page + std::uint64_t{count} <= trusted_pages_ && page >= of.first_data_page;
     }
@@ -90,13 +91,13 @@ public:
         *changing(&descriptor(page)) = becomes;
     }
     [[nodiscard]] format::alloc_state& changing_state() const { return *changing(state_); }
-    /// Declares a block that is handed out: the program will write to it.
+    /// Declares a newly allocated block: the program will write to it.
     void declare(std::uint64_t offset, std::uint64_t bytes) const {
         if (listener_) [[unlikely]]
             listener_(offset, bytes);
     }
     [[nodiscard]] bool has_listener() const { return listener_ != nullptr; }
-    /// Empty: no listener.
+    /// An empty function removes the listener.
     void set_listener(write_listener listener) { listener_ = std::move(listener); }
 
     /// Returns the page index where the wilderness of a section begins; never beyond the accessible memory.
@@ -106,13 +107,13 @@ public:
 
     /// Makes the pages before `end_page` accessible. Returns false if that is not possible; failure() tells why.
     [[nodiscard]] bool reach(std::uint64_t end_page);
-    /// To be called when the owner has itself made more memory accessible, or the range may grow further.
+    /// Must be called when the owner itself has made more memory accessible, or when the range may grow further.
     void set_accessible(std::uint64_t bytes);
 
     [[gnu::cold]] void note_damage(std::uint64_t offset, const char* what);
     [[gnu::cold]] void note_damage_of_page(std::uint32_t page, const char* what);
     [[nodiscard]] const std::optional<damage>& found_damage() const { return damage_; }
-    /// To be called when the memory was restored: the damage found before is gone.
+    /// Must be called when the memory was restored. Then the damage found before is gone.
     void forget_damage();
 
     /// `what` must be a literal: an allocator that serves malloc() has no memory for a longer message.

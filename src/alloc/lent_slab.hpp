@@ -1,8 +1,9 @@
-// A slab that is lent to one thread: the thread takes small blocks from its holes, and gives them back, without the
+// A slab that is lent to one thread: the thread allocates small blocks in the slab's holes, and frees them, without the
 // heap's lock. Depends on slab_layout, bits and format.
 //
 //  L1  A lent slab is not the current one and in no list. So only its borrower changes its bits and its descriptor,
-//      which always say what is in use. Only the sum of allocated bytes is late, until slabs::take_back().
+//      which always say what is in use. Only the heap's sum of allocated bytes is out of date until
+//      slabs::take_back().
 #pragma once
 
 #include "alloc/bits.hpp"
@@ -14,7 +15,7 @@
 
 namespace remanence::alloc {
 
-/// Not thread-safe. slabs::lend() makes it, take_back() ends it.
+/// Not thread-safe. slabs::lend() fills it, slabs::take_back() empties it.
 class lent_slab {
 public:
     [[nodiscard]] bool is_none() const { return first_ == nullptr; }
@@ -39,7 +40,7 @@ private:
     std::uint32_t page_ = 0;
     std::uint32_t hole_begin_ = 0;
     std::uint32_t hole_end_ = 0;
-    std::int64_t granules_ = 0; // allocated since it was lent, minus freed
+    std::int64_t granules_ = 0; // allocated since the slab was lent, minus freed
 };
 
 } // namespace remanence::alloc

@@ -1,15 +1,15 @@
-// Freed blocks that may be allocated again at once: a short stack for each size of the smallest blocks. They exist in
-// this process only: in the heap's own state they are in use, and it does not change when a block enters or leaves a
-// stack. Depends on slab_layout.
+// Freed blocks that may be allocated again at once: a short stack for each size of the smallest blocks. The stacks
+// exist in this process only. In the heap's own state their blocks are in use; that state does not change when a block
+// enters or leaves a stack. Depends on slab_layout.
 //
-// Each block of a size is as good as any other, since the size decides the alignment. In a full heap, allocating from
-// slabs means to search a slab, and to put another one into a list, for nearly every block. Programs that free as much
-// as they allocate need neither.
+// Each block of a size is as good as any other, since the size decides the alignment. In a full heap, an allocation
+// from slabs has to search a slab, and to put another one into a list, for nearly every block. With magazines, programs
+// that free as much as they allocate avoid both.
 //
-//  M1  A block in a magazine is a block of the heap with exactly that size, and free. So no query for blocks reports
-//      it, and it cannot be freed again.
-//  M2  The heap's memory is exact about blocks only after all of these were really freed, which happens before a
-//      commit. When the memory is replaced, as in a rollback, they are forgotten.
+//  M1  In the heap's state, a block in a magazine is a block with exactly that size. But it is free: no query for
+//      blocks reports it, and it cannot be freed again.
+//  M2  The heap's state says exactly which blocks are in use only after all blocks in magazines were really freed,
+//      which happens before a commit. When the memory is replaced, as in a rollback, the magazines forget their blocks.
 //  M3  A heap does not grow while a magazine has blocks.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace remanence::alloc {
 
 class magazines {
 public:
-    static constexpr std::uint32_t k_granules_max = 64; // of a block that is kept
+    static constexpr std::uint32_t k_granules_max = 64; // of a block in a magazine
     static constexpr std::uint32_t k_capacity = 15;     // of each size: with their count, two cache lines
 
     /// Returns null if there is no block of this size. The size is in granules.
@@ -62,7 +62,7 @@ public:
     void forget() {
         take_all([](void*, std::uint32_t) {});
     }
-    /// Removes all blocks: calls f(block, granules) with each; those of one size in the order in which they came.
+    /// Removes all blocks: calls f(block, granules) with each; blocks of one size come in the order of their put().
     template <class F>
     void take_all(const F& f) {
         for (; sizes_ != 0; sizes_ &= sizes_ - 1) {
@@ -72,8 +72,8 @@ public:
     }
 
 private:
-    /// A stack: last in, first out. Addresses are stored in halves. Each free asks if the block is in the stack
-    /// already; four vector comparisons of the lower halves usually prove that it is not.
+    /// A stack: last in, first out. Addresses are stored in halves. Each deallocation must know if the block is in the
+    /// stack already; four vector comparisons of the lower halves usually prove that it is not.
     class alignas(64) stack {
     public:
         [[nodiscard]] std::uint32_t count() const { return count_; }
@@ -102,7 +102,7 @@ private:
             std::memcpy(halves, &alike, sizeof halves);
             return (halves[0] | halves[1]) != 0 && is_among(block);
         }
-        /// Calls f(block) in the order in which they came.
+        /// Removes all blocks: calls f(block) with each, in the order of push().
         template <class F>
         void take_all(const F& f) {
             for (std::uint32_t i = 0; i != count_; ++i) {

@@ -17,8 +17,8 @@ occupancy block_allocator::survey() const {
         ++found.blocks;
         found.allocated_bytes += each.bytes;
     });
-    found.slab_free_bytes = pages_.state().allocated_bytes - own_allocated_bytes(); // blocks that were given back
-    // except its blocks, which are counted above
+    found.slab_free_bytes = pages_.state().allocated_bytes - own_allocated_bytes(); // of blocks that were given back
+    // Adds the numbers of each arena, except those of its blocks, which are counted above.
     for_each_arena([&](const format::arena_header&, const block_allocator& of) {
         const occupancy in = of.survey();
         found.slabs += in.slabs;

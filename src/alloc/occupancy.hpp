@@ -32,7 +32,7 @@ struct occupancy {
     std::uint64_t block_page_bytes = 0; // pages that any block lies on
     double availability = 1;            // of holes in slabs and free runs: availability.hpp
 
-    /// Returns the sum of allocated and free bytes in pages that were taken before.
+    /// Returns the sum of allocated and free bytes in all pages that were ever used.
     [[nodiscard]] std::uint64_t taken_bytes() const { return allocated_bytes + slab_free_bytes + free_run_bytes; }
     /// Returns the bytes of blocks as a share of all pages with blocks or with the allocator's structures; 1 if there
     /// are none.

@@ -1,13 +1,13 @@
 // Runs of pages: what slabs and large blocks are made of. Depends on run_tree, magazines and heap_pages.
 //
-// A request takes the best fit among the free runs, else the lowest wilderness with room. A run that is given back
-// joins its free neighbours at once; boundary tags find them (D. Knuth, The Art of Computer Programming 1, 2.5). If the
-// wilderness follows, it joins that.
+// A request gets the best fit among the free runs, or else pages of the wilderness (the unused end of a section) at the
+// lowest address with room. A run that is freed is joined with its free neighbours at once; boundary tags find them (D.
+// Knuth, The Art of Computer Programming 1, 2.5). If the wilderness follows, the run becomes part of it.
 //
 //  PR1  No two free runs touch, and none touches its section's wilderness.
 //  PR2  The first and the last descriptor of a free run carry its length; all others within it, and all in the
 //      wilderness, are zero.
-//  PR3  A run that is handed out has zero descriptors, and gets them back zero.
+//  PR3  The descriptors of a run are zero when it is allocated, and must be zero again when it is freed.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -24,17 +24,17 @@ public:
     page_runs(heap_pages& pages, const magazines& kept) : pages_(pages), kept_(kept), tree_(pages) {}
 
     /// Returns the first page of a run of `page_count` pages at a multiple of `alignment` pages (a power of two).
-    /// Returns 0, and has changed nothing, if there is none (heap_pages::failure() tells why), or if only the
-    /// wilderness has one while magazines have blocks: then the caller frees these, and asks again (M3). O(log free
-    /// runs).
+    /// Returns 0, and has changed nothing, if there is none; heap_pages::failure() tells why. Also returns 0 if only
+    /// the wilderness has such a run while magazines have blocks: then the caller must free these blocks and call again
+    /// (M3). O(log free runs).
     [[nodiscard]] std::uint32_t allocate(std::uint64_t page_count, std::uint64_t alignment);
-    /// Takes exactly these pages (placed_blocks.cpp). Returns false, and has changed nothing, if they are not all free.
-    /// O(free runs).
+    /// Allocates exactly these pages (placed_blocks.cpp). Returns false, and has changed nothing, if they are not all
+    /// free. O(free runs).
     [[nodiscard]] bool allocate_at(std::uint32_t page, std::uint32_t page_count);
-    /// Adds `more` pages to the end of a run that was handed out. Returns false, and has changed nothing, if they are
+    /// Adds `more` pages to the end of a run that was allocated. Returns false, and has changed nothing, if they are
     /// not all free. O(log free runs).
     [[nodiscard]] bool extend(std::uint32_t page, std::uint32_t page_count, std::uint32_t more);
-    /// Frees a run. PR3: the caller has cleared its descriptors. O(log free runs).
+    /// Frees a run. The caller must have cleared its descriptors (PR3). O(log free runs).
     void release(std::uint32_t page, std::uint32_t page_count);
 
     [[nodiscard]] const run_tree& tree() const { return tree_; }

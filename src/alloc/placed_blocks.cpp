@@ -31,7 +31,8 @@ bool block_allocator::allocate_at(void* address, std::size_t bytes, std::size_t 
     return true;
 }
 
-// B2, B3: a slab that had free granules is in a list, or the current one, whose hole the block may lie in.
+// B2, B3: a slab with free granules is in a list or is the current one, and the block may lie in the current slab's
+// hole.
 bool slabs::allocate_at(std::uint64_t offset, std::uint32_t count) {
     const std::uint32_t slab = slab_of(static_cast<std::uint32_t>(offset / k_page_bytes));
     const auto begin = static_cast<std::uint32_t>((offset - slab * k_page_bytes) / k_granule_bytes);

@@ -1,13 +1,13 @@
-// Small blocks that were given back and are not free yet: a few blocks, which are freed together. They exist in this
-// process only: in the heap's own state they are in use. Depends on the standard library only.
+// Small blocks that were given back and are not free yet: a few blocks, which are freed together. The list exists in
+// this process only; in the heap's own state its blocks are in use. Depends on the standard library only.
 //
-// To free a block takes some two hundred instructions, about as many as a processor looks ahead. A program that looks
+// Freeing a block takes some two hundred instructions, about as many as a processor looks ahead. A program that looks
 // up and frees one block after the other would wait for memory twice for each block. With this class, it waits for the
-// second time only for each sixteenth.
+// second time only once for sixteen blocks.
 //
-//  G1  Whatever the program gives back goes here, even if it is no block. It is freed before anything is allocated, and
-//      before a commit. So a wrong address is found before its memory is handed out, and before any harm is committed.
-//      Until then, queries for blocks do not report it.
+//  G1  Whatever the program gives back is put here, even if it is no block. It is freed before anything is allocated,
+//      and before a commit. So a wrong address is found before its memory is allocated, and before any harm is
+//      committed. Until then, queries for blocks do not report such a block.
 #pragma once
 
 #include <algorithm>

@@ -13,7 +13,8 @@ std::uint64_t key_of(const page_descriptor& run, std::uint32_t page) { return st
 
 } // namespace
 
-// Returns the run at the end of a link; or null, and notes the damage. Lowers `bound` to its priority.
+// Returns the run to which a link leads, and lowers `bound` to its priority. If the link is wrong, notes the damage and
+// returns null.
 const page_descriptor* run_tree::visit(std::uint32_t page, std::uint64_t& bound) {
     ++step_count_;
     const page_descriptor* const run = pages_.used_descriptor(page);
@@ -45,8 +46,8 @@ void run_tree::for_each(std::uint64_t page_count, const std::function<void(std::
         std::uint32_t page;
         std::uint64_t bound;
     };
-    // Not a vector, because an allocator that serves malloc() must not call it. Trees are some 100 levels deep at most,
-    // unless they are damaged.
+    // Not a vector, because an allocator that serves malloc() must not call malloc(). Trees are some 100 levels deep at
+    // most, unless they are damaged.
     std::array<link, 1024> left;
     std::size_t count = 0;
     left[count++] = {pages_.state().free_run_root, k_no_bound};
@@ -83,7 +84,7 @@ void run_tree::insert(std::uint32_t page) {
     state.free_pages += run.count;
 }
 
-// Divides the subtree `from` into the nodes before and after `key`.
+// Splits the subtree `from` into two: the nodes before `key`, and those after it.
 void run_tree::split(std::uint32_t from, std::uint64_t bound, std::uint64_t key, const page_descriptor& into) {
     const std::uint32_t* before = &into.before;
     const std::uint32_t* after = &into.after;

@@ -35,7 +35,7 @@ public:
     /// Removes the run that begins at `page`. Returns false, and has changed nothing, if the tree does not contain it:
     /// that is damage.
     [[nodiscard]] bool remove(std::uint32_t page);
-    /// Calls visit(page, page_count) for each run of at least so many pages, in no order; may leave out runs of a
+    /// Calls visit_run(page, page_count) for each run of at least `page_count` pages, in no order; may skip runs of a
     /// damaged tree. Allocates no memory. O(those runs, and their depth).
     void for_each(std::uint64_t page_count, const std::function<void(std::uint32_t, std::uint32_t)>& visit_run);
     /// Returns how many links were followed since the start: the cost of operations, independent of the machine.

@@ -5,7 +5,7 @@
 //   section k: [2^(k-1), 2^k) MiB                    descriptors | used bits | start bits | data pages
 //
 // A plane has 16 + 64 + 64 bytes for each page of its section (3.5 %): a descriptor, and two bitmaps with one bit for
-// each granule of 8 bytes. Since sections double, the top bit of a page's index tells its plane.
+// each granule of 8 bytes. Since sections double, the top bit of a page's index determines its section.
 #pragma once
 
 #include "base/units.hpp"
@@ -30,7 +30,7 @@ struct section {
     std::uint32_t page_count;
     std::uint32_t first_data_page;
     std::uint64_t descriptors; // where a descriptor for page 0 would be; add the page index to get that of a page
-    std::uint64_t used_bits;   // in the same way
+    std::uint64_t used_bits;   // the same for the used bits
 
     [[nodiscard]] constexpr std::uint64_t end_page() const { return std::uint64_t{first_page} + page_count; }
     [[nodiscard]] constexpr std::uint64_t descriptor_offset(std::uint32_t page) const {

@@ -1,11 +1,11 @@
 // Slabs, and the lists for finding a slab with room. Part of the file format. Depends on sections.hpp.
 //
 // A slab is 64 KiB at a multiple of 64 KiB, for blocks of any size up to an eighth of it. Blocks are whole granules of
-// 8 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line: so blocks
-// of 16, 32 and 64 bytes never straddle a line, and the nodes of most trees begin with one.
+// 8 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line. So blocks
+// of 16, 32 and 64 bytes never straddle a line, and the nodes of most trees begin at the start of a line.
 //
-// A bin holds the slabs whose longest hole is of one length: one bin for each up to 32 granules, then four per doubling
-// up to the longest small block.
+// A bin contains the slabs whose longest hole has a certain length. There is one bin for each length up to 32 granules,
+// then four for each doubling up to the longest small block.
 #pragma once
 
 #include "alloc/sections.hpp"
@@ -28,16 +28,16 @@ constexpr std::uint32_t granules_of(std::size_t bytes) {
     return static_cast<std::uint32_t>(bytes == 0 ? 1 : divide_up(bytes, k_granule_bytes));
 }
 
-/// Blocks of so many granules are made of whole pages.
+/// True if blocks of this size consist of whole pages.
 constexpr bool fills_pages(std::uint32_t granules) { return granules % (k_page_bytes / k_granule_bytes) == 0; }
 
-/// True if such a request comes from a slab. Other requests, and those that fill whole pages, come from pages, so that
-/// they touch as few as possible.
+/// True if such a request is served from a slab. Other requests, also those for whole pages, are served by runs of
+/// pages, so that their blocks touch as few pages as possible.
 constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
     return bytes <= k_small_bytes_max && alignment <= k_page_bytes && !fills_pages(granules_of(bytes));
 }
 
-/// Returns the size for a block of so many bytes that must touch as few cache lines or pages as possible; the size
+/// Returns the size for a block of `bytes` bytes that must touch as few cache lines or pages as possible; the size
 /// decides where a block begins. Up to a cache line, a block never crosses the end of one. From there on it begins on a
 /// cache line, and from a page on, on a page. A size larger than any heap is returned unchanged.
 constexpr std::size_t bytes_on_lines(std::size_t bytes) {
@@ -53,7 +53,7 @@ static_assert(bytes_on_lines(65) == 128 && bytes_on_lines(4095) == 4096 && bytes
 
 inline constexpr std::uint32_t k_line_granules = 64 / k_granule_bytes; // a cache line
 
-/// Returns the alignment of a block of so many granules, in granules.
+/// Returns the alignment of a block of `granules` granules, in granules.
 constexpr std::uint32_t natural_alignment(std::uint32_t granules) {
     return std::min(granules & -granules, k_line_granules);
 }
@@ -63,7 +63,7 @@ constexpr std::uint32_t slab_of(std::uint32_t page) { return page & ~(k_slab_pag
 inline constexpr std::uint32_t k_exact_bins = 32;
 inline constexpr std::uint32_t k_small_granules_max = k_small_bytes_max / k_granule_bytes;
 
-/// Returns the bin of a slab whose longest hole has so many granules, at least one. The last bin contains the slabs
+/// Returns the bin of a slab whose longest hole has `granules` granules, at least one. The last bin contains the slabs
 /// that have room for any small block.
 constexpr std::uint32_t bin_of(std::uint32_t granules) {
     if (granules <= k_exact_bins)

@@ -126,8 +126,8 @@ void slabs::set_hole(hole next) {
     state.hole_end = next.end;
 }
 
-// The alignment may keep a block out of the longest hole of a slab, although the hole is long enough; but not if the
-// hole has room to shift the block. So at most the first few bins are searched in vain.
+// Because of the alignment, a block may not fit into the longest hole of a slab although that hole is long enough; but
+// it fits if the hole has room to shift the block. So at most the first few bins are searched in vain.
 bool slabs::adopt_listed(std::uint32_t count, std::uint32_t alignment) {
     const std::uint32_t sure = count + alignment - 1;
     const std::uint32_t first = bin_of(alignment <= k_line_granules ? count : sure);
@@ -217,7 +217,7 @@ struct slabs::place {
     std::uint32_t slab;
     std::uint32_t begin; // in granules
     std::uint32_t end;
-    const page_descriptor* descriptor; // the slab is accessible as a whole
+    const page_descriptor* descriptor; // of the slab, which is accessible as a whole
     const std::uint64_t* used;
     const std::uint64_t* starts;
 };
@@ -238,7 +238,7 @@ inline slabs::place slabs::place_of(const void* address, std::uint32_t count) co
     return {slab, begin, end, &pages_.descriptor(home, slab), used, starts};
 }
 
-/// True if a slab in a list certainly stays there when granules between such windows become free.
+/// True if a listed slab certainly stays in its bin when the `count` granules between these two windows become free.
 [[gnu::always_inline]] static inline bool stays_in_bin(const page_descriptor& d, std::uint64_t before,
                                                        std::uint64_t behind, std::uint32_t count) {
     if (d.count == 0 || d.count + count == k_slab_granules)
@@ -255,7 +255,7 @@ inline slabs::place slabs::place_of(const void* address, std::uint32_t count) co
 inline bool slabs::move_to_bin(const place& freed) {
     const page_descriptor& d = *freed.descriptor;
     if (d.count != 0 && d.bin == k_bin_count - 1)
-        return true; // it stays in the bin of the longest holes; the free granules beside the freed ones are shorter
+        return true; // it stays in the last bin, since its longest hole does not shrink
     const hole around{behind_last_set(freed.used, 0, freed.begin), find_set(freed.used, freed.end, k_slab_granules)};
     if (d.count == 0)
         return link(freed.slab, around);
@@ -276,7 +276,7 @@ void slabs::free_block(const place& at) {
     const bool is_current = at.slab == pages_.state().current_slab;
     const bool becomes_empty = at.descriptor->count + count == k_slab_granules;
     if (!is_current && !(becomes_empty ? unlink(at.slab) : move_to_bin(at))) [[unlikely]]
-        return; // B4: it leaks
+        return; // B4: the block leaks
     clear_bits(changing_bits(at.used), at.begin, at.end);
     clear_bit(changing_bits(at.starts), at.begin);
     note_freed(*at.descriptor, count, is_current, at.begin);
@@ -329,7 +329,7 @@ bool slabs::deallocate_any(void* address, std::uint32_t count) {
     return true;
 }
 
-// They were blocks when they were put there. If one is no block now, the program has overwritten the bits.
+// All were blocks when they were put into magazines. If one is no block now, the program has overwritten the bits.
 bool slabs::flush() {
     if (kept_.is_surely_empty())
         return false;
@@ -343,7 +343,8 @@ bool slabs::flush() {
     return !pages_.found_damage();
 }
 
-// Holes are pages of slabs that are neither allocated nor a free run. Below a megabyte, each thread may have a slab.
+// The bytes in holes are those of used pages that are neither allocated nor in a free run. The first MiB of holes is
+// always accepted, so that each thread may have a slab.
 bool slabs::may_grow_to_lend() const {
     const alloc_state& state = pages_.state();
     std::uint64_t pages = 0;
@@ -358,7 +359,7 @@ bool slabs::may_grow_to_lend() const {
     const bool has_ample = is_set(&state.used_bins, k_bin_count - 1);
     if (!is_current_ample() && !has_ample && !may_grow_to_lend())
         return false;
-    static_cast<void>(flush()); // otherwise a kept block may lie there
+    static_cast<void>(flush()); // otherwise a block in a magazine may lie in the hole
     const bool has_hole = is_current_ample() ? advance_in_current(state.hole_begin, count, alignment)
                                              : has_ample && adopt_listed(count, alignment);
     if ((!has_hole && !adopt_new()) || pages_.found_damage())

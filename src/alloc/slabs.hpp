@@ -1,6 +1,5 @@
 // Small blocks: bump allocation through the holes of one slab after the other. Depends on slab_layout, magazines,
-// page_runs
-// and heap_pages.
+// page_runs and heap_pages.
 //
 // Blocks that are allocated together lie together, whatever their sizes: the node of a tree and its strings share cache
 // lines, and a small transaction changes few pages. (Slabs of one size each spread an address book's entry over four
@@ -42,7 +41,7 @@ struct hole {
 /// Returns the first place from `from` on where `count` granules fit at a multiple of `alignment`. O(granules / 64).
 [[nodiscard]] hole find_hole(const std::uint64_t* used, std::uint32_t from, std::uint32_t count,
                              std::uint32_t alignment);
-/// Returns the longest hole of a slab with so many free granules, or the first that has room for any small block.
+/// Returns the longest hole of a slab with `free_count` free granules, or the first that has room for any small block.
 /// O(granules / 64 + holes).
 [[nodiscard]] hole longest_hole(const std::uint64_t* used, std::uint32_t free_count);
 
@@ -53,13 +52,13 @@ class slabs {
 public:
     slabs(heap_pages& pages, page_runs& runs, magazines& kept) : pages_(pages), runs_(runs), kept_(kept) {}
 
-    /// Allocates so many granules; the size decides the alignment. Returns null, and has changed nothing, if there is
+    /// Allocates `count` granules; the size decides the alignment. Returns null, and has changed nothing, if there is
     /// no memory. O(1), except when the current slab is used up.
     [[nodiscard]] void* allocate(std::uint32_t count) {
         void* const kept = take_kept(count);
         return kept != nullptr ? kept : allocate_in_hole(count, natural_alignment(count));
     }
-    /// Does the same, at a multiple of `alignment` granules.
+    /// Like the other allocate(), at a multiple of `alignment` granules.
     [[nodiscard]] void* allocate(std::uint32_t count, std::uint32_t alignment) {
         return alignment <= natural_alignment(count) ? allocate(count) : allocate_in_hole(count, alignment);
     }
@@ -67,17 +66,18 @@ public:
     /// not free, or there is damage. No block may be in a magazine.
     [[nodiscard]] bool allocate_at(std::uint64_t offset, std::uint32_t count);
     /// Frees a block. Returns false, and has changed nothing, if no block of that many granules begins there. The block
-    /// is kept in a magazine if there is room.
+    /// is put into a magazine if there is room.
     [[nodiscard]] bool deallocate(void* address, std::uint32_t count);
-    /// Really frees all kept blocks. Returns true if that may have made room.
+    /// Really frees all blocks in magazines. Returns true if that may have made room.
     bool flush();
     /// Gives the current slab back if it is empty.
     void release_empty();
 
-    /// Takes a slab out of all lists that has a hole for so many granules, with this alignment, and for any small
-    /// block. Prefers the current slab, so that none is current then. Shorter holes would be used up too soon, so the
-    /// heap grows by a slab instead if these are few. Frees all kept blocks. Returns false if holes
-    /// take more than an eighth of the allocated memory, or there is no memory. `to` must be empty.
+    /// Lends a slab to `to`, which must be empty: the current slab if it has room for any small block; else a listed
+    /// one with such a hole, which must also fit `count` granules at this alignment; else a new one. (Other slabs would
+    /// be used up too soon.) The slab is in no list then, and not current. Frees all blocks in magazines. Returns false
+    /// if a new slab is needed although holes have more than an eighth of the allocated memory plus 1 MiB, or if there
+    /// is no memory.
     [[nodiscard]] bool lend(lent_slab& to, std::uint32_t count, std::uint32_t alignment);
     /// Takes a lent slab back; it becomes the current one (B2).
     void take_back(lent_slab& from);
@@ -123,7 +123,7 @@ private:
     [[nodiscard]] bool make_current(std::uint32_t slab, hole first);
     [[nodiscard]] bool retire_current();
     void set_hole(hole next);
-    /// To be called for bits of a slab only.
+    /// `bits` must be those of a slab.
     [[nodiscard]] std::uint64_t* changing_bits(const std::uint64_t* bits) const {
         return pages_.changing(bits, k_slab_granules / 64);
     }

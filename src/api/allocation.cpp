@@ -11,7 +11,7 @@
 
 namespace remanence::detail {
 
-/// Returns true if the accessible memory has grown. Registers a larger reservation.
+/// True if the accessible memory has grown. If the reservation has grown, registers its addresses.
 static bool has_grown(heap_impl& impl) {
     if (impl.memory().reserved_bytes() != impl.registered_bytes)
         registry::extend(impl);
@@ -33,7 +33,7 @@ void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     impl->origin.check_process();
     if (impl->options.read_only)
         impl->origin.raise_read_only();
-    std::optional<unexpected> why; // small: it is zeroed each time
+    std::optional<unexpected> why; // std::optional keeps this small, as it is zeroed in each call
     void* block = impl->memory().allocate(bytes, alignment, why, header_of_owner(owner));
     if (block == nullptr)
         raise(why->why());
@@ -68,7 +68,7 @@ void deallocate(heap_header* owner, void* block, std::size_t bytes, std::size_t 
     if (impl == nullptr || !impl->origin.same_process())
         return; // the object has outlived its heap's mapping
     if (!impl->outsiders.is_of_this_state(owner)) [[unlikely]]
-        return; // or a rollback freed the block, and perhaps gave it to another object
+        return; // a rollback may have freed the block, and given it to another object
     impl->memory().deallocate(block, bytes, alignment);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 detail::heap_header* as_owner(std::byte* base) { return reinterpret_cast<detail::heap_header*>(base); }
 
-/// Runs `f` in a write section, which searches memory for changes.
+/// Runs `f` in an ordinary write section, whose commit searches memory for changes.
 template <class F>
 void change_arenas(detail::heap_impl& impl, const F& f) {
     (void)detail::writable_header_of(&impl);
@@ -42,12 +42,12 @@ arena arena::open(heap& in, std::string_view name, const arena_options& options)
     if (base != nullptr)
         return arena(as_owner(base));
     if (const char* const why = alloc::block_allocator::why_no_arena(name, options.room_bytes))
-        // raised here, before a section, so that nothing is rolled back
+        // thrown outside of any section, so that nothing is rolled back
         detail::raise(errc::invalid_argument, std::string(why) + ".");
     change_arenas(impl, [&] {
         base = impl.memory().find_arena(name);
         if (base != nullptr)
-            return; // another thread was first
+            return; // another thread has made this arena meanwhile
         auto made = impl.memory().make_arena(name, {options.room_bytes, options.resident_limit_bytes});
         if (!made)
             detail::raise(made.why());

@@ -9,8 +9,8 @@ namespace remanence::detail {
 
 namespace {
 
-// Commits wait for the same disk. So the thread writes a little at a time, and rests after it unless log or memory is
-// nearly full.
+// Commits use the same disk. So the thread writes a small piece at a time, and rests after each piece unless the log or
+// memory is nearly full.
 constexpr std::uint64_t k_step_bytes = 64 * KiB;
 constexpr std::chrono::milliseconds k_rest{1};
 
@@ -44,7 +44,7 @@ void background_checkpoint::run() {
         woken_.wait(lock, [this] { return begun_ || ends_; });
         if (ends_)
             return;
-        begun_ = false; // a checkpoint that begins from here on may come too late for this step
+        begun_ = false; // step() may not see a checkpoint that begins after this line, so carry_out() sets it again
         lock.unlock();
         const bool is_left = step();
         lock.lock();
@@ -54,12 +54,12 @@ void background_checkpoint::run() {
     }
 }
 
-/// True if a part of the checkpoint is left. A failure poisons, so the next commit reports it.
+/// Returns true if a part of the checkpoint is left. A failure poisons the engine, so the next commit reports it.
 bool background_checkpoint::step() {
     try {
         auto is_left = engine_.step_checkpoint(k_step_bytes);
         return is_left && *is_left;
-    } catch (const std::bad_alloc&) { // the next commit reports this, too
+    } catch (const std::bad_alloc&) { // lack of memory poisons too, so the next commit reports it
         return false;
     }
 }

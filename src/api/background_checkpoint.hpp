@@ -14,8 +14,8 @@ class background_checkpoint {
 public:
     /// Starts the thread; std::system_error if no thread can be started. The engine must outlive this object.
     explicit background_checkpoint(txn::engine& engine);
-    /// Ends the thread after its current step. If the rest of the checkpoint is needed, the caller carries it out. Not
-    /// to be called in a forked child, which has no such thread.
+    /// Ends the thread after its current step. The caller must carry out the rest of the checkpoint if it is needed.
+    /// Must not be called in a forked child, which has no such thread.
     ~background_checkpoint();
     background_checkpoint(const background_checkpoint&) = delete;
     background_checkpoint& operator=(const background_checkpoint&) = delete;

@@ -11,7 +11,7 @@ namespace remanence::detail {
 namespace {
 
 constexpr std::uint64_t k_steps_of_budget = 8;
-// The assumed maximum of bytes in pages that a thread copies in a second, huge pages included.
+// The most memory, in bytes, that a thread is assumed to write in a second, with huge pages too.
 constexpr std::uint64_t k_written_in_a_second = 4 * GiB;
 constexpr std::chrono::milliseconds k_pause_min{1};
 constexpr std::chrono::milliseconds k_pause_max{500};
@@ -36,7 +36,7 @@ background_spill::~background_spill() {
 void background_spill::run() {
     const auto pause =
         std::clamp(std::chrono::milliseconds(step_ * 1000 / k_written_in_a_second), k_pause_min, k_pause_max);
-    std::uint64_t least = 0; // the least use since the last spill
+    std::uint64_t least = 0; // the lowest use of memory seen since the last spill
     std::unique_lock lock(mutex_);
     while (!woken_.wait_for(lock, pause, [this] { return ends_; })) {
         const std::uint64_t now = os::anonymous_bytes();
@@ -45,7 +45,7 @@ void background_spill::run() {
             continue;
         lock.unlock();
         const bool is_done = engine_.spill_excess();
-        least = is_done ? now : 0; // the program has allocated meanwhile
+        least = is_done ? now : 0; // what the program has allocated meanwhile counts as growth
         lock.lock();
     }
 }

@@ -25,10 +25,10 @@ background_sync::~background_sync() {
 
 void background_sync::sync_soon() {
     if (soon_.exchange(true))
-        return; // the thread knows already
+        return; // the thread has such a request already
     {
         const std::lock_guard guard(mutex_);
-    } // now the thread waits, or has yet to check soon_
+    } // the thread is now asleep, or will still check soon_
     woken_.notify_one();
 }
 
@@ -62,17 +62,17 @@ void background_sync::run() {
             lock.lock();
             continue;
         }
-        soon_ = now_ = false; // a request from here on may come too late for this sync
+        soon_ = now_ = false; // this sync may miss a later request, which sets a flag again
         lock.unlock();
-        progress_.bring(engine_); // a failure poisons, so the next commit reports it
+        progress_.bring(engine_); // a failure poisons the engine, so the next commit reports it
         lock.lock();
     }
 }
 
 void background_sync::make_record() {
     try {
-        (void)engine_.finish_point(); // a failure poisons, so the next commit reports it
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): likewise
+        (void)engine_.finish_point(); // a failure poisons the engine, so the next commit reports it
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): poisons, too
     }
 }
 

@@ -1,5 +1,5 @@
-// The thread that makes commits durable that no thread waits for: lazy commits after an interval, asynchronous ones at
-// once.
+// The thread that makes commits durable when no thread of the program waits for them: lazy commits after an interval,
+// asynchronous ones at once.
 #pragma once
 
 #include "api/commit_progress.hpp"
@@ -12,8 +12,8 @@
 
 namespace remanence::detail {
 
-/// Makes the log records of commits that were only copied, and makes requested commits of an engine durable. A failure
-/// poisons the engine.
+/// Makes requested commits of an engine durable. Writes the log records of asynchronous commits for which the commit
+/// only copied the pages. A failure poisons the engine.
 class background_sync {
 public:
     /// Starts the thread; std::system_error if no thread can be started. The engine must outlive this object.
@@ -28,7 +28,7 @@ public:
     /// Requests a sync within the interval from now.
     void sync_soon();
     void sync_now();
-    /// Requests the log record of a commit that was only copied, whenever it is synced.
+    /// Requests that the log record is made of a commit that has only copied its pages. It need not be synced.
     void finish_point();
 
 private:

@@ -21,12 +21,12 @@ background_way::~background_way() {
 void background_way::run() {
     for (;;) {
         const std::uint32_t calls =
-            engine_.shared()->protocol().calls(); // first: a call from here on wakes the thread again
+            engine_.shared()->protocol().calls(); // read before let_checkpoint_pass(): a later call wakes the thread again
         if (ends_)
             return;
         try {
-            (void)engine_.shared()->let_apply_pass();
-        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the next call may find memory
+            (void)engine_.shared()->let_checkpoint_pass();
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): a later attempt may find memory
         }
         engine_.shared()->protocol().wait_for_call(calls);
     }

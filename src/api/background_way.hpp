@@ -8,14 +8,14 @@
 
 namespace remanence::detail {
 
-/// Sleeps until a checkpoint waits for this process, and lets it pass. If that fails, for example because memory is
-/// lacking, the checkpoint continues to wait, and calls again.
+/// Sleeps until a checkpoint of another process waits for read sections of this one, then lets that checkpoint pass. If
+/// this fails, for example for lack of memory, the checkpoint still waits, and requests it again.
 class background_way {
 public:
-    /// Starts the thread; std::system_error if no thread can be started. The engine belongs to a shared heap, and must
-    /// outlive this object.
+    /// Starts the thread; std::system_error if no thread can be started. The engine must be that of a shared heap, and
+    /// must outlive this object.
     explicit background_way(txn::engine& engine);
-    /// Ends the thread after it has let the current checkpoint pass. Not to be called in a forked child, which has no
+    /// Ends the thread after it has let the current checkpoint pass. Must not be called in a forked child, which has no
     /// such thread.
     ~background_way();
     background_way(const background_way&) = delete;

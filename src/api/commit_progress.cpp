@@ -31,9 +31,9 @@ void commit_progress::bring(txn::engine& engine) noexcept {
             if (!failed_)
                 why_ = std::move(reached.error().why());
         }
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): is_durable says so
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): is_durable stays false
     }
-    // before failed_ says that later commits are not durable
+    // durable_ is raised before failed_ is set, since a reader of failed_ treats all later versions as lost
     raise_to(durable_, is_durable ? version : engine.durable_through());
     if (!is_durable)
         failed_ = true;
@@ -79,8 +79,8 @@ bool commit_progress::is_durable(std::uint64_t version) const {
                           " was made before fork(): only the parent process can tell what becomes of it.",
                       origin_.path.string());
     }
-    const bool failed = failed_;                 // before durable_: see bring()
-    const bool is_reached = durable_ >= version; // before some_failed_: see note_failed()
+    const bool failed = failed_; // read before durable_, because bring() writes them in the opposite order
+    const bool is_reached = durable_ >= version; // read before some_failed_, because note_failed() sets that one first
     check_alone(version);
     if (is_reached)
         return true;

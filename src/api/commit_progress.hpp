@@ -1,4 +1,4 @@
-// How far the commits of a heap have got; tickets ask it.
+// How far the commits of a heap are durable. Tickets of asynchronous commits ask this object.
 #pragma once
 
 #include "api/heap_origin.hpp"
@@ -18,22 +18,22 @@ class commit_progress {
 public:
     explicit commit_progress(heap_origin of) : origin_(std::move(of)) {}
 
-    /// Requests that the commit of this version, which is made, becomes durable.
+    /// Requests that the commit that made this version becomes durable.
     void want(std::uint64_t version) noexcept;
     /// Makes requested commits durable, and wakes the threads that wait for them; a failure poisons the engine. Not to
     /// be called in a forked child.
     void bring(txn::engine& engine) noexcept;
 
-    /// Notes that the commit of this version contains no changes, because its changes were not committed. `why`: the
-    /// reason; nothing if memory was lacking. To be called before bring() may make the version durable. Throws
-    /// std::bad_alloc.
+    /// Records that this version contains none of the changes of its commit, because they could not be committed. `why`
+    /// is the reason; it is empty if memory was lacking. Must be called before bring() may make the version durable.
+    /// Throws std::bad_alloc.
     void note_failed(std::uint64_t version, const std::optional<failure>& why);
 
-    /// Returns the last version up to this one that was not noted as failed. Memory is in that state, if nothing has
-    /// changed since and the failed changes are undone.
+    /// Returns the last version, at most this one, that is not recorded as failed. Memory is in that state if nothing
+    /// has changed since and the failed changes are undone.
     [[nodiscard]] std::uint64_t last_committed(std::uint64_t version) const;
 
-    /// Throws if it will never become durable.
+    /// Throws if the version will never become durable.
     [[nodiscard]] bool is_durable(std::uint64_t version) const;
     void await(std::uint64_t version) const;
 
@@ -43,13 +43,13 @@ private:
     const heap_origin origin_;
     std::atomic<std::uint64_t> wanted_ = 0;
     std::atomic<std::uint64_t> durable_ = 0;
-    std::atomic<bool> failed_ = false;      // commits that are not durable by then will never be
+    std::atomic<bool> failed_ = false;      // commits above durable_ will never become durable
     std::atomic<bool> some_failed_ = false; // some versions are durable without their changes
     mutable std::mutex mutex_;
     std::optional<failure> why_; // guarded by mutex_; nothing if memory was lacking
-    // guarded by mutex_; for the versions that some_failed_ speaks of
+    // guarded by mutex_; the versions that are durable without their changes (some_failed_), and why
     std::map<std::uint64_t, std::optional<failure>> why_alone_;
-    /// Counts calls of bring(). redo_log::turn_ explains why this is no condition variable.
+    /// Counts calls of bring() and note_failed(). redo_log::turn_ explains why this is no condition variable.
     std::atomic<std::uint32_t> turn_ = 0;
 };
 

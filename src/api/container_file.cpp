@@ -1,5 +1,6 @@
-// Containers whose file has the portable form, or the binary one: they are read into a heap, and each commit writes the
-// file anew. A file of its own, so that programs that keep containers as heaps do not link it.
+// Containers whose file has the portable or the binary form: the file is read into a temporary heap, and each commit
+// writes the whole file anew. Separate from file_backed.cpp, so that programs that keep containers as heaps do not link
+// this code.
 
 #include <remanence/file_backed.hpp>
 #include <remanence/streams.hpp>
@@ -43,7 +44,7 @@ std::function<std::size_t(char*, std::size_t)> reader_of_file(os::file& file, st
     };
 }
 
-/// Returns a function that reads from a text in memory.
+/// Returns a function that reads successive pieces of a text in memory.
 std::function<std::size_t(char*, std::size_t)> reader_of_text(std::string_view text) {
     return [text](char* to, std::size_t bytes) mutable {
         const std::size_t count = text.copy(to, bytes);
@@ -73,7 +74,7 @@ private:
     file_form form_;
     std::function<void(heap&)> migrate_; // empty: changes of types are converted automatically during reading
     bool commits_at_end_;
-    int exceptions_; // uncaught ones when the container was opened
+    int exceptions_; // number of uncaught exceptions when the container was opened
 };
 
 text_file_of_container::text_file_of_container(const fs::path& file, const file_backed_options& options)
@@ -110,20 +111,20 @@ heap text_file_of_container::make_heap(heap_options how) const {
     how.commit_at_close = false;
     how.log.log_directory.reset();
     how.migrate = {};               // the heap is still empty
-    how.commits = durability::none; // a crash loses the heap; that costs nothing, since the file is the durable copy
+    how.commits = durability::none; // a crash may lose the heap, because the file is the durable copy
     std::error_code unknown;
     if (fs::exists(heap_file_, unknown)) {
         try {
             heap::open_existing(heap_file_, how).close(); // errc::in_use
         } catch (const error& why) {
-            // or it belongs to another user
+            // the heap is in use, or belongs to another user
             if (why.reason() == errc::in_use || why.reason() == errc::permission_denied)
                 throw;
         }
         remove_heap();
     }
     constexpr unsigned k_owner_only = 0600;
-    how.sharing.mode = k_owner_only; // it has the contents of the file, which perhaps not every user may read
+    how.sharing.mode = k_owner_only; // other users may not be allowed to read the file's contents
     return heap::create(heap_file_, how);
 }
 
@@ -152,7 +153,7 @@ bool text_file_of_container::load(heap& into, const type_to_load& type) const {
 void text_file_of_container::read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from,
                                   const type_to_load& type) const {
     try {
-        if (migrate_) { // roots are made with their stored types, and then migrated to the program's
+        if (migrate_) { // roots are made with their stored types, and then migrated to the program's types
             load_roots(into, from, {});
             migrate_(into);
         } else {
@@ -200,7 +201,7 @@ void text_file_of_container::save_at_end(heap& from) const noexcept {
         return;
     try {
         save_before_close(from);
-    } catch (...) { // NOLINT(bugprone-empty-catch): close() tells
+    } catch (...) { // NOLINT(bugprone-empty-catch): close() reports the error
     }
 }
 

@@ -1,4 +1,4 @@
-// The compiled half of our own containers.
+// Those functions of our container templates that are not templates.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
@@ -26,13 +26,13 @@ heap_impl* declared_heap(const heap_header* where) noexcept {
 
 void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept {
     const auto* const start = static_cast<const std::byte*>(first);
-    // If a tracker cannot open the pages, it tries again when they are written. If there is no memory for a note, the
-    // commit searches everywhere for changes.
+    // If a tracker cannot make the pages writable now, it tries again when they are written. If there is no memory to
+    // record the declaration, the commit searches all memory for changes.
     if (!heap->memory().contains(start) || !heap->memory().contains(start + bytes - 1))
         return;
     try {
         heap->memory().declare_words(start, bytes);
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): for the text of such a failure
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): its error text may need memory
     }
 }
 
@@ -48,8 +48,8 @@ void begin_to_read(const std::byte* first, std::size_t bytes) noexcept {
 }
 
 std::uint64_t random_seed() noexcept {
-    // Gets a random number from the kernel once; or two threads do so at the same time, and neither waits for the
-    // other. From there on, numbers are counted and mixed.
+    // The first call gets a random number from the kernel. Two threads may do that at the same time, so that neither
+    // waits for the other. Later calls add one, and hash the sum.
     static std::atomic<std::uint64_t> next = 0;
     if (next.load(std::memory_order_relaxed) == 0) {
         std::uint64_t first = 0;

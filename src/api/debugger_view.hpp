@@ -1,5 +1,5 @@
-// The part of an open heap that tools/gdb/remanence.py reads. A program seldom has debug information about the library.
-// So the script knows where these members are: at the beginning of the object that a handle points to.
+// The part of an open heap that tools/gdb/remanence.py reads. A program seldom has debug information about the library,
+// so the script relies on the place of these members: at the beginning of the object that a handle points to.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Finds the heap of default-made allocators: that of the construction, write section or scope that the thread entered
-// last. Write sections and scopes are not nested like blocks, since locks may be released in any order. So each records
-// the moment at which it was entered.
+// Finds the heap in which default-constructed allocators allocate: that of the construction, write section or scope
+// that the thread entered last. Write sections and scopes need not end in the reverse order of their beginnings, since
+// locks may be released in any order. So each records the moment at which it was entered.
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
@@ -26,7 +26,7 @@ default_heap_scope::default_heap_scope(heap_header* heap) noexcept
 
 default_heap_scope::~default_heap_scope() {
     default_heap_scope** link = &innermost_scope;
-    while (*link != this) // nearly always this scope is the innermost
+    while (*link != this) // in almost every call this scope is the innermost
         link = &(*link)->outer_;
     *link = outer_;
 }
@@ -55,7 +55,7 @@ heap_header* owner_at(heap_header* owner, std::uintptr_t place) noexcept {
     const auto* const address = reinterpret_cast<const void*>(place);
     heap_impl* const around = registry::find(address);
     if (around != nullptr) {
-        if (header != nullptr && registry::find(header) == around) // of that heap, or of an arena in it
+        if (header != nullptr && registry::find(header) == around) // the owner is this heap, or an arena in it
             return header;
         if (around->origin.same_process()) {
             was_any_noted.store(true, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// Allocators that belong to no heap, or to another one, and lie in this heap: as parts of strings and containers that
-// may own memory of the process, or of that other heap.
+// Allocators that lie in this heap but allocate elsewhere: in no heap, or in another one. They are parts of strings and
+// containers, which may thus own memory of the process or of that other heap.
 #pragma once
 
 #include "txn/heap_memory.hpp"
@@ -10,20 +10,20 @@
 
 namespace remanence::detail {
 
-/// The places where such allocators were made, or asked for memory, and still exist. Any thread may call it.
+/// The places in this heap where foreign allocators were made or used, and still exist. Any thread may call it.
 class foreign_allocators {
 public:
-    /// Notes nothing if there is no memory for it.
+    /// Records nothing if memory is lacking.
     void note(const void* place) noexcept;
     void forget(const void* place) noexcept;
     void forget() noexcept;
-    /// To be called with the write lock held, before a commit of changes made outside of write sections, where a
-    /// default-made allocator belongs to no heap. errc::foreign_pointer if an object in `memory`, the heap's memory,
-    /// owns memory of such an allocator. Throws std::bad_alloc.
+    /// Must be called with the write lock held, before a commit of changes made outside of write sections, where a
+    /// default-constructed allocator belongs to no heap. errc::foreign_pointer if an object in `memory`, which is the
+    /// heap's memory, owns foreign memory. Throws std::bad_alloc.
     [[nodiscard]] result<void> refuse_their_memory(txn::heap_memory& memory) const;
 
 private:
-    /// Returns the places in no order.
+    /// Returns the places, in no particular order.
     [[nodiscard]] std::vector<const void*> all() const;
 
     mutable std::mutex guards_places_;

@@ -1,4 +1,4 @@
-// The compiled half of fragile elements: errors, and the table of objects that the references to them share.
+// The compiled half of fragile elements: their errors, and the table of objects that references to one element share.
 
 #include "api/raise.hpp"
 #include "os/held_across_fork.hpp"
@@ -19,7 +19,8 @@ const os::held_across_fork<using_live> k_using_live_held;
 std::mutex exemplars;
 const os::held_across_fork<exemplars> k_exemplars_held;
 
-/// To be called with using_live locked. Never destroyed, so that references may live as long as the process.
+/// Must be called with using_live locked. The table is never destroyed, so that references may live as long as the
+/// process.
 live_values& all_live() {
     static auto* const all = new live_values;
     return *all;
@@ -50,7 +51,7 @@ bool release_live_value(live_value& value) noexcept {
     live_values& all = all_live();
     if (--value.references_ != 0)
         return false;
-    if (!value.is_forgotten()) // otherwise the element may have a new object
+    if (!value.is_forgotten()) // otherwise the table may already hold a new object for the element
         all.erase(value.element());
     return true;
 }

@@ -31,7 +31,7 @@ heap& heap::operator=(heap&& other) noexcept {
 
 detail::heap_impl& detail::impl_of(const heap& of) { return *checked(of.impl_); }
 
-heap::~heap() { impl_.reset(); } // empty from the beginning on, for threads that still use the handle
+heap::~heap() { impl_.reset(); } // impl_ is already empty during destruction, for threads that still use the handle
 
 void heap::close() {
     (void)checked(impl_);
@@ -54,14 +54,14 @@ void exclusively(detail::heap_impl* impl, F&& f) {
     impl->sections.leave_write();
 }
 
-/// For explicit commits, with the write lock held. Inside a write section nothing is checked, as at the end of a
-/// section.
+/// Checks before explicit commits; the caller holds the write lock. Inside a write section it checks nothing, because
+/// the commit at the end of a section checks nothing either.
 void check_if_outside_sections(detail::heap_impl& impl) {
     if (impl.sections.write_depth() == 1)
         check(impl.foreign.refuse_their_memory(impl.memory()));
 }
 
-/// Runs `f` with the read lock held, or within the thread's section.
+/// Runs `f` with the read lock held, or in the section that the thread is in.
 template <class F>
 decltype(auto) shared(detail::heap_impl* impl, F&& f) {
     detail::read_section section(impl);
@@ -233,7 +233,7 @@ std::vector<std::span<const std::byte>> heap::changed_ranges() const {
 
 heap_stats heap::stats() const {
     detail::heap_impl* impl = checked(impl_);
-    std::vector<share::reader> reading; // read before this thread is itself a reader
+    std::vector<share::reader> reading; // filled before this thread becomes a reader itself
     if (impl->engine().is_shared())
         reading = impl->engine().shared()->protocol().readers();
     return shared(impl, [&] {
@@ -282,7 +282,7 @@ verify_report heap::verify() const {
         report.blocks_checked = checked_heap->blocks_checked;
         for (store::damage& d : checked_heap->problems)
             report.problems.push_back({std::move(d.what), d.offset});
-        const bool are_blocks_sound = report.problems.empty(); // otherwise the blocks are not known
+        const bool are_blocks_sound = report.problems.empty(); // otherwise the list of blocks cannot be trusted
         auto roots = types::root_directory(impl->memory()).for_each([&](const types::root_view& root) {
             if (!are_blocks_sound)
                 return;
@@ -297,7 +297,7 @@ verify_report heap::verify() const {
     };
     if (!impl->engine().is_shared())
         return shared(impl, look);
-    std::optional<verify_report> report; // no other process may change the file meanwhile
+    std::optional<verify_report> report; // under the write lock, so that no other process changes the file meanwhile
     exclusively(impl, [&] { report = look(); });
     return std::move(*report);
 }

@@ -1,6 +1,6 @@
-// The steps of make_branch(): build the copy as NAME-branch-unfinished-new (store/heap_copy.hpp); rename it to
-// NAME-branch-unfinished; change it to the other state by a commit; close it; rename it to NAME. So a crash leaves at
-// most files that the next call removes. No other code gives such names to heaps.
+// make_branch() builds the copy as NAME-branch-unfinished-new (store/heap_copy.hpp), renames it to
+// NAME-branch-unfinished, changes it to the other state by a commit, closes it, and renames it to NAME. So a crash
+// leaves only files that the next call removes. No other code gives such names to heaps.
 #include "api/heap_branch.hpp"
 
 #include "inspect/last_commit.hpp"
@@ -48,7 +48,7 @@ result<void> remove_left_over(os::file_system& files, const std::string& path, c
 
 struct made_copy {
     std::string abi;          // of the program that wrote the heap
-    bool has_history = false; // it is not copied
+    bool has_history = false; // the history itself is not copied
     history::delta way;       // leads from the copy to the other state
 };
 
@@ -82,7 +82,7 @@ result<made_copy> copy(os::file_system& files, const shown_commit& show, const s
 result<void> let_become(os::file_system& files, const std::string& path, const std::string& abi,
                         const history::delta& way) {
     txn::engine_options options;
-    options.reserve_bytes = 64 * MiB; // or more, if the heap needs it
+    options.reserve_bytes = 64 * MiB; // more if the heap needs it
     options.when_taken = txn::when_base_taken::elsewhere;
     auto engine = txn::engine::open(files, path, txn::open_mode::open_existing, options, abi);
     if (!engine)
@@ -126,7 +126,7 @@ result<void> make_branch(os::file_system& files, const shown_commit& show, const
     }();
     if (made)
         return files.sync_directory("branch: sync directory", path);
-    // Errors are ignored here: the first error counts, and the next call removes the rest.
+    // Errors are ignored here, because the first error is the one to report, and the next call removes what is left.
     (void)remove_left_over(files, building, path);
     (void)remove_left_over(files, store::log_path(building), path);
     return made;

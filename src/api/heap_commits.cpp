@@ -25,7 +25,7 @@ log::durability heap_commits::internal(durability how) {
     return log::durability::durable;
 }
 
-// A commit with durability::none may be copied only; then the syncing thread soon makes its log record.
+// With durability::none the engine may copy the changed pages only; then the syncing thread soon writes their record.
 heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how) {
     const in_flight commit = make(scope, how, txn::fresh_contents::in_copy, internal(how));
     if (how == durability::none && of_.engine.is_point_in_flight(commit.version) &&
@@ -45,14 +45,14 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     of_.sections.refuse_half_made();
     const whole_call committing(of_.calls);
     if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
-        how = durability::durable; // then this thread waits for the disk itself
+        how = durability::durable; // this thread waits for the disk itself, since no other does
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
     of_.outdated.renew(of_.engine.memory());
     auto version = of_.engine.make_commit({.scope = scope, .fresh = fresh, .awaited = awaited});
     if (!version)
         raise(version.why());
-    if (of_.engine.is_shared()) // otherwise another process might get the writer lock before the commit is in the file
+    if (of_.engine.is_shared()) // before another process can get the writer lock, the commit must be in the file
         check(of_.engine.publish(internal(how)));
     of_.outdated.forget();
     if (scope == txn::commit_scope::everything)
@@ -64,7 +64,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
 
 heap_commits::in_flight heap_commits::make_by(const step& where, durability how) {
     if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
-        how = durability::durable; // then this thread waits for the disk itself
+        how = durability::durable; // this thread waits for the disk itself, since no other does
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
     const auto version = where(internal(how));
@@ -111,14 +111,14 @@ heap_commits::in_flight heap_commits::make_async(txn::commit_scope scope) {
 
 void heap_commits::land(const in_flight& commit) noexcept {
     const landing lands{in_flight_};
-    if (commit.how == durability::durable) // no other thread does it
+    if (commit.how == durability::durable) // no background thread makes such a commit durable
         progress_->bring(of_.engine);
     note_time(commit);
 }
 
 commit_ticket heap_commits::ticket_of(const in_flight& commit) noexcept {
     commit_ticket ticket(progress_, commit.version);
-    land(commit); // from here on another thread may close the heap
+    land(commit); // after this line another thread may close the heap
     return ticket;
 }
 

@@ -1,5 +1,5 @@
-// The commits of one heap: made with the write lock held, then synced without it (R5). Also their statistics, and the
-// progress that tickets ask for.
+// The commits of one heap. They are made with the write lock held, and synced without it (R5). Also keeps the commit
+// statistics, and the progress that tickets ask for.
 #pragma once
 
 #include "api/commit_progress.hpp"
@@ -45,36 +45,36 @@ public:
             });
     }
 
-    /// A commit that is made, but may not have the requested durability yet.
+    /// A commit that has been made, but may not have the requested durability yet.
     struct in_flight {
         std::uint64_t version;
         durability how;
         std::chrono::steady_clock::time_point started;
-        bool has_record; // otherwise nothing had changed
+        bool has_record; // false if nothing had changed
     };
     /// Makes a commit. The caller holds the write lock, and must call await() next. Throws if nothing is committed:
     /// errc::rolled_back after a nested section that failed, and the errors of engine::make_commit().
     [[nodiscard]] in_flight make(txn::commit_scope scope, durability how);
-    /// Does the same with a commit that `where` makes instead of the engine, with the given durability.
+    /// Does the same, but `where` makes the commit instead of the engine, with the given durability.
     using step = std::function<result<std::uint64_t>(log::durability)>;
     [[nodiscard]] in_flight make_by(const step& where, durability how);
-    /// Waits until the commit has its durability; without the lock, if the thread is in no outer section (R5). Throws
-    /// if the commit failed.
+    /// Waits until the commit has the requested durability. Releases the lock first, if the thread is in no outer
+    /// section (R5). Throws if the commit failed.
     void await(const in_flight& commit);
 
-    /// Makes an asynchronous commit, which becomes durable without a wait. The caller holds the write lock, and must
+    /// Makes an asynchronous commit; no thread waits until it is durable. The caller holds the write lock, and must
     /// call ticket_of() next.
     [[nodiscard]] in_flight make_async(txn::commit_scope scope);
-    /// Returns its ticket; called without the lock.
+    /// Returns the ticket of that commit; to be called without the lock.
     [[nodiscard]] commit_ticket ticket_of(const in_flight& commit) noexcept;
-    // These answer like the ticket of the commit of this version.
+    // These two do what the ticket of that version's commit does.
     void await_durable(std::uint64_t version) const { progress_->await(version); }
     [[nodiscard]] bool is_durable(std::uint64_t version) const { return progress_->is_durable(version); }
 
-    /// True if a commit is made and not yet waited for.
+    /// True while a commit has been made and its durability is still awaited.
     [[nodiscard]] bool are_in_flight() const noexcept { return in_flight_ != 0; }
-    /// Returns the times of commits with a record, from the moment of getting the lock to the return. Any thread may
-    /// call it.
+    /// Returns how long commits with a record took, from the moment they got the lock until they returned. Any thread
+    /// may call it.
     [[nodiscard]] latency_histogram times() const;
     /// Tells tickets the outcome of their commits. Not to be called in a forked child.
     void settle() noexcept { progress_->bring(of_.engine); }

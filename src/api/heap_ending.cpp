@@ -39,7 +39,7 @@ void heap_impl::check_not_ending() const {
 
 void heap_impl::begin_to_close(const char* what) {
     bool alone = !sections.is_in_any() && sections.try_enter_to_close();
-    if (alone && commits.are_in_flight()) { // its section has not returned yet; no other section begins now
+    if (alone && commits.are_in_flight()) { // a committing thread is still in a call; no section can begin now
         sections.leave_write();
         alone = false;
     }
@@ -49,7 +49,7 @@ void heap_impl::begin_to_close(const char* what) {
                   " while a section is open, or another thread commits. End every section first.",
               origin.path.string());
     }
-    calls.begin(); // it stays begun until the heap is gone
+    calls.begin(); // this call never ends, so the heap counts as in use until it is gone
 }
 
 void heap_impl::drop(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
@@ -73,7 +73,7 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
     bool lacked_memory = false;
     try {
         if (impl->engine_->is_shared()) {
-            // Outside of sections nothing is uncommitted.
+            // Nothing is uncommitted, since this thread is outside of all sections.
         } else if (!impl->options.commit_at_close) {
             impl->losses.tell(discarded_changes::by::close);
         } else if (!impl->options.read_only) {
@@ -90,22 +90,22 @@ void heap_impl::close(std::unique_ptr<heap_impl, heap_impl_deleter>& handle) {
             impl->sections.leave_write();
             raise(committed.why());
         }
-        impl->threads.end(); // not earlier: an error would leave the heap open, and then the threads are still needed
+        impl->threads.end(); // only now: if an error above left the heap open, its threads would still be needed
         closed = impl->engine_->close();
     } catch (const std::bad_alloc&) {
         lacked_memory = true;
     }
     impl->sections.let_go();
     registry::remove(*impl);
-    delete handle.release(); // NOLINT: the deleter would close once more
+    delete handle.release(); // NOLINT: the deleter would close it a second time
     if (lacked_memory)
         throw std::bad_alloc();
     check(std::move(committed));
     check(std::move(closed));
 }
 
-/// Waits for the heap's own threads, which hold the allocator while they spill. The wait is limited to the time that a
-/// spill may take: if this thread was interrupted while it allocated, the allocator never becomes free.
+/// Waits until the heap's own threads release the allocator, which they hold while they spill. Waits no longer than a
+/// spill may take: if this thread was interrupted while it allocated, the allocator is never released.
 static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
     constexpr int k_looks_max = 5'000;
     for (int look = 0; look != k_looks_max; ++look) {
@@ -116,8 +116,8 @@ static bool is_allocator_quiet(const txn::heap_memory& memory) noexcept {
     return false;
 }
 
-// A thread outside of all sections may be in another call, or wait for the device. This thread may have been
-// interrupted in a call, or while it allocated.
+// A thread outside of all sections may still be in another call, or wait for the device. This thread itself may have
+// been interrupted during a call or an allocation.
 heap_impl::ending heap_impl::begin_to_end() noexcept {
     const bool is_in_section = sections.is_in_any();
     is_ending_ = true;
@@ -128,7 +128,8 @@ heap_impl::ending heap_impl::begin_to_end() noexcept {
     return is_in_section || std::uncaught_exceptions() > exceptions_ ? ending::discarding : ending::as_asked;
 }
 
-/// The last of the heaps that stay. They are reachable from here, so leak checkers do not report them.
+/// The newest in the list of heap objects that are never freed. Since the list reaches them, leak checkers do not
+/// report them.
 static std::atomic<heap_impl*> heaps_kept = nullptr;
 
 void heap_impl::keep() noexcept {
@@ -137,7 +138,7 @@ void heap_impl::keep() noexcept {
         ;
 }
 
-// Memory stays mapped for its users, and for an interrupted operation; the files stay locked until the process ends.
+// Memory stays mapped for threads and operations that still use it. The files stay locked until the process ends.
 void heap_impl::leave_as_by_crash() noexcept {
     keep();
     losses.tell_of_end_in_section();
@@ -168,9 +169,9 @@ void heap_impl::end_files(ending how) noexcept {
             }
         }
         threads.end();
-        // I9: programs call close() to get its errors; changes that were not applied are still in the log
+        // I9: ignored, because programs call close() to get errors; what was not checkpointed is still in the log
         (void)engine_->close();
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): nobody is there to hear of it
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): a destructor has nobody to report it to
     }
 }
 
@@ -182,11 +183,11 @@ void heap_impl::destroy(heap_impl* impl) noexcept {
     const ending how = is_of_this_process ? impl->begin_to_end() : ending::discarding;
     if (how == ending::as_by_crash)
         return impl->leave_as_by_crash();
-    registry::remove(*impl); // also in a forked child, which must not find the heap either
+    registry::remove(*impl); // a forked child must not find the heap either
     if (is_of_this_process)
         impl->end_files(how);
-    // Another thread than the main one may end, and destroy a thread_local heap. Then its memory is unmapped, because
-    // it would stay until the process ends.
+    // A thread other than the main one may be ending, and so destroying a thread_local heap. Then the heap's memory is
+    // unmapped, because otherwise it would stay mapped until the process ends.
     if (impl->is_left_to_sections_)
         impl->outlive_its_heap(false);
     else if (is_of_this_process && txn::section_lock::is_thread_ending())

@@ -27,7 +27,7 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
     belong_to(of);
     engine_->let_checkpoints_be_carried_out([this] { return threads.carry_out_checkpoint(); });
     if (engine_->is_shared() && !options.read_only)
-        threads.watch_applies();
+        threads.watch_checkpoints();
     if (const auto& table = options.procedures.table())
         table->serve(*this);
     if (engine_->has_history()) {
@@ -79,7 +79,7 @@ void heap_impl::roll_back() {
 
 std::uint64_t heap_impl::make_savepoint() {
     sections.end_declared();
-    check(engine_->finish_point()); // so that the contents it copied are committed, or count as written
+    check(engine_->finish_point()); // so that pages it copied are committed, or count as written
     auto made = engine_->points().make(sections.write_depth());
     if (!made)
         raise(made.why());
@@ -98,7 +98,7 @@ bool heap_impl::could_go_back() noexcept {
         return false;
     const whole_call rolling_back(calls);
     try {
-        auto is_back = engine_->points().roll_back_to_around(sections.write_depth()); // a failure poisons
+        auto is_back = engine_->points().roll_back_to_around(sections.write_depth()); // a failure poisons the engine
         if (is_back && *is_back)
             forget_outside();
         return is_back && *is_back;
@@ -116,7 +116,7 @@ std::weak_ptr<heap_impl*> heap_impl::watch() {
 void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
     end_new_scopes();
     const os::no_cancellation whole;
-    if (!origin.same_process()) { // the section has forked: the child must touch neither the file nor the tracker
+    if (!origin.same_process()) { // the section called fork(): the child must touch neither the file nor the tracker
         sections.let_go();
         return;
     }
@@ -128,10 +128,10 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
         try {
             if (!options.read_only) {
                 forget_outside();
-                (void)engine_->rollback(lost); // a failure poisons, so the next commit reports it
+                (void)engine_->rollback(lost); // a failure poisons the engine, so the next commit reports it
                 foreign.forget();
             }
-        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): this one, too
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): poisons, too
         }
         sections.undo_doom();
     }
@@ -140,7 +140,7 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
 
 void heap_impl::unlock() noexcept {
     if (sections.write_depth() > 1) {
-        sections.leave_write(); // the outermost unlock decides
+        sections.leave_write(); // whether to commit is decided by the outermost unlock
         return;
     }
     if (sections.is_doomed() || sections.is_left_by_exception()) {
@@ -162,7 +162,7 @@ heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
 write_section::write_section(heap_impl* impl, section_kind kind, std::optional<durability> until, section_place place)
     : impl_(impl), how_(until.value_or(impl->options.commits)) {
     if (impl->options.read_only)
-        impl->origin.raise_read_only(); // before the program writes to protected memory
+        impl->origin.raise_read_only(); // throws before the program can write to protected memory
     if (place == section_place::outermost && impl->sections.write_depth() != 0) {
         raise(errc::section_conflict,
               "write_async() of " + impl->origin.path.string() +

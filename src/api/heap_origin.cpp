@@ -9,7 +9,7 @@ namespace remanence::detail {
 [[gnu::tls_model("initial-exec")]] constinit thread_local scopes_end t_end_new_scopes = nullptr;
 
 void raise_in_new_scope(const char* what) {
-    end_new_scopes(); // first, because the message needs memory, too
+    end_new_scopes(); // the message needs memory, which must not come from the scope's heap
     raise(errc::invalid_argument,
           std::string(what) + " was used in a scope of new_in (rem_malloc_into), where the library's own memory would "
                               "come from that scope's heap. The scope has ended; let it enclose the calls that "

@@ -1,4 +1,4 @@
-// The file of a heap, and the process that has opened it; also the errors that concern only these.
+// The file of a heap, and the process that has opened it; also the errors that depend on these two only.
 #pragma once
 
 #include "os/file.hpp"
@@ -9,7 +9,7 @@
 
 namespace remanence::detail {
 
-/// Set only inside a scope of new_in: ends all such scopes of this thread.
+/// Ends all scopes of new_in that this thread is in. The pointer to it is null outside of such scopes.
 using scopes_end = void (*)() noexcept;
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local scopes_end t_end_new_scopes;
 /// To be called before the library allocates memory of its own.
@@ -25,7 +25,7 @@ inline void refuse_in_new_scope(const char* what) {
         raise_in_new_scope(what);
 }
 
-/// May be copied. Any thread may call it.
+/// Objects can be copied. Any thread may call any function.
 class heap_origin {
 public:
     heap_origin(os::file_system& on, std::filesystem::path of, os::fork_guard process)
@@ -35,7 +35,7 @@ public:
     std::filesystem::path path;
 
     [[nodiscard]] bool same_process() const noexcept { return guard_.same_process(); }
-    /// Throws errc::closed in a forked child. In a scope of new_in throws errc::invalid_argument, and ends the scope.
+    /// Throws errc::closed in a forked child. In a scope of new_in, throws errc::invalid_argument and ends the scopes.
     void check_process() const {
         if (!same_process()) [[unlikely]]
             raise_in_child();
@@ -51,9 +51,9 @@ private:
     os::fork_guard guard_;
 };
 
-/// Returns an absolute path without symbolic links, as far as the system can tell. The log is created later, by name:
-/// by then the program may have changed its directory; and a process that recovers the heap may use the heap's real
-/// name.
+/// Returns an absolute path without symbolic links, as far as the system can resolve them. The log is created later, by
+/// name, when the program may have changed its current directory. And a process that recovers the heap may open it by
+/// its real name.
 std::filesystem::path real_path(const std::filesystem::path& path);
 
 } // namespace remanence::detail

@@ -1,5 +1,5 @@
-// The sections of one heap: entering and leaving them, their effects on memory, and failures inside them. This class
-// neither commits nor rolls back.
+// The sections of one heap: enters and leaves them, adjusts memory for them, and records failures inside them. This
+// class neither commits nor rolls back.
 #pragma once
 
 #include "api/heap_origin.hpp"
@@ -19,46 +19,47 @@ public:
     /// The other arguments must outlive this object; `engine` only until end().
     heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine);
 
-    // All functions that enter a section throw errc::closed once the heap has ended; those that wait also do so in a
+    // All functions that enter a section throw errc::closed once the heap has ended. Those that wait also throw it in a
     // forked child.
 
-    /// Enters a write section. errc::section_conflict: the thread is in a read section. In a shared heap, all functions
-    /// that enter a write section also have the errors of engine::take_writer_lock().
+    /// Enters a write section. errc::section_conflict: the thread is in a read section. In a shared heap, each function
+    /// that enters a write section may also throw the errors of engine::take_writer_lock().
     void enter_write(section_kind kind);
-    /// Does not wait: returns false if another thread is in a section.
+    /// Does the same without waiting. Returns false if another thread is in a section.
     bool try_enter_write();
-    /// Does the same, but only among the threads of this process: to close the heap.
+    /// Does the same, but excludes only the threads of this process; used to close the heap.
     bool try_enter_to_close();
     void enter_read();
     bool try_enter_read();
-    /// Does the same as enter_write(), for a section that unlock() ends.
+    /// Does the same as enter_write(), for a section that ends by unlock().
     void lock();
     bool try_lock();
-    /// Returns false at the deadline.
+    /// Does the same as lock(), but returns false at the deadline.
     bool try_lock_until(std::chrono::steady_clock::time_point deadline);
 
     /// Ends the section without commit or rollback.
     void leave_write() noexcept;
     void leave_read() noexcept;
-    /// From here on the section searches for changes, like one that is not declared.
+    /// From now on the section is an ordinary one: its commit searches for changes.
     void end_declared();
 
-    // About the calling thread:
+    // These describe the calling thread:
 
     [[nodiscard]] bool is_in_any() const { return write_depth() + read_depth() != 0; }
     [[nodiscard]] std::size_t write_depth() const { return lock_.write_depth(); }
     [[nodiscard]] std::size_t read_depth() const { return lock_.read_depth(); }
-    /// True if an exception takes the thread out of the section of lock().
+    /// True if an exception is leaving the section that lock() began.
     [[nodiscard]] bool is_left_by_exception() const noexcept;
 
-    // With the write lock held: a nested section has failed, so the outermost one must not be committed.
+    // To be called with the write lock held. After a nested section has failed, the outermost one must not be
+    // committed.
 
     void doom() noexcept { is_doomed_ = true; }
     void undo_doom() noexcept { is_doomed_ = false; }
     [[nodiscard]] bool is_doomed() const noexcept { return is_doomed_; }
 
-    /// While it lives, functions of the program that a call runs cannot commit or roll back, because the call's own
-    /// work is only half done. The caller holds the write lock.
+    /// While such an object lives, functions of the program that a call runs can neither commit nor roll back, because
+    /// that call has done only half of its work. The caller holds the write lock.
     class half_made {
     public:
         explicit half_made(heap_sections& of) noexcept : of_(of), outer_(std::exchange(of.is_half_made_, true)) {}
@@ -71,13 +72,14 @@ public:
         bool outer_;
     };
     [[nodiscard]] bool is_half_made() const noexcept { return is_half_made_; }
-    /// Throws errc::section_open if such a call is running.
+    /// Throws errc::section_open while such an object lives.
     void refuse_half_made() const;
 
-    // For the end of the heap; section_lock explains these.
+    // Used when the heap ends; section_lock explains these.
 
     bool try_to_take_over() noexcept { return lock_.try_to_take_over(); }
-    /// Leaves a write section whose memory no longer matters: in a forked child, and when the heap was closed.
+    /// Leaves a write section of a heap whose memory no longer matters: in a forked child, or after the heap was
+    /// closed.
     void let_go() noexcept { lock_.leave_write(); }
     void end() noexcept { lock_.end(); }
 
@@ -98,7 +100,7 @@ private:
     bool has_writer_lock_ = false; // of a shared heap; guarded by the write lock
     bool is_doomed_ = false;       // guarded by the write lock
     bool is_half_made_ = false;    // guarded by the write lock
-    int exceptions_at_lock_ = 0;   // uncaught ones when lock() began the section; guarded by the write lock
+    int exceptions_at_lock_ = 0;   // how many were uncaught when lock() began; guarded by the write lock
 };
 
 } // namespace remanence::detail

@@ -29,23 +29,23 @@ bool heap_threads::carry_out_checkpoint() {
     return true;
 }
 
-// Without this thread, only programs that allocate now and then cause spills.
+// Without this thread, memory is spilled only when the program allocates, frees or declares.
 void heap_threads::watch_memory() {
-    const os::no_cancellation whole; // containers allocate in places where the thread must not end
+    const os::no_cancellation whole; // containers allocate in places where cancellation must not end the thread
     const std::scoped_lock alone(watching_);
     if (spiller_)
         return;
     try {
         if (const std::uint64_t budget = engine_.budget_to_watch(); budget != 0)
             spiller_ = std::make_unique<background_spill>(engine_, budget);
-    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): there is no thread to be had
+    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): the heap works without this thread
     }
 }
 
-void heap_threads::watch_applies() {
+void heap_threads::watch_checkpoints() {
     try {
         way_giver_ = std::make_unique<background_way>(engine_);
-    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): there is no thread to be had
+    } catch (const std::system_error&) { // NOLINT(bugprone-empty-catch): the heap works without this thread
     }
 }
 

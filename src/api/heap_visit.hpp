@@ -1,4 +1,4 @@
-// The questions that programs ask about a heap whose types they do not have, for any version of it.
+// Functions that inspect any version of a heap, for programs that do not have its types.
 #pragma once
 
 #include <remanence/look_inside.hpp>
@@ -14,8 +14,8 @@
 
 namespace remanence::inspect {
 
-/// Calls a function with the heap as of a version, and with the number of that version; calls it again if a writer has
-/// interfered. Throws the function's error as an exception.
+/// Calls a function with the heap as of a version, and with that version's number. Calls it again if a writer has
+/// interfered. Throws an error of that function as an exception.
 using heap_visit = std::function<void(const std::function<result<void>(inspection&, std::uint64_t version)>&)>;
 
 /// Implements the functions of look_inside.hpp.

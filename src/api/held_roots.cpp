@@ -23,8 +23,8 @@ void held_roots::know(std::string_view name, const type_fingerprint& type, root_
         known_.emplace(name, known{&type, maker});
 }
 
-// This process does not know which roots other processes have asked for, so each root may be in use there. If the type
-// of an entry differs from the requested one, the program has made the root anew since.
+// Other processes may have asked for roots that this process has not, so each root may be in use. If an entry's type
+// differs from the root's present one, the program has made the root anew since.
 result<void> held_roots::note() {
     noted_.clear();
     missing_.clear();
@@ -40,7 +40,7 @@ result<void> held_roots::note() {
     });
 }
 
-// The fingerprint may be an older one of the same type.
+// A root's stored fingerprint may be an older one of the same type.
 result<bool> held_roots::is_missing() {
     const types::root_directory roots(of_.memory());
     for (const root& each : noted_) {

@@ -1,5 +1,5 @@
-// The roots that the program has references to: from root() or find_root() on, until the heap is closed. No step of the
-// history removes such a root, or gives it another object. Only heaps with a history have this.
+// The roots to which the program has references, from root() or find_root() until the heap is closed. No step of the
+// history removes such a root or puts another object in its place. Only heaps with a history have such an object.
 #pragma once
 
 #include "txn/root_keeper.hpp"
@@ -20,7 +20,7 @@ namespace remanence::detail {
 
 class heap_impl;
 
-/// Virtual, so that programs without a history do not link the code.
+/// The functions are virtual, so that programs without a history do not link their code.
 class held_roots : public txn::root_keeper {
 public:
     explicit held_roots(heap_impl& of) : of_(of) {}
@@ -28,10 +28,10 @@ public:
     held_roots& operator=(const held_roots&) = delete;
     ~held_roots() override;
 
-    /// Notes a root. Any thread may call it. `type` must live as long as the process. std::bad_alloc.
+    /// Records a root. Any thread may call it. `type` must live as long as the process. std::bad_alloc.
     virtual void know(std::string_view name, const type_fingerprint& type, root_maker maker);
 
-    /// A root that this program knows.
+    /// What is known of a root that this program has asked for.
     struct known {
         const type_fingerprint* type;
         root_maker make;
@@ -45,13 +45,13 @@ public:
     result<void> make() override;
 
 private:
-    /// A root of the present state.
+    /// A root that exists in the present state of the heap.
     struct root {
         std::string name;
         std::string type;
         void* object;
         std::uint64_t fingerprint_hash;
-        known by_us; // type is null: this program has not asked for it, but another process may have
+        known by_us; // its type is null if only another process may have asked for the root
     };
     [[nodiscard]] unexpected refuse(const root& which, const std::string& why) const;
 

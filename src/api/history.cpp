@@ -1,4 +1,4 @@
-// Undo and redo. A file of its own, so that only programs that use a history link it.
+// Undo and redo. A separate file, so that only programs that use a history link it.
 
 #include "api/heap_impl.hpp"
 #include "api/history_calls.hpp"
@@ -15,7 +15,7 @@ namespace detail {
 constinit const history_part k_history_part{txn::k_history_part,
                                             [](heap_impl& of) { return std::make_unique<held_roots>(of); }};
 
-// Every program that calls a function of this file has the whole part.
+// Every program that links a function of this file has the whole history part.
 [[maybe_unused]] static const bool k_is_known = (known_history_part = &k_history_part, true);
 
 namespace history_calls {

@@ -1,4 +1,4 @@
-// Functions that the calls of the history share.
+// What history.cpp, procedures.cpp and versions.cpp have in common.
 #pragma once
 
 #include "api/heap_impl.hpp"
@@ -29,13 +29,12 @@ inline void refuse_in_sections(const heap_impl& impl) {
           impl.origin.path.string());
 }
 
-/// The effect of a call on the history. A heap that is open read-only has no history, so it allows neither.
+/// Whether a call changes the history. A heap that is open read-only has no history, so it allows neither kind.
 enum class use_of_history { changes, looks };
 
 /// Throws errc::read_only; or errc::invalid_argument if there is no history.
 heap_impl* with_history(heap_impl* impl, use_of_history how = use_of_history::changes);
 
-/// Runs `f` with the write lock held.
 template <class F>
 void alone(heap_impl* impl, const F& f) {
     refuse_in_sections(*impl);
@@ -50,16 +49,16 @@ void alone(heap_impl* impl, const F& f) {
 
 /// Makes a commit in the program's thread, with the given durability.
 using step = std::function<result<std::uint64_t>(txn::undo_manager& by, log::durability how)>;
-/// Performs undo, redo and the like: `where` makes the commit, and this waits for it. errc::section_open, and the
-/// errors of with_history() and `where`.
+/// Performs undo, redo and the like: `where` makes the commit, and go() waits until that is durable.
+/// errc::section_open, and the errors of with_history() and `where`.
 void go(heap_impl* impl, const step& where);
 
-/// errc::section_open; std::bad_alloc. Does nothing without a history.
+/// Begins a group. errc::section_open; std::bad_alloc. Does nothing without a history.
 void begin_group(heap_impl& of, std::string_view name);
 /// Returns false if no group is open.
 bool end_group(heap_impl& of) noexcept;
 
-/// Calls `f` with the steps in a read section.
+/// Calls `f` with the steps of the history, in a read section.
 template <class Result, class F>
 Result looked_at(heap_impl* impl, const F& f) {
     const read_section section(impl);

@@ -1,4 +1,4 @@
-// The limits of a history: converts those of the program to those of the engine.
+// Converts the program's limits of a history to those of the engine.
 #pragma once
 
 #include <remanence/history_options.hpp>
@@ -27,7 +27,7 @@ inline history_options::when_full as_public(history::when_full then) {
     return history_options::when_full::oldest_go;
 }
 
-/// Limits that are not given have defaults.
+/// Limits that the program does not give have defaults.
 inline history::limits limits_of(const history_options& given) {
     history::limits most{given.bytes_max, given.steps_max, as_internal(given.then)};
     if (most.bytes_max == 0 && most.steps_max == 0)

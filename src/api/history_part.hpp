@@ -15,11 +15,11 @@ struct history_part {
     std::unique_ptr<held_roots> (*hold)(heap_impl& of);
 };
 
-/// The program's history part, for heaps that record a history although the options do not ask for one. Null if the
-/// program has none, or its statics are not initialized yet; then such heaps cannot be opened for writing.
+/// The program's history part, for heaps that record a history although the options do not ask for one. It is null if
+/// the program has none, or before its statics are initialized; then such heaps cannot be opened for writing.
 inline constinit const history_part* known_history_part = nullptr;
 
-/// Returns null in the same cases.
+/// Returns the program's history part, or null in the cases above.
 inline const history_part* part_for(const history_options& options) {
     return options.part != nullptr ? options.part : known_history_part;
 }

@@ -1,4 +1,4 @@
-// The public interface of inspection: the results of src/inspect as values, its failures as exceptions.
+// The public interface of inspection. Returns the results of src/inspect as values, and throws its failures.
 
 #include <remanence/inspect.hpp>
 
@@ -25,8 +25,8 @@ namespace remanence::inspect {
 
 namespace {
 
-constexpr std::uint64_t k_attempts = 100;      // for functions that read little, or do not read everything again
-constexpr std::uint64_t k_attempts_at_all = 5; // for functions that read the whole heap at each attempt
+constexpr std::uint64_t k_attempts = 100;      // for functions that read little, or that reread only what changed
+constexpr std::uint64_t k_attempts_at_all = 5; // for functions that read the whole heap in each attempt
 
 template <class T>
 T checked(result<T> done) {
@@ -100,7 +100,7 @@ void add_use(report& found, const format::heap_header* header) {
     found.free_bytes = taken < found.allocated_bytes ? 0 : taken - found.allocated_bytes;
 }
 
-/// Returns nothing if they cannot be read; verify() reports that.
+/// Returns nothing if the limits cannot be read; verify() reports that.
 std::optional<history_options> history_recorded_in(inspection& heap) {
     auto recorded = heap.store().history();
     if (!recorded || !*recorded)
@@ -153,7 +153,7 @@ users::open_as as_public(heap_users::open_as how) {
     return users::open_as::shared;
 }
 
-/// Returns nothing if there is no history, or if the heap was written to meanwhile.
+/// Returns nothing if there is no history, or if a process wrote to the heap during the check.
 result<std::optional<checked_history>> check_history(inspection& heap) {
     auto at_leisure = history_of(os::posix_file_system(), heap);
     if (!at_leisure)
@@ -177,7 +177,7 @@ result<std::optional<checked_history>> check_history(inspection& heap) {
     return std::optional(std::move(found));
 }
 
-/// Keeps the steps that led to a commit, for the history of a copy.
+/// Collects the steps that led to a commit, for the history of a copy.
 class history_of_commit {
 public:
     result<void> take(inspection& now, recover::history_beside& found) {
@@ -204,7 +204,7 @@ private:
     unsigned mode_ = 0;
 };
 
-/// A copy must not give damaged data valid checksums. Pages are checked when they are copied.
+/// Refuses a damaged heap, because the copy would give damaged data valid checksums. Pages are checked when copied.
 result<void> refuse_damaged(inspection& heap) {
     if (heap.problems().empty()) {
         REM_TRY(heap.check_structure());
@@ -218,8 +218,8 @@ result<void> refuse_damaged(inspection& heap) {
     return unexpected(heap.problems().front());
 }
 
-/// Returns the file that will be replaced; null if there is none. It is locked, so that no process opens it for writing
-/// meanwhile.
+/// Returns the file that will be replaced, or null if there is none. Locks it, so that no process can open it for
+/// writing until then.
 result<std::unique_ptr<os::file>> lock_old(inspection& heap, const std::string& to, existing there) {
     os::file_system& files = os::posix_file_system();
     const auto is_there = files.exists(to);
@@ -299,7 +299,7 @@ users who_uses(const std::string& path) {
 report look(const std::string& path, const progress_callback& on_progress) {
     report found;
     const auto heap = checked(last_commit_of(path, k_attempts, on_progress, [&](inspection& now) -> result<void> {
-        auto roots = list_roots(now); // also notes a damaged header
+        auto roots = list_roots(now); // list_roots() also reports a damaged header
         if (!roots)
             return roots.error();
         found.roots = std::move(*roots);
@@ -338,7 +338,7 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
         if (!roots)
             return roots.error();
         found.roots = std::move(*roots);
-        // before the roots are searched, which happens only if there is damage
+        // checked before the search for roots, which is made only if there is damage
         REM_TRY(check_schemas(now, found.roots));
         REM_TRY(survey_roots(now, found.roots));
         found.pointers.reset();
@@ -361,7 +361,7 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
     if (!heap) {
         if (!is_damage(heap.why().code))
             detail::raise(heap.why());
-        found = {}; // not even a superblock is left
+        found = {}; // nothing can be said of a heap without a superblock
         found.path = real_path_of(path);
         found.problems.push_back(as_damage(heap.why()));
         found.is_all_checked = false;
@@ -379,7 +379,7 @@ void copy(const std::string& path, const std::string& to, existing there, const 
     const std::string target = real_path_of(to);
     std::unique_ptr<os::file> old;
     std::unique_ptr<store::copy_in_progress> copy;
-    // Runs as often as needed: when the heap has changed meanwhile, it runs again and copies only the changes.
+    // Called again whenever the heap has changed meanwhile; then it copies only the changes.
     const auto update = [&](inspection& now) -> result<void> {
         REM_TRY(refuse_damaged(now));
         if (!copy) {
@@ -424,7 +424,7 @@ void copy(const std::string& path, const std::function<void(std::span<const std:
     bool has_begun = false;
     const auto send = [&](inspection& now) -> result<void> {
         REM_TRY(refuse_damaged(now));
-        const bool is_another = has_begun; // a second run only tells if the first one met damage or a busy writer
+        const bool is_another = has_begun; // a second run sends nothing, but finds why the first ended
         REM_TRY(store::copy_bytes(
             now.store(),
             [&](std::span<const std::byte> bytes) -> result<void> {

@@ -1,6 +1,6 @@
-// Symbols that every program with the library has. A program compiled for another mode of the standard library asks for
-// other symbols, which do not exist: see detail/abi.hpp. Also the printers for gdb, of which a stripped program keeps
-// nothing.
+// Symbols that every program with the library defines. A program compiled for another mode of the standard library
+// refers to other symbols, so it does not link (detail/abi.hpp). Also the printers for gdb; stripping a program removes
+// them.
 
 #include <remanence/detail/abi.hpp>
 
@@ -11,7 +11,8 @@ const char remanence_library_built_without_GLIBCXX_DEBUG = 0;
 #endif
 
 #if defined(REMANENCE_GDB_SCRIPT)
-// An entry of kind 4: a script, whose first line is its name. No loaded section contains its bytes.
+// A gdb script entry of kind 4: the text of a script, whose first line is the script's name. It is not loaded into
+// memory.
 asm(".pushsection \".debug_gdb_scripts\", \"MS\",@progbits,1\n"
     ".byte 4\n"
     ".ascii \"gdb.inlined-script.remanence\\n\"\n"

@@ -1,4 +1,4 @@
-// Reads objects of a heap as they were at a version of its history, for programs that do not have their types.
+// Reads objects of a heap as of a version of its history, for programs that do not have the objects' types.
 
 #include <remanence/look_back.hpp>
 
@@ -27,7 +27,7 @@ heap_visit at_version(const std::string& path, const version_or_name& version, c
             if (!way)
                 return way.error();
             REM_TRY(now.become(*way));
-            if (now.is_live()) { // the writer may overwrite the pages meanwhile
+            if (now.is_live()) { // the writer may overwrite the pages while they are read
                 if (auto all = now.at(0, now.heap_bytes_end()); !all)
                     return all.error();
             }
@@ -60,7 +60,7 @@ void export_dump(const std::string& path, const version_or_name& version, const 
     auto is_there = files.exists(name);
     if (!is_there)
         detail::raise(is_there.why());
-    if (*is_there) // checked before the work is done
+    if (*is_there) // checked before the long work of dumping
         detail::raise(errc::exists, name + " exists. Name another file, or remove it.", name);
     detail::whole_file file(files, name, name + "-unfinished");
     detail::check(file.begin());

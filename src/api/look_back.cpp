@@ -1,4 +1,4 @@
-// The history of a heap that is kept over sessions, for programs that do not have the heap's types.
+// Reads and changes the history that a heap keeps over sessions, for programs that do not have the heap's types.
 
 #include <remanence/look_back.hpp>
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::uint64_t k_no_limit = std::numeric_limits<std::uint64_t>::max();
 
-/// Returns the blocks that each root leads to.
+/// Returns the blocks that can be reached from each root.
 result<std::vector<std::pair<std::string, std::unique_ptr<root_walk>>>> walked_roots(inspection& heap) {
     auto parts = heap.check_structure();
     if (!parts)
@@ -49,8 +49,8 @@ result<std::vector<std::pair<std::string, std::unique_ptr<root_walk>>>> walked_r
     return all;
 }
 
-/// Returns the ranges that the step between the two versions changed. Afterwards the steps are useless for anything
-/// else: only their ranges are right, not their bytes.
+/// Returns the ranges that the step between two versions changed. Afterwards the steps must not be used for anything
+/// else, because their ranges are still right, but their bytes are not.
 std::vector<heap_range> ranges_of_step(history::step_tree& steps, std::uint64_t parent, std::uint64_t version) {
     steps.check_out(parent, parent);
     std::vector<heap_range> all;
@@ -90,7 +90,7 @@ T value_or_raise(result<T> found) {
     return std::move(*found);
 }
 
-// The time that a process waits for another one that opens the heap.
+// How long a process waits for another one that is opening the heap.
 constexpr std::chrono::seconds k_longest_wait_to_write{10};
 
 result<bool> is_shared(os::file_system& files, const std::string& path) {
@@ -98,7 +98,7 @@ result<bool> is_shared(os::file_system& files, const std::string& path) {
     return file ? share::is_shared_now(**file) : file.error();
 }
 
-/// Holds the writer lock of a shared heap while it lives. Throws.
+/// Holds the writer lock of a shared heap during its lifetime. The constructor throws.
 class writer_lock {
 public:
     explicit writer_lock(txn::engine& of) : of_(of) {
@@ -132,8 +132,8 @@ private:
     txn::engine& of_;
 };
 
-/// Calls `change` with the heap and its history, opened for writing, whatever standard library the heap's programs use.
-/// If other processes share the heap, this process joins them.
+/// Calls `change` with the heap and its history, opened for writing. The standard library that the heap's programs use
+/// does not matter. If other processes share the heap, this process joins them.
 template <class F>
 std::uint64_t changed(const std::string& path, const F& change) {
     os::file_system& files = os::posix_file_system();
@@ -144,7 +144,7 @@ std::uint64_t changed(const std::string& path, const F& change) {
         return {};
     });
     txn::engine_options options;
-    options.reserve_bytes = 64 * MiB; // or more, if the heap needs it
+    options.reserve_bytes = 64 * MiB; // more if the heap needs it
     options.when_taken = txn::when_base_taken::elsewhere;
     options.history = history::limits{.steps_max = k_no_limit};
     options.history_kept = true;
@@ -166,7 +166,7 @@ std::uint64_t changed(const std::string& path, const F& change) {
     return result;
 }
 
-/// Waits until the commit is durable, and returns its version.
+/// Waits until the commit of an undo or redo is durable, and returns its version.
 std::uint64_t gone(txn::engine& of, result<std::uint64_t> version) {
     const std::uint64_t made = value_or_raise(std::move(version));
     detail::check(of.is_shared() ? of.publish(log::durability::durable) : of.await(made, log::durability::durable));
@@ -206,7 +206,7 @@ version_difference diff(const std::string& path, const version_or_name& before, 
         auto to_second = steps.whole_path_to(*second, one.path());
         if (!to_second)
             return to_second.error();
-        auto other = one.look_again(); // the heap may have been written to meanwhile
+        auto other = one.look_again(); // a process may have written to the heap meanwhile
         if (!other)
             return other.error();
         REM_TRY(one.become(*to_first));

@@ -1,4 +1,4 @@
-// Reads objects by src/inspect; returns them as values, and failures as exceptions.
+// Reads objects by the functions of src/inspect. Returns them as values, and throws failures.
 
 #include <remanence/look_inside.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t k_attempts_to_look = 100;
 
-/// Reads the last commit. If the heap is being written to, all of its pages are read first.
+/// Visits the last commit. If a process has the heap open for writing, all of its pages are read first.
 heap_visit at_last_commit(const std::string& path, const progress_callback& on_progress) {
     return [&path, &on_progress](const std::function<result<void>(inspection&, std::uint64_t)>& use) {
         const auto progress = [&](std::uint64_t done, std::uint64_t total) {
@@ -41,27 +41,28 @@ heap_visit at_last_commit(const std::string& path, const progress_callback& on_p
     };
 }
 
-/// Does the same for a heap that may be damaged, and that no process writes to.
+/// Visits a heap that may be damaged. No process may have it open for writing.
 heap_visit at_what_is_left(const std::string& path, const progress_callback& on_progress) {
     return [&path, &on_progress](const std::function<result<void>(inspection&, std::uint64_t)>& use) {
         const auto progress = [&](std::uint64_t done, std::uint64_t total) {
             if (on_progress)
                 on_progress(step::reading_log, done, total);
         };
-        // damage that leaves nothing to read; with_last_commit() must not see it as a failure
+        // the failure of `use`; with_last_commit() does not return a failure that damage causes
         std::optional<failure> why;
-        auto heap = with_last_commit(os::posix_file_system(), detail::real_path(path).string(), 1, progress,
-                                     [&](inspection& now) -> result<void> {
-                                         if (now.is_live())
-                                             return fail(errc::in_use,
-                                                         now.path() + " is open for writing, so what does not fit may be "
-                                                                      "the writer's doing. Close it first.",
-                                                         now.path());
-                                         auto done = use(now, now.version());
-                                         if (!done)
-                                             why = done.why();
-                                         return done;
-                                     });
+        auto heap =
+            with_last_commit(os::posix_file_system(), detail::real_path(path).string(), 1, progress,
+                             [&](inspection& now) -> result<void> {
+                                 if (now.is_live())
+                                     return fail(errc::in_use,
+                                                 now.path() + " is open for writing, so what does not fit may be "
+                                                              "the writer's doing. Close it first.",
+                                                 now.path());
+                                 auto done = use(now, now.version());
+                                 if (!done)
+                                     why = done.why();
+                                 return done;
+                             });
         if (!heap)
             detail::raise(heap.why());
         if (why)

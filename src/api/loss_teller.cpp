@@ -28,7 +28,7 @@ const char* name_of(discarded_changes::by whom) {
 }
 
 const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
-    if (commits_at_close) // close() does not give this advice
+    if (commits_at_close) // only the destructor gives this advice
         return ". It commits nothing when an exception destroys the heap, or when the process ends in a section.\n";
     if (whom == discarded_changes::by::unlock)
         return ". Call commit() before, or use write(), which commits.\n";
@@ -37,7 +37,7 @@ const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
 
 } // namespace
 
-// If there is no memory for the report, nothing is reported; the changes are dropped anyway.
+// Without memory for the report, nothing is reported, but the changes are dropped all the same.
 void loss_teller::report(discarded_changes::by whom, std::optional<std::uint64_t> bytes,
                          const std::function<std::string()>& where) noexcept {
     try {

@@ -13,7 +13,7 @@
 
 namespace remanence::detail {
 
-/// To be called with the write lock held, unless a comment says otherwise. All arguments of the constructor must
+/// Must be called with the write lock held, unless a function says otherwise. All arguments of the constructor must
 /// outlive this object.
 class loss_teller {
 public:
@@ -22,9 +22,9 @@ public:
 
     /// Reports changes that are about to be dropped with the heap.
     void tell(discarded_changes::by whom) noexcept;
-    /// Does the same for a heap whose memory must not be read; without a lock.
+    /// Does the same for a heap whose memory must not be read. Needs no lock.
     void tell_of_end_in_section() noexcept;
-    /// Counts the changes that unlock() is about to drop, and reports them: for engine::rollback().
+    /// Counts and reports the changes that unlock() is about to drop; passed to engine::rollback().
     void tell_of_unlock(txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks);
 
     /// Returns how many bytes unlock() has dropped so far. The caller holds the read lock or the write lock.
@@ -39,7 +39,7 @@ private:
     const heap_options& options_;
     txn::engine& engine_;
     std::uint64_t discarded_bytes_ = 0;
-    bool has_told_ = false; // on standard error; it does so once
+    bool has_told_ = false; // whether the single message on standard error was written
 };
 
 } // namespace remanence::detail

@@ -16,7 +16,8 @@ namespace remanence::detail {
 
 namespace {
 
-/// Other processes would continue to use objects of the root, in their next section, that are gone.
+/// Refuses if other processes have the heap open: their next sections would use objects of the root that no longer
+/// exist.
 void check_alone(heap_impl& impl, const heap& of) {
     const txn::sharing* const shared = impl.engine().shared();
     if (shared != nullptr && shared->protocol().attached_processes() > 1)
@@ -39,11 +40,11 @@ void check_named_once(const heap& of, const std::vector<root_to_migrate>& roots)
     }
 }
 
-/// Structs of C have no constructors: new ones are zeros already.
+/// Objects of C structs are made as zeros, since C has no constructors.
 void add_zeros_of_c(const type_fingerprint& type, std::map<std::string, std::function<void(void*)>>& makers) {
     const auto schema = types::type_description::decode(type.schema, types::row_contents::schema);
     if (!schema)
-        return; // it is a type of C++
+        return; // the type is a C++ type
     for (const types::type_row& each : schema->rows) {
         if (each.kind == types::type_kind::members)
             makers[each.name] = [](void*) {};
@@ -111,7 +112,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         report.peak_bytes = memory.peak_bytes;
         return report;
     };
-    migration_report report = of.read([&] { return run(true); }); // so nothing is written if there is nothing to do
+    migration_report report = of.read([&] { return run(true); }); // dry run: if there is nothing to do, writes nothing
     if (how.dry_run || !report.is_needed)
         return report;
     if (impl.options.read_only) {

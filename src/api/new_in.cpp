@@ -1,5 +1,5 @@
-// Memory of heaps for code that calls new and malloc(). libremanence-malloc.so implements malloc(), and asks this file
-// for blocks of heaps.
+// Gives code that calls new and malloc() memory of heaps. libremanence-malloc.so implements malloc(), and calls this
+// file for blocks of heaps.
 #include <remanence/new_in.hpp>
 
 #include "api/heap_impl.hpp"
@@ -26,7 +26,7 @@ bool has_shared_libstdcxx() {
     return function != nullptr && os::is_in_module(function, "libstdc++.so");
 }
 
-/// Inside it, allocations of the library itself do not count as allocations of the program in its scope.
+/// While such an object exists, allocations of the library itself are not directed to the scope's heap.
 class apart_from_scope {
 public:
     apart_from_scope() : was_(std::exchange(t_end_new_scopes, nullptr)) {}
@@ -42,7 +42,7 @@ void* allocate_in_heap(void* heap, std::size_t bytes, std::size_t alignment) noe
     const apart_from_scope apart;
     try {
         return allocate(header_of(static_cast<heap_impl*>(heap)), bytes, alignment);
-    } catch (...) { // malloc() cannot report an error in another way
+    } catch (...) { // malloc() can report an error only by a null pointer
         return nullptr;
     }
 }
@@ -55,8 +55,9 @@ bool hold(const void* address) noexcept {
     return registry::find(address) != nullptr || volatile_heap::of(address) != nullptr;
 }
 
-/// Returns the block that begins at an address. Returns nothing after a rollback, which may have freed the block:
-/// exceptions with strings of their own free these later. Otherwise a wrong address ends the process.
+/// Returns the block that begins at an address. Ends the process if no block begins there, unless the heap has been
+/// rolled back. A rollback may have freed the block before its owner frees it, for example an exception's string; then
+/// returns nothing.
 std::optional<alloc::block> block_at(const heap_impl& impl, const void* address) noexcept {
     const auto found = impl.memory().block_of(address);
     const bool begins_there = found && found->start == address;
@@ -72,7 +73,7 @@ void free_block(void* block) noexcept {
     heap_impl* const impl = registry::find(block);
     if (impl == nullptr)
         return volatile_heap::of(block)->free(block);
-    if (!impl->origin.same_process()) // a child has a copy of its parent's blocks, and must not change them
+    if (!impl->origin.same_process()) // a forked child has a copy of its parent's blocks, and must not change that
         return;
     if (block_at(*impl, block))
         (void)impl->memory().deallocate(block);
@@ -114,13 +115,13 @@ void lead(const malloc_target* into) noexcept {
         t_end_new_scopes = []() noexcept { lead(nullptr); };
 }
 
-/// Set before the program starts, because it may free a block of an earlier run before it has a scope.
+/// Runs before main(), because the program may free a block of an earlier run before it enters a scope.
 [[maybe_unused]] const bool k_is_known = [] {
     lead(nullptr);
     return true;
 }();
 
-/// Ends the scopes of this thread, and returns the target of the innermost one.
+/// Leaves all scopes of this thread, and returns what the innermost one directed malloc() to.
 const malloc_target* leave_scopes() {
     lead_malloc* const function = find_lead_malloc();
     t_end_new_scopes = nullptr;
@@ -153,7 +154,7 @@ new_in::new_in(volatile_heap& where)
 }
 
 new_in::~new_in() {
-    if (detail::t_end_new_scopes != nullptr) // otherwise a refused call has ended this scope, and those around it
+    if (detail::t_end_new_scopes != nullptr) // null if a refused call has already ended all scopes of this thread
         detail::lead(outer_);
 }
 

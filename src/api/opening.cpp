@@ -45,7 +45,7 @@ track::tracker_choice tracker_of(tracking wanted) {
 
 constexpr const char* k_tracking_variable = "REMANENCE_TRACKING";
 
-/// Does not name sharing::processes, because that would link the sharing code into each program.
+/// Does not use sharing::processes, because naming it would link the sharing code into each program.
 bool is_shared(const heap_options& options) { return options.access != sharing::exclusive; }
 
 [[noreturn]] void refuse(const std::filesystem::path& path, errc code, const std::string& why) {
@@ -105,7 +105,8 @@ void take_memory(const std::filesystem::path& path, const memory_options& given,
     const std::uint64_t reserve_bytes = given.reserve_bytes != 0 ? given.reserve_bytes : into.reserve_bytes;
     if (reserve_bytes >= os::k_address_end / 2)
         refuse(path, errc::invalid_argument, "options.memory.reserve_bytes must be below 64 TiB.");
-    // Whole chunks, of any size: a checkpoint maps whole chunks, and memory behind the reservation is not ours.
+    // Rounded to chunks of the largest size: a checkpoint maps whole chunks, which must not extend behind the
+    // reservation.
     into.reserve_bytes = align_up(reserve_bytes, format::k_chunk_bytes_max);
     if (given.chunk_bytes != 0)
         into.chunk_bytes = given.chunk_bytes;
@@ -153,7 +154,7 @@ decltype(txn::engine_options::version) checked_version(const std::filesystem::pa
     return static_cast<const std::string&>(options.kept_version);
 }
 
-/// Returns the engine's options, or refuses.
+/// Returns the engine's options. Refuses those that make no sense.
 txn::engine_options engine_options_of(const std::filesystem::path& path, const heap_options& options) {
     if (path.empty())
         detail::raise(failure{errc::invalid_argument, "cannot open a heap without a name. Give the path of its file."});
@@ -210,8 +211,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     return internal;
 }
 
-/// Returns true if a root may hold addresses. Objects that no root leads to do not matter, since they cannot be found
-/// again.
+/// Returns true if a root's type may hold addresses. Objects that no root reaches do not matter, since no program can
+/// find them.
 bool may_hold_addresses(txn::heap_memory& memory) {
     bool found = false;
     detail::check(types::root_directory(memory).for_each(
@@ -252,7 +253,7 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     if (!engine && engine.why().code == errc::in_use && internal.version)
         engine = detail::part_for_version(options)->open_detached(files, place.string(), internal, abi);
     const bool is_place_taken = engine ? (*engine)->why_elsewhere().has_value() : engine.why().code == errc::base_taken;
-    if (is_place_taken && detail::registry::holds(place)) // two readers share its lock
+    if (is_place_taken && detail::registry::holds(place)) // a second reader would share the lock of the first
         refuse(path, errc::in_use,
                internal.version
                    ? "it is open in this process already, which can have one version of it at a time. Compare "

@@ -2,7 +2,7 @@
 
 namespace remanence::detail {
 
-// The value is unique among all heaps, since a heap may be opened at the address of an earlier one.
+// The state number is unique among all heaps, since a heap may be opened at the address of an earlier one.
 void outside_allocators::begin_new_state() noexcept {
     constexpr std::uintptr_t k_step = k_lies_in_other_heap + 1;
     constexpr std::uintptr_t k_states = k_owner_note_bits / k_step;

@@ -1,4 +1,4 @@
-// Allocators of a heap that lie outside of it, as parts of containers in the process's memory.
+// Allocators that allocate in a heap but lie outside of it, as parts of containers in the process's memory.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -8,8 +8,8 @@
 
 namespace remanence::detail {
 
-/// The state number that such allocators store when they are made (allocator.hpp). Each rollback changes it, because a
-/// rollback may give their blocks to objects of the heap. Any thread may call it.
+/// The state number that such an allocator stores when it is made (allocator.hpp). Each rollback changes the number,
+/// because it may give the allocator's blocks to objects of the heap. Any thread may call any function.
 class outside_allocators {
 public:
     outside_allocators() noexcept {
@@ -18,8 +18,8 @@ public:
     }
 
     [[nodiscard]] std::uintptr_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
-    /// True if an allocator with this owner may still have blocks: it lies in the heap, or was made since the last
-    /// rollback.
+    /// True if an allocator with this owner may still own blocks: because it lies in the heap, or was made after the
+    /// last rollback.
     [[nodiscard]] bool is_of_this_state(const heap_header* owner) const noexcept {
         const std::uintptr_t note = note_of(owner);
         return note <= k_lies_in_other_heap || note == state();

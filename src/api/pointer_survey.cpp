@@ -1,5 +1,5 @@
-// heap::check_pointers(), which walks through the roots by their schemas. A file of its own, so that programs that do
-// not call it do not link that code.
+// heap::check_pointers(), which visits all objects that roots reach, by their schemas. A separate file, so that
+// programs that do not call it do not link that code.
 
 #include "api/heap_impl.hpp"
 #include "api/registry.hpp"

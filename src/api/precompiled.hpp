@@ -1,6 +1,6 @@
-// Precompiled header for the files of api and capi that are compiled for size. It only saves time, like
-// base/precompiled.hpp for all others: it includes what most of these files include. They may include any layer, so it
-// shows them nothing that they may not see.
+// Precompiled header for the files of api and capi that are compiled for size; all others use base/precompiled.hpp. It
+// only saves time. It includes what most of these files include, and nothing that they may not use, since they may use
+// any layer.
 #pragma once
 
 #include "api/heap_impl.hpp"

@@ -1,4 +1,4 @@
-// The object behind a procedure_set.
+// The table of procedures behind a procedure_set.
 #pragma once
 
 namespace remanence::detail {
@@ -12,11 +12,11 @@ public:
     procedure_table(const procedure_table&) = delete;
     procedure_table& operator=(const procedure_table&) = delete;
     virtual ~procedure_table() = default;
-    /// Makes the heap call these procedures. The table must live as long as the heap.
+    /// Makes `heap` call these procedures. The table must live as long as the heap.
     virtual void serve(heap_impl& heap) const = 0;
 };
 
-/// The additional work of a heap that has procedures.
+/// What a heap with procedures does before and after undo, redo and the like.
 class procedure_service {
 public:
     procedure_service() = default;
@@ -25,8 +25,8 @@ public:
     virtual ~procedure_service() = default;
     /// Called when undo, redo or the like begins; the caller holds the write lock.
     virtual void begin() noexcept = 0;
-    /// Called when it has failed. If a procedure has run since begin(), memory returns to the committed state. Throws
-    /// the procedure's exception.
+    /// Called when such an operation has failed. If a procedure has run since begin(), restores the committed state of
+    /// memory. Throws the procedure's exception.
     virtual void recover() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Calls procedures, and their inverses when steps are undone. A file of its own, so that only programs that add
+// Calls procedures, and their inverses when steps are undone. A separate file, so that only programs that add
 // procedures link it.
 
 #include "api/heap_impl.hpp"
@@ -32,7 +32,7 @@ public:
     void serve(heap_impl& heap) const override;
 };
 
-/// Returns null if there is none.
+/// Returns null if there is no procedure of that name.
 const procedure* find_procedure(const heap_impl& heap, std::string_view name) {
     const auto* const table = static_cast<const named_procedures*>(heap.options.procedures.table().get());
     if (table == nullptr)
@@ -50,7 +50,7 @@ result<void> unknown_procedure(const heap_impl& heap, const std::string& what, s
                 heap.origin.path.string());
 }
 
-/// Runs the procedures on the path to another state.
+/// Runs the procedures of the steps that lead to another state.
 class procedures_on_path final : public procedure_service {
 public:
     explicit procedures_on_path(heap_impl& of) : of_(of) {}
@@ -108,7 +108,7 @@ void named_procedures::serve(heap_impl& heap) const {
     raise(errc::invalid_argument, "the procedure \"" + std::string(name) + "\" cannot be added: " + why, {});
 }
 
-/// Keeps the note of a call until the section that calls has ended, so that no other commit gets it.
+/// Forgets a recorded procedure call when the section of the call ends, so that no other commit stores it.
 struct noted_call {
     heap_impl& of;
     ~noted_call() {

@@ -9,7 +9,7 @@
 
 namespace remanence::detail {
 
-/// Turns a failure into the public exception.
+/// Throws the public exception for a failure.
 [[noreturn]] void raise(const failure& why);
 [[noreturn]] void raise(errc code, const std::string& message, const std::string& path = {});
 

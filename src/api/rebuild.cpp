@@ -1,4 +1,4 @@
-// heap::rebuild(): the heap ends as by a crash, and is opened again behind the same handle. A file of its own, so that
+// heap::rebuild(): ends the heap as a crash would, and opens it again behind the same handle. A separate file, so that
 // programs that do not call it do not link it.
 
 #include "api/heap_impl.hpp"
@@ -32,10 +32,10 @@ void heap::rebuild(std::string_view abi) {
             path + " cannot be rebuilt: another file has its name, or none. Give the heap's file its name again.",
             path);
     const heap_options options = impl->options;
-    if (options.version || !options.kept_version.empty()) // another process may have dropped it meanwhile
+    if (options.version || !options.kept_version.empty()) // another process may have dropped the version meanwhile
         detail::check(
             detail::part_for_version(options)->find(*origin.files, detail::real_path(origin.path).string(), options));
-    // the program's references stay valid
+    // the new heap must go on holding the roots to which the program has references
     const auto known = impl->held ? impl->held->all_known() : detail::held_roots::known_roots();
     const txn::parts has = impl->engine().has();
     detail::heap_impl::drop(impl_);

@@ -23,7 +23,7 @@ const os::held_across_fork<changing> k_changing_held;
 
 constexpr std::size_t k_closed_remembered = 64;
 std::array<closed_range, k_closed_remembered> closed{}; // NOLINT: written with `changing` held
-std::atomic<std::size_t> closed_count = 0;              // since the process began
+std::atomic<std::size_t> closed_count = 0;              // number of heaps closed since the process began
 
 void remember_closed(const heap_impl& impl) noexcept {
     closed_range& place = closed[closed_count % closed.size()];
@@ -56,7 +56,7 @@ void watch_faults() {
         throw std::bad_alloc();
 }
 
-// Searches the newest first: other heaps may have been at the same addresses before.
+// Searches from the newest to the oldest, because several heaps may have been at the same addresses in turn.
 const closed_range* closed_at(const void* address) noexcept {
     const auto at = reinterpret_cast<std::uint64_t>(address);
     const std::size_t count = closed_count;
@@ -89,13 +89,13 @@ void remove(heap_impl& impl) noexcept {
 std::string path_at(const void* address) {
     if (find(address) == nullptr)
         return {};
-    std::lock_guard guard(changing); // meanwhile remove() waits, and so does the end of the heap
+    std::lock_guard guard(changing); // while this lock is held, remove() waits, and so no heap ends
     const heap_impl* impl = find(address);
     return impl != nullptr && impl->memory().contains(address) ? impl->origin.path.string() : std::string();
 }
 
 bool holds(const std::filesystem::path& path) {
-    std::lock_guard guard(changing); // no heap closes meanwhile
+    std::lock_guard guard(changing); // while this lock is held, no heap closes
     for (const auto& slot : heaps.all()) {
         heap_impl* const impl = slot.load(std::memory_order_acquire);
         if (impl == nullptr)

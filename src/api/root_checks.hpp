@@ -1,5 +1,5 @@
-// The checks of verify() for objects of roots whose types the program has named since the heap was opened. The file has
-// only names of types.
+// The checks that verify() makes of a root's object. The program supplies a check when it names the root's type; the
+// heap file stores only names of types.
 #pragma once
 
 #include "txn/heap_memory.hpp"
@@ -19,12 +19,12 @@ namespace remanence::detail {
 /// Any thread may call it.
 class root_checks {
 public:
-    /// Notes the check of a root's type. O(log roots). std::bad_alloc.
+    /// Records the check of a root's type. O(log roots). std::bad_alloc.
     void know(std::string_view name, std::uint64_t fingerprint_hash, root_check check);
-    /// The root may have this fingerprint until the heap has a newer one of the same type. O(log roots).
+    /// Accepts this older fingerprint of the root, until the heap stores a newer one of the same type. O(log roots).
     void know_outdated(std::string_view name, std::uint64_t fingerprint_hash);
-    /// Returns a sentence about the first fault in an object; nothing if there is none, or if no check is known for its
-    /// type. O(object), with the allocator's lock held.
+    /// Returns a sentence about the first fault in a root's object; nothing if there is none, or if no check is known
+    /// for the object's type. O(object), with the allocator's lock held.
     [[nodiscard]] std::optional<std::string> fault_in(const types::root_view& root,
                                                       const txn::heap_memory& memory) const;
 

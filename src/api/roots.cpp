@@ -7,8 +7,8 @@
 
 namespace remanence::detail {
 
-/// For a heap that is mapped at other addresses than its own: addresses in the object would be wrong here, or at the
-/// next open.
+/// Refuses an action in a heap that is mapped elsewhere than at its own address: addresses in the object would be wrong
+/// now, or when the heap is opened next.
 [[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& action, const std::string& type) {
     const std::string path = impl.origin.path.string();
     raise(errc::base_taken,
@@ -19,19 +19,19 @@ namespace remanence::detail {
           path);
 }
 
-/// Returns advice about a type that has changed. In programs that migrate roots, lists all differences.
+/// Returns advice about a type that has changed. In programs that migrate roots, it lists all differences.
 static std::string how_to_convert(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
-    if (type.structure == nullptr) // it is no type of C++
+    if (type.structure == nullptr) // the type is not a C++ type
         return {};
     return types::changes_of_root != nullptr
                ? types::changes_of_root(impl.memory(), name, type)
                : " To convert the root, open the heap with heap_options::migrate (remanence/migrate.hpp).";
 }
 
-/// errc::type_mismatch if a class that states its members has others than the stored objects, or an enumeration has
+/// errc::type_mismatch if a class that states its members states others than were stored, or if an enumeration has
 /// other values.
 static void know_schema(heap_impl& impl, std::string_view name, const type_fingerprint& type) {
-    if (type.structure == nullptr) // it is no type of C++
+    if (type.structure == nullptr) // the type is not a C++ type
         return;
     const types::known_schema known = types::look_up_schema(impl.memory(), type);
     const bool may_be_renamed = known.only_names && impl.options.checks.accept_renamed_members;
@@ -90,12 +90,12 @@ bool is_about_to_make_one(heap_impl* impl) {
     if (!impl->held || impl->sections.write_depth() != 1)
         return false;
     const auto holds_changes = impl->engine().holds_changes();
-    return holds_changes && !*holds_changes; // if this fails, a commit reports the error
+    return holds_changes && !*holds_changes; // on failure returns false, since a commit reports the error
 }
 
 void erase_root(heap_impl* impl, std::string_view name) {
     check(types::root_directory(impl->memory()).erase(name));
-    // removes this root's schema, if there is memory for the smaller table
+    // also removes the schema of this root, if there is memory to write the smaller table
     (void)types::store_schemas(impl->memory(), {});
 }
 

@@ -1,4 +1,4 @@
-// save() with a choice of what to do about objects that cannot be written.
+// save() with a choice of how to treat objects that cannot be written.
 #pragma once
 
 #include <remanence/heap.hpp>
@@ -11,7 +11,7 @@
 
 namespace remanence::detail {
 
-/// Does the same as save(), with the same exceptions.
+/// Does the same as save(), and throws the same exceptions.
 void save_heap(const heap& from, const std::string& root, const inspect::dump_manner& manner,
                const std::function<void(std::string_view)>& to);
 

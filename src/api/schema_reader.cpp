@@ -1,5 +1,5 @@
-// Names places for the messages of checks, and finds words that can hold no pointer: src/inspect walks through the
-// roots by their schemas.
+// Finds the names of places in objects, for the messages of checks, and finds words that can hold no pointer. For both,
+// src/inspect visits the objects by their roots' schemas.
 #include "types/schema_reader.hpp"
 
 #include "inspect/described_words.hpp"
@@ -24,9 +24,9 @@ static names_by_place names_of_parts(txn::heap_memory& memory, const std::set<st
     const inspect::heap_to_read heap = to_read(memory, bytes);
     auto found = inspect::names_of_places(heap, places);
     if (!found)
-        return {}; // the message does not need the names
+        return {}; // the message is complete without the names
     std::erase_if(*found, [](const auto& each) { return each.second.find_first_of(".[") == std::string::npos; });
-    return std::move(*found); // the message already contains the names of whole roots
+    return std::move(*found); // whole roots are left out, because the message names them already
 }
 
 static std::vector<bool> hold_no_pointer(txn::heap_memory& memory, std::span<const word_in_block> words) {

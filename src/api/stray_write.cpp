@@ -1,4 +1,4 @@
-// The report before the process dies of a fault in memory of a heap: a write outside of any write section, a write to a
+// Reports a fault in memory of a heap before the process dies of it: a write outside of any write section, a write to a
 // read-only heap, or a use after close().
 
 #include "api/stray_write.hpp"
@@ -15,7 +15,7 @@ namespace {
 using os::say;
 using os::say_hexadecimal;
 
-// This and everything before it is not async-signal-safe. This comes last, because it is the most likely to fail.
+// Neither this nor the code before it is async-signal-safe. This part is last, because it is the most likely to fail.
 void say_root(heap_impl& impl, const void* address) {
     const alloc::block_allocator* blocks = impl.memory().quiet_allocator();
     if (blocks == nullptr) {

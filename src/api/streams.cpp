@@ -1,4 +1,4 @@
-// Heaps as streams, for the public templates: src/inspect writes them, and src/objects reads them.
+// Heaps as streams, for the public templates: src/inspect writes the streams, and src/objects reads them.
 
 #include <remanence/streams.hpp>
 

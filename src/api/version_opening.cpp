@@ -1,4 +1,4 @@
-// Opens old versions in place. A file of its own, so that only programs that open one link it.
+// Opens old versions without making a new heap of them. A separate file, so that only programs that open one link it.
 
 #include "api/version_opening.hpp"
 
@@ -19,7 +19,7 @@ namespace remanence::detail {
 
 namespace {
 
-/// Without this check, the system might kill this process, or the one that writes.
+/// Refuses a copy larger than memory: otherwise the system might kill this process, or the one that writes.
 result<void> refuse_more_than_memory(os::file_system& files, store::image& image, const std::string& path) {
     std::uint64_t pages = 0;
     for (std::uint64_t page = 0; page < image.bytes() / k_page_bytes; ++page) {
@@ -41,7 +41,7 @@ result<void> refuse_more_than_memory(os::file_system& files, store::image& image
 
 struct found_version {
     std::uint64_t number;
-    history::delta way; // from the last commit to it
+    history::delta way; // leads from the last commit to the requested version
 };
 
 result<found_version> find(os::file_system& files, inspect::inspection& now, history::step_tree& steps,

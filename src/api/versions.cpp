@@ -20,7 +20,7 @@ using namespace detail::history_calls; // NOLINT(google-build-using-namespace)
 
 namespace {
 
-// No process commits meanwhile, but checkpoints of other processes may run.
+// No process commits during the attempts, but checkpoints of other processes may run.
 constexpr std::uint64_t k_attempts = 100;
 
 template <class T>
@@ -94,7 +94,7 @@ void heap::branch(std::uint64_t version, const std::filesystem::path& path) {
     os::end_if_cancelled();
 }
 
-// Both states are read from the file. Memory may hold uncommitted changes, and is not touched.
+// Reads both states from the file, and does not touch memory, which may hold uncommitted changes.
 version_difference heap::diff(std::uint64_t before, std::uint64_t after) const {
     heap_impl* const impl = with_history(checked(impl_), use_of_history::looks);
     version_difference found;

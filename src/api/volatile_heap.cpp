@@ -53,14 +53,14 @@ constexpr unsigned k_leak_frames_max = 32;
 
 namespace detail {
 
-/// The record in the last words of a block with a red zone. The calls that led to the allocation follow it.
+/// Stored at the end of a block with a red zone. The calls that led to the allocation are stored behind it.
 struct block_record {
     std::uint64_t asked; // bytes that the program asked for
     const std::type_info* type;
 };
 
-/// A heap whose blocks may have red zones: a pattern behind the requested bytes, then a block_record in the block's
-/// last words.
+/// A heap whose blocks may have red zones. Behind the requested bytes such a block has a pattern, then a block_record
+/// in its last words.
 class volatile_heap_impl {
 public:
     explicit volatile_heap_impl(const volatile_heap_options& chosen)
@@ -76,7 +76,8 @@ public:
     }
 
     [[nodiscard]] bool has_red_zone() const { return red_zone_bytes_ != 0; }
-    /// Returns the size to request for a block with a red zone; more than exists, if the sum overflows.
+    /// Returns the size to request for a block with a red zone. If the sum overflows, returns a size too large to
+    /// exist.
     [[nodiscard]] std::size_t with_red_zone(std::size_t bytes) const {
         const std::size_t more = has_red_zone() ? red_zone_bytes_ + record_bytes_ : 0;
         return bytes > std::numeric_limits<std::size_t>::max() - more ? bytes : bytes + more;
@@ -90,11 +91,11 @@ public:
             os::note_calls(calls_of(of), options.leak_frames);
         close_red_zone(of, record);
     }
-    /// Forbids access to the red zone. open_red_zone() allows it again.
+    /// Makes the red zone inaccessible. open_red_zone() makes it accessible again.
     static void close_red_zone(const alloc::block& of, const block_record& record) {
         os::forbid_memory(static_cast<std::byte*>(of.start) + record.asked, of.bytes - record.asked);
     }
-    /// Returns nothing if the red zone was overwritten.
+    /// Makes the red zone accessible and checks it. Returns nothing if it was overwritten.
     [[nodiscard]] std::optional<block_record> open_red_zone(const alloc::block& of) const {
         os::allow_memory(of.start, of.bytes);
         if (!alloc::red_zoned_bytes(of.start, of.bytes, record_bytes_))
@@ -103,7 +104,7 @@ public:
         std::memcpy(&record, record_of(of), sizeof record);
         return record;
     }
-    /// Checks the red zone, and closes it again. Returns nothing if it was overwritten.
+    /// Checks the red zone, and makes it inaccessible again. Returns nothing if it was overwritten.
     [[nodiscard]] std::optional<block_record> record_at(const alloc::block& of) const {
         const auto record = open_red_zone(of);
         if (record)
@@ -125,7 +126,7 @@ public:
     [[nodiscard]] alloc::block block_at(const void* address) const {
         return {const_cast<void*>(address), blocks.usable_bytes(address)};
     }
-    /// Returns as many calls as options.leak_frames says.
+    /// Returns an array of options.leak_frames calls.
     [[nodiscard]] void** calls_of(const alloc::block& of) const {
         return reinterpret_cast<void**>(record_of(of) + sizeof(block_record));
     }
@@ -181,7 +182,7 @@ struct leaked_sum {
     }
 };
 
-/// Counts blocks by size; those of more than 64 KiB by powers of two.
+/// Counts blocks by size; blocks of more than 64 KiB are counted by powers of two.
 std::vector<volatile_size_class> count_by_size(const transient::heap& blocks) {
     std::map<std::uint64_t, std::uint64_t> counts;
     blocks.for_each_block([&](const alloc::block& each) {
@@ -193,7 +194,7 @@ std::vector<volatile_size_class> count_by_size(const transient::heap& blocks) {
     return classes;
 }
 
-/// Calls `make` for each key and adds the sums of the key. Returns the results, those with the most bytes first.
+/// Calls `make` for each key, and adds up the results of equal keys. Returns the sums, the largest first.
 template <class Key, class Make>
 auto sorted_by_bytes(const std::map<Key, leaked_sum>& sums, const Make& make) {
     std::vector<decltype(make(sums.begin()->first))> all;
@@ -294,7 +295,7 @@ volatile_heap* volatile_heap::of(const void* pointer) noexcept { return volatile
 
 volatile_heap& volatile_heap::process_default() {
     static volatile_heap* const made =
-        new volatile_heap(); // never destroyed: destructors of other objects may free its blocks
+        new volatile_heap(); // never destroyed, because destructors of other objects may free its blocks
     return *made;
 }
 

@@ -1,4 +1,4 @@
-// Calls that must not be left half done: by a cancellation of their thread, or by the end of the heap during the call.
+// Calls that must not be interrupted halfway: by a cancellation of their thread, or by the end of the heap.
 #pragma once
 
 #include "os/cancellation.hpp"
@@ -7,7 +7,7 @@
 
 namespace remanence::detail {
 
-/// Counts the calls that a heap is in. Any thread may call it.
+/// Counts the calls that are running on a heap. Any thread may call any function.
 class whole_calls {
 public:
     void begin() noexcept { ++under_way_; }
@@ -18,8 +18,8 @@ private:
     std::atomic<int> under_way_ = 0;
 };
 
-/// While it lives, its thread is not cancelled. A signal handler or on_progress may call exit() meanwhile; then the
-/// heap's destructor leaves everything as it is.
+/// While such an object exists, its thread cannot be cancelled. If a signal handler or on_progress calls exit() then,
+/// the heap's destructor changes nothing.
 class whole_call {
 public:
     explicit whole_call(whole_calls& calls) noexcept : calls_(calls) { calls.begin(); }

@@ -12,12 +12,12 @@ namespace remanence::detail {
 whole_file::~whole_file() {
     std::error_code unknown;
     if (file_)
-        std::filesystem::remove(unfinished_, unknown); // errors are ignored: the first error counts
+        std::filesystem::remove(unfinished_, unknown); // errors are ignored, because the first one was reported
 }
 
 result<void> whole_file::begin() {
     constexpr unsigned k_mode = 0666;
-    std::optional<unsigned> former; // permissions of the file that will be replaced
+    std::optional<unsigned> former; // permissions of the file that will be replaced; nothing if there is none
     if (auto replaced = files_.open(path_, os::access::read_only)) {
         auto mode = (*replaced)->permissions();
         if (!mode)
@@ -26,7 +26,7 @@ result<void> whole_file::begin() {
     } else if (replaced.why().code != errc::not_found) {
         return replaced.error();
     }
-    // After a power loss the file itself may have this name as a second name. So the left-over file is removed, not
+    // After a power loss this may be a second name of the finished file itself. So the left-over file is removed, not
     // truncated.
     if (auto left = files_.open(unfinished_, os::access::read_write)) {
         REM_TRY(lock(**left));
@@ -44,7 +44,7 @@ result<void> whole_file::begin() {
     auto is_mine = (*file)->is_at(unfinished_);
     if (!is_mine)
         return is_mine.error();
-    if (*bytes != 0 || !*is_mine) // the file was there before this process got the lock
+    if (*bytes != 0 || !*is_mine) // this process has not made the file in begin()
         return written_by_another();
     file_ = std::move(*file);
     return former ? take_mode(*former) : result<void>();
@@ -61,7 +61,7 @@ result<void> whole_file::written_by_another() const {
     return fail(errc::in_use, unfinished_ + " is being written by another process. Name another file.", path_);
 }
 
-/// Sets the permissions, whatever the umask is, and whatever a crash has left.
+/// Sets the permissions, whatever the umask is, and whatever a crash has left behind.
 result<void> whole_file::take_mode(unsigned mode) {
     auto present = file_->permissions();
     if (!present)

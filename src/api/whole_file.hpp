@@ -1,5 +1,5 @@
-// A file that is written under another name, and renamed once it is complete and durable. A crash leaves the former
-// file or the new one.
+// A file that is written under another name, and renamed once it is complete and durable. So after a crash the former
+// file or the new one is there.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,20 +14,20 @@ namespace remanence::detail {
 
 class whole_file {
 public:
-    /// A file that a crash has left under the other name is removed.
+    /// If a crash has left a file under the other name, begin() removes it.
     whole_file(os::file_system& files, std::string path, std::string unfinished)
         : files_(files), path_(std::move(path)), unfinished_(std::move(unfinished)) {}
     whole_file(const whole_file&) = delete;
     whole_file& operator=(const whole_file&) = delete;
-    /// Removes an incomplete file.
+    /// Removes the file if it is incomplete.
     ~whole_file();
 
-    /// Creates the file, with the permission bits of the one it will replace, if there is one. errc::in_use: another
-    /// process writes it.
+    /// Creates the file, with the permissions of the file that it will replace, if there is one. errc::in_use: another
+    /// process is writing it.
     result<void> begin();
-    /// Appends text, which is written in large pieces.
+    /// Appends text. Collects it, and writes it in large pieces.
     result<void> put(std::string_view text);
-    /// Renames the file; durable once this returns. errc::exists: there is a file of that name, and it must not be
+    /// Renames the file. It is durable once this returns. errc::exists: a file of that name exists, and must not be
     /// replaced.
     result<void> finish(bool may_replace);
 

@@ -14,10 +14,10 @@ namespace {
 /// True for errors that a concurrent writer may cause.
 bool is_writers_doing(errc code) { return is_damage(code) || code == errc::in_use || code == errc::not_found; }
 
-/// True if there is a later commit, or another checkpoint: then the history that was read may belong to that one.
+/// True if the heap has a later commit or another checkpoint. Then the history that was read may belong to that one.
 result<bool> has_moved_on(os::file_system& files, inspection& from) {
     auto same = from.is_unchanged(files);
-    if (!same || !*same || !from.is_live()) // as long as the superblock is the same, no process has begun to write
+    if (!same || !*same || !from.is_live()) // while the superblock is the same, no process has begun to write
         return same ? result<bool>(!*same) : same.error();
     auto now = inspection::open_live(files, from.path(), {});
     if (!now && !is_writers_doing(now.why().code))
@@ -27,8 +27,8 @@ result<bool> has_moved_on(os::file_system& files, inspection& from) {
 
 } // namespace
 
-// The writer moves steps from the log to the history file, and makes that file anew. So the file that was read may not
-// match the log. But there is always a file.
+// The writer moves steps from the log to the history file, and replaces that file. So the file that was read may not
+// match the log, but a history file always exists.
 result<std::optional<recover::history_beside>> history_of(os::file_system& files, inspection& heap) {
     auto found = recover::read_history(files, heap.store());
     if (found && (found->steps || !found->is_there))
@@ -52,7 +52,7 @@ result<void> look_at_history(os::file_system& files, const std::string& path, co
         bool is_passed = false;
         auto heap = with_last_commit(files, path, attempts, progress, [&](inspection& now) -> result<void> {
             is_passed = false;
-            if (!now.problems().empty()) // or the writer has committed again: then the heap is read again
+            if (!now.problems().empty()) // the cause may also be a new commit; then the heap is read again
                 return unexpected(now.problems().front());
             auto found = history_of(files, now);
             if (!found)

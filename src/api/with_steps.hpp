@@ -1,4 +1,4 @@
-// The first step of the functions of look_back.hpp: reads a heap's last commit, and the steps of its history.
+// The common first step of the functions in look_back.hpp: reads a heap's last commit, and the steps of its history.
 #pragma once
 
 #include "base/result.hpp"
@@ -18,25 +18,25 @@ namespace remanence::inspect {
 inline constexpr std::uint64_t k_attempts_to_look_back = 100;
 
 using history_visitor = std::function<result<void>(inspection&, recover::history_beside&)>;
-/// Calls `use` with the last commit and the files beside it; perhaps again with a later one, as with_last_commit()
-/// does. If it reports that there are no steps, no writer has caused that. Returns the errors of `use`, and
-/// errc::in_use if the writer is too fast. Throws std::bad_alloc.
+/// Calls `use` with the last commit and the history beside it. May call it again with a later commit, as
+/// with_last_commit() does. If it finds no steps, then there are none: a writer cannot have caused that. Returns the
+/// errors of `use`, and errc::in_use if the writer commits too fast. Throws std::bad_alloc.
 result<void> look_at_history(os::file_system& files, const std::string& path, const inspection_progress& progress,
                              const history_visitor& use);
-/// Returns the history beside an inspected heap; nothing if the writer has committed again.
+/// Returns the history beside an inspected heap; nothing if the writer has committed again meanwhile.
 result<std::optional<recover::history_beside>> history_of(os::file_system& files, inspection& heap);
 
 using steps_visitor = std::function<result<void>(inspection&, history::step_tree&)>;
-/// Does the same as look_at_history(), with the steps alone; errc::no_step if there are none.
+/// Does the same as look_at_history(), but passes only the steps; errc::no_step if there are none.
 result<void> look_at_steps(os::file_system& files, const std::string& path, const inspection_progress& progress,
                            const steps_visitor& use);
 
-/// Reports progress as that of reading the log. `on_progress` must outlive the result.
+/// Returns a function that reports progress as that of reading the log. `on_progress` must outlive it.
 [[nodiscard]] inspection_progress progress_of_log(const progress_callback& on_progress);
-/// Does the same with the real files. Throws `error` instead of returning it.
+/// Does the same as look_at_steps(), with the real files. Throws `error` instead of returning it.
 void with_steps(const std::string& path, const progress_callback& on_progress, const steps_visitor& use);
 
-/// Returns the state that `version` names. errc::no_step, with a list of the versions there are.
+/// Returns the state that `version` names. errc::no_step, with a list of the versions that exist.
 result<std::uint64_t> state_of(const history::step_tree& steps, const version_or_name& version,
                                const std::string& path);
 

@@ -1,4 +1,4 @@
-// Assertions, for our own bugs only: never for bytes from a file, never for failures of the environment.
+// Assertions, for our own bugs only: never for bytes from a file or for failures of the environment.
 #pragma once
 
 namespace remanence {

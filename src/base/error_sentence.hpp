@@ -5,7 +5,7 @@
 
 namespace remanence {
 
-/// Returns the sentence that error_category() has for the code, as a literal: no string is made.
+/// Returns the sentence of error_category() for the code as a literal, without constructing a string.
 [[nodiscard]] const char* sentence_of(errc code) noexcept;
 
 } // namespace remanence

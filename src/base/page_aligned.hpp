@@ -1,4 +1,4 @@
-// A byte buffer that begins at a page boundary, as direct writes need it.
+// A byte buffer that begins at a page boundary, as direct writes require.
 #pragma once
 
 #include "base/units.hpp"
@@ -13,8 +13,7 @@
 
 namespace remanence {
 
-/// Has the functions of std::vector<std::byte> that we use. A vector with an allocator of our own would copy byte by
-/// byte.
+/// Has those functions of std::vector<std::byte> that we use. A vector with our own allocator would copy byte by byte.
 class page_aligned_bytes {
 public:
     page_aligned_bytes() = default;
@@ -43,7 +42,7 @@ public:
     [[nodiscard]] bool empty() const { return size_ == 0; }
 
     void clear() { size_ = 0; }
-    /// reserve(), resize() and append() throw std::bad_alloc, and then change nothing.
+    /// reserve(), resize() and append() may throw std::bad_alloc; then they have changed nothing.
     void reserve(std::size_t bytes) {
         if (bytes <= capacity_)
             return;

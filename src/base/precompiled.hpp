@@ -1,5 +1,6 @@
 // Precompiled header of the layers, only for speed. Every file still includes what it uses; the debug preset checks
-// this by building without. It has the standard library only, so that no layer sees another through it.
+// this by building without this header. It includes only the standard library, so that no layer sees another one
+// through it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Half-open ranges. Each thing that is counted has a type of its own, so that the compiler refuses to mix them up. A
-// "range" is any of these; a "run" is a range found by joining neighbours.
+// Half-open ranges. Each kind of thing has a range type of its own, so that the compiler refuses to mix them up.
+// "Range" means any of these; a "run" is a range that was made by joining adjacent ones.
 #pragma once
 
 #include "base/units.hpp"
@@ -8,7 +8,7 @@
 
 namespace remanence {
 
-/// A range of bytes in what `Of` stands for, counted from its beginning.
+/// A range of bytes of the thing that `Of` stands for, counted from its beginning.
 template <class Of>
 struct byte_range_of {
     std::uint64_t offset;
@@ -18,7 +18,7 @@ struct byte_range_of {
     friend constexpr bool operator==(const byte_range_of&, const byte_range_of&) = default;
 };
 
-/// A range of numbered things of the kind that `Of` stands for.
+/// A range of numbered items of the kind that `Of` stands for.
 template <class Of>
 struct number_range_of {
     std::uint64_t first;
@@ -43,7 +43,7 @@ constexpr heap_range to_bytes(page_range pages) { return {pages.first * k_page_b
 constexpr heap_range to_bytes(chunk_range chunks, std::uint64_t chunk_bytes) {
     return {chunks.first * chunk_bytes, chunks.count * chunk_bytes};
 }
-/// Precondition: the range is whole chunks.
+/// Precondition: the range consists of whole chunks.
 constexpr chunk_range to_chunks(heap_range bytes, std::uint64_t chunk_bytes) {
     return {bytes.offset / chunk_bytes, bytes.bytes / chunk_bytes};
 }

@@ -25,10 +25,10 @@ locale_t plain_locale() {
     return made;
 }
 
-/// Reads with the C library, which rounds correctly and reads subnormal numbers.
+/// Converts with the C library, which rounds correctly and accepts subnormal numbers.
 template <class T>
 bool read_by_c(std::string_view text, T& value) {
-    const std::string whole(text); // adds a terminating zero
+    const std::string whole(text); // with a terminating zero
     char* end = nullptr;
     if constexpr (std::is_same_v<T, float>)
         value = ::strtof_l(whole.c_str(), &end, plain_locale());
@@ -41,7 +41,7 @@ bool read_by_c(std::string_view text, T& value) {
            (value != 0 || is_zero);
 }
 
-/// Writes with the C library: the fewest digits that read back as the same number.
+/// Converts with the C library, to the fewest digits that read back as the same number.
 template <class T>
 void put_by_c(std::string& out, T value) {
     std::array<char, 64> text{};

@@ -1,6 +1,6 @@
-// Converts real numbers to text and back, whatever the locale: to the shortest text that reads back as the same number,
-// and to the number nearest to a text. Standard libraries differ here: libstdc++ refuses to read a subnormal long
-// double, and libc++ reads no real number at all and writes a long double as a double.
+// Converts real numbers to text and back, independently of the locale: to the shortest text that reads back as the same
+// number, and to the number that is nearest to a text. Standard libraries differ here: libstdc++ does not read a
+// subnormal long double; libc++ reads no real numbers at all, and writes a long double as a double.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace remanence {
 template <class T>
 void put_real(std::string& out, T value);
 
-/// Reads all of `text`, which has the form of a JSON number. Returns false if it is not a number, or is out of T's
-/// range: too large, or not 0 but nearer to 0 than the smallest T.
+/// Reads a number from all of `text`, which must have the form of a JSON number. Returns false if it does not, or if
+/// the number is out of T's range: too large, or not 0 but nearer to 0 than the smallest T.
 template <class T>
 [[nodiscard]] bool read_real(std::string_view text, T& value);
 

@@ -1,5 +1,5 @@
 // result<T>: a value, or the reason why there is none. Every function that can fail because of the environment returns
-// one; only src/api turns it into an exception. Depends on the public error codes only.
+// one; only src/api converts it to an exception. Depends only on the public error codes.
 #pragma once
 
 #include <remanence/error.hpp>
@@ -16,20 +16,20 @@ namespace remanence {
 /// Why an operation failed, in words for the user.
 struct failure {
     errc code;
-    std::string message;                       // names the operation, and what to do next
+    std::string message;                       // names the operation and what the user should do
     std::string path{};                        // the file concerned
-    int os_error = 0;                          // errno, when a system call failed
+    int os_error = 0;                          // errno, if a system call failed
     std::uint64_t offset = error::k_no_offset; // byte offset in that file
 };
 
-/// True if the system refused before it did anything, because of a limit or a missing right. The caller may try again
-/// once the cause is removed. This says nothing about earlier writes.
+/// True if the system refused a call before it did anything, because of a limit or a missing right. The caller may try
+/// again after the cause is removed. This tells nothing about earlier writes.
 [[nodiscard]] constexpr bool is_refusal(errc code) noexcept {
     return code == errc::no_space || code == errc::no_memory || code == errc::permission_denied ||
            code == errc::read_only_file_system;
 }
 
-/// An error that is passed up to the caller. One pointer wide, so that a result<T> stays small.
+/// An error to be returned to the caller. One pointer wide, so that a result<T> stays small.
 class [[nodiscard]] unexpected {
 public:
     explicit unexpected(failure why) : why_(std::make_unique<failure>(std::move(why))) {}
@@ -56,7 +56,7 @@ public:
     T* operator->() { return &std::get<0>(state_); }
     const T* operator->() const { return &std::get<0>(state_); }
 
-    /// Returns the error, to be passed on to the caller. Moves it out.
+    /// Moves the error out, for returning it to the caller.
     unexpected error() { return std::move(std::get<1>(state_)); }
     [[nodiscard]] const failure& why() const { return std::get<1>(state_).why(); }
 
@@ -78,8 +78,8 @@ private:
     std::optional<unexpected> why_;
 };
 
-/// Returns from the enclosing function with the error of `expression`, if it has one. The variable is named after the
-/// line, since the expression may be a lambda that uses the macro itself.
+/// Returns from the enclosing function if `expression` failed, with its error. The variable's name contains the line
+/// number, since the expression may be a lambda that uses this macro itself.
 #define REM_TRY(expression) REM_TRY_NAMED(expression, REM_TRY_JOIN(rem_try_, __LINE__))
 #define REM_TRY_JOIN(a, b) REM_TRY_JOIN_EXPANDED(a, b)
 #define REM_TRY_JOIN_EXPANDED(a, b) a##b

@@ -1,11 +1,11 @@
-// Static objects that exist before any code runs, and are never destroyed.
+// Static objects that are constructed before any code runs, and are never destroyed.
 #pragma once
 
 namespace remanence {
 
-/// Holds a static object (`constinit`): the compiler carries out its constructor, and its destructor never runs. So
-/// constructors and destructors of users' static objects may use it. No thread can be in the middle of constructing it
-/// during a fork, which would leave the child waiting.
+/// Holds a static object (`constinit`): the compiler evaluates its constructor, and its destructor never runs. So
+/// constructors and destructors of users' static objects may use it. A fork never happens while another thread is
+/// constructing it, which would leave the child waiting.
 template <class T>
 union undying {
     constexpr undying() : value() {}

@@ -1,4 +1,4 @@
-// Sizes, alignment and page arithmetic. The format's page is 4 KiB whatever the kernel's is.
+// Sizes, alignment and page arithmetic. The format's page is 4 KiB, even if the kernel's pages are larger.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ inline constexpr std::uint64_t TiB = 1024 * GiB;
 inline constexpr std::uint64_t k_page_bytes = 4 * KiB; // unit of tracking, checksums and before-images
 inline constexpr std::uint64_t k_sector_bytes = 512;   // R6: written whole or not at all
 
-/// The largest heap, whatever its file could hold: the allocator counts pages with 32 bits (format/alloc_state.hpp,
-/// F1).
+/// The largest heap, even if the file system allows larger files: the allocator counts pages with 32 bits
+/// (format/alloc_state.hpp, F1).
 inline constexpr std::uint64_t k_heap_bytes_max = 16 * TiB;
 
 /// Rounds up. `alignment` must be a power of two.

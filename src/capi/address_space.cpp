@@ -1,4 +1,4 @@
-// Finds free addresses. A file of its own, since few programs ask for them.
+// Finds free addresses. A separate file, since few programs need this.
 
 #include "capi/guard.hpp"
 

@@ -1,4 +1,4 @@
-// Arenas of heaps with files. In C an arena is the address at which it begins.
+// Arenas of heaps with files. A C program names an arena by the address at which it begins.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -20,7 +20,7 @@ std::string_view name_of_arena(const char* name) {
     return name;
 }
 
-/// Runs `f` in a write section, which commits at its end in a transactional heap.
+/// Runs `f` in a write section. In a transactional heap, the end of the section commits.
 template <class F>
 void change_arenas(open_heap& opened, const F& f) {
     if (opened.is_transactional()) {

@@ -8,7 +8,7 @@ namespace remanence::capi {
 
 namespace {
 
-constinit thread_local callback* innermost = nullptr; // NOLINT: of the thread
+constinit thread_local callback* innermost = nullptr; // NOLINT: one for each thread
 
 } // namespace
 

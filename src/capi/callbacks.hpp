@@ -1,5 +1,6 @@
-// Functions of the caller that a call runs, and what they may do to the sections of this call. They cannot end a
-// section that the call began. A section that they began and left open is rolled back.
+// Functions of the caller that a call of this library runs (callbacks), and what they may do to sections. A callback
+// cannot end a section that the call began. If a callback begins a section and leaves it open, that section is rolled
+// back.
 #pragma once
 
 #include "api/heap_impl.hpp"
@@ -9,7 +10,7 @@
 
 namespace remanence::capi {
 
-/// While it lives, the thread runs a function of the caller. These objects nest.
+/// While such an object lives, its thread runs a callback. These objects nest.
 class callback {
 public:
     explicit callback(detail::heap_impl& of);
@@ -17,16 +18,16 @@ public:
     callback(const callback&) = delete;
     callback& operator=(const callback&) = delete;
 
-    /// To be called when the function has returned. If this call is in a section, the sections that the function left
-    /// open are rolled back, or ended; then throws errc::section_open.
+    /// Must be called when the callback has returned. If the call was in a section, and the callback left sections
+    /// open, rolls back or ends these, and throws errc::section_open.
     void end() const;
 
-    // Count the sections of this thread that its innermost function on the heap began; or all sections, if no function
-    // runs.
+    // Count the sections of this thread that the innermost callback on the heap began; if no callback runs, all
+    // sections of this thread.
 
     [[nodiscard]] static std::size_t writes_within(const detail::heap_impl& of);
     [[nodiscard]] static std::size_t reads_within(const detail::heap_impl& of);
-    /// Throws errc::section_open if this thread is in such a function of the heap.
+    /// Throws errc::section_open if this thread runs a callback on the heap.
     static void refuse_close(const detail::heap_impl& of);
 
 private:
@@ -38,7 +39,6 @@ private:
     callback* outer_;
 };
 
-/// Calls a function of the caller.
 template <class F>
 auto call_back(detail::heap_impl& of, const F& f) {
     const callback here(of);

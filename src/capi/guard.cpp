@@ -38,7 +38,7 @@ rem_status note(rem_status status, const char* message, const std::string& path,
         last.shown.message = last.message.c_str();
         last.path = path;
         last.shown.path = last.path.c_str();
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): what is shown already must do
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the report shown so far must do
     }
     return status;
 }

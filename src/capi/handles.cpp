@@ -16,25 +16,25 @@ namespace remanence::capi {
 namespace {
 
 struct slot {
-    std::atomic<std::uintptr_t> handle = 0; // 0: free
+    std::atomic<std::uintptr_t> handle = 0; // 0 means that the slot is free
     std::optional<open_heap> heap;
-    std::unique_ptr<volatile_face> memory; // of a volatile heap
+    std::unique_ptr<volatile_face> memory; // set for a volatile heap only
 };
 
-// Blocks of slots, each twice as large as the one before. They never move, so a reader needs no lock. They stay until
-// the process ends, together with heaps that were not closed.
+// Blocks of slots, each block twice as large as the one before. Blocks never move, so a reader needs no lock. They stay
+// until the process ends, together with heaps that were not closed.
 constexpr std::size_t k_first_block = 64;
 constexpr std::size_t k_blocks = 14;
 constexpr unsigned k_index_bits = 20;
 static_assert(k_first_block * ((std::size_t{1} << k_blocks) - 1) < std::size_t{1} << k_index_bits);
 
 constinit std::array<std::atomic<slot*>, k_blocks> blocks{}; // NOLINT: process-wide
-std::mutex changing;                                         // guards the free slots, and:
+std::mutex changing;                                         // guards the free slots and handles_made
 std::uintptr_t handles_made = 0;                             // NOLINT
 const os::held_across_fork<changing> k_changing_held;
 
 constexpr std::size_t size_of(std::size_t block) { return k_first_block << block; }
-/// Returns the number of slots before the block.
+/// Returns the number of slots in all blocks before this one.
 constexpr std::size_t before(std::size_t block) { return k_first_block * ((std::size_t{1} << block) - 1); }
 
 slot* slot_at(std::size_t index) noexcept {
@@ -119,14 +119,14 @@ rem_heap* handle_of(const heap* opened) noexcept {
 }
 
 void remove_handle(rem_heap* handle) {
-    std::unique_ptr<volatile_face> memory; // destroyed when no lock is held, because it may call the program
+    std::unique_ptr<volatile_face> memory; // destroyed after the lock is released, because it may call the program
     const std::lock_guard guard(changing);
     slot* const found = find(handle);
     if (found == nullptr)
         return;
     found->handle.store(0, std::memory_order_release);
     memory = std::move(found->memory);
-    found->heap.reset(); // closed already
+    found->heap.reset(); // the heap in it is closed already
 }
 
 } // namespace remanence::capi

@@ -13,7 +13,7 @@ namespace remanence::capi {
 
 namespace {
 
-// From each group of heap_options, the ones that a C program may set.
+// The options that a C program may set in each group of heap_options.
 
 void choose_durability(const rem_options& given, heap_options& options) {
     switch (given.durability) {
@@ -139,7 +139,8 @@ rem_status open_by(detail::opening mode, sharing access, const char* path, const
         of_cpp.kept_version = details.kept_version;
         of_cpp.read_only = of_cpp.read_only || details.version || !details.kept_version.empty();
         heap opened = detail::open(os::posix_file_system(), path, of_cpp, mode);
-        // A heap without roots may be mapped at other addresses; addresses that C objects store would be wrong there.
+        // The engine maps a heap without roots elsewhere if its address is taken, but addresses that C objects store
+        // would be wrong there.
         if (const auto& elsewhere = detail::impl_of(opened).engine().why_elsewhere())
             detail::raise(*elsewhere);
         *into = add_handle(std::move(opened), options.kind);
@@ -170,8 +171,8 @@ rem_status rem_close(rem_heap* heap) {
             capi::callback::refuse_close(capi::opened(heap).impl());
             closing.close();
         } catch (const error& e) {
-            // In a forked child, this frees the addresses of the child's copy, so that the child can open the heap
-            // itself.
+            // In a forked child, remove_handle() frees the addresses of the child's copy, so that the child can open
+            // the heap itself.
             if (!closing.is_open() || e.reason() == errc::closed)
                 capi::remove_handle(heap);
             throw;
@@ -195,7 +196,7 @@ rem_status rem_rebuild(rem_heap* heap) {
                 capi::remove_handle(heap);
             throw;
         }
-        rebuilt.last_point = rebuilt.of.version(); // later commits may be lost, if they did not become durable
+        rebuilt.last_point = rebuilt.of.version(); // commits that were not durable are lost
         return REM_OK;
     });
 }

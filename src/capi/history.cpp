@@ -1,4 +1,4 @@
-// Undo and redo. A file of its own, so that only programs that open a heap with a history link it.
+// Undo and redo. A separate file, so that only programs that open a heap with a history link it.
 
 #include "api/history_calls.hpp"
 #include "capi/callbacks.hpp"

@@ -22,7 +22,7 @@ void check_size(const Struct* into, const char* what) {
         refuse_argument(what);
 }
 
-/// True if the program knows this part of the struct, and asks for it.
+/// True if the caller's struct is new enough to have `surveys`, and the caller has set it.
 bool surveys(const rem_stats& asked) {
     return asked.size >= offsetof(rem_stats, surveys) + sizeof asked.surveys && asked.surveys;
 }

@@ -1,4 +1,4 @@
-// Blocks of memory. Functions that free a block do not take its size, because the allocator knows it.
+// Blocks of memory. Functions that free a block need no size, because the allocator knows it.
 
 #include "base/units.hpp"
 #include "capi/guard.hpp"
@@ -16,7 +16,7 @@ namespace remanence::capi {
 
 namespace {
 
-/// Returns the alignment that an object of the size may need: small objects need less.
+/// Returns the alignment that an object of this size may need. A small object needs less than the largest alignment.
 std::size_t usual_alignment(std::size_t size) {
     return size < alignof(std::max_align_t) ? alignof(void*) : alignof(std::max_align_t);
 }
@@ -31,7 +31,8 @@ void* allocate(const rem_heap* heap, std::size_t alignment, std::size_t size) {
     return detail::allocate(detail::header_of(&opened(heap).impl()), size, alignment);
 }
 
-/// Writes only to pages that are not zero: to read a page that was never written takes no memory.
+/// Writes only to pages that are not zero, because reading a page that was never written uses no memory, but writing
+/// does.
 void fill_with_zeros(std::byte* first, std::size_t bytes) {
     constexpr std::byte k_zeros[k_page_bytes]{};
     while (bytes != 0) {
@@ -66,7 +67,7 @@ void* allocate_dynamic(const rem_heap* heap, std::size_t size, std::size_t room)
     return block;
 }
 
-/// The heap of an address, with a file or volatile. Throws errc::invalid_argument.
+/// The heap that contains an address, either with a file or volatile. Throws errc::invalid_argument if there is none.
 struct heap_around {
     detail::heap_impl* impl = nullptr;
     volatile_face* memory = nullptr;
@@ -113,7 +114,7 @@ void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
         if (capi::find_volatile(heap) == nullptr)
             (void)capi::opened(heap);
-        if (!is_power_of_two(alignment) || alignment > GiB) // the allocator does not check this for small blocks
+        if (!is_power_of_two(alignment) || alignment > GiB) // for small blocks the allocator would not check this
             capi::refuse_argument("rem_alloc_aligned: the alignment is no power of two, or more than 1 GiB.");
         return capi::allocate(heap, alignment, size);
     });
@@ -126,7 +127,7 @@ void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room) {
 void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
         if (capi::find_volatile(heap) == nullptr)
-            (void)capi::opened(heap); // reports a closed heap first
+            (void)capi::opened(heap); // throws if the heap is closed
         if (size != 0 && count > std::numeric_limits<std::size_t>::max() / size)
             capi::refuse_argument("rem_calloc: count times size is more than SIZE_MAX.");
         return capi::allocate_zeros(heap, count * size);

@@ -1,4 +1,4 @@
-// Migrates roots of C programs. A file of its own, so that only programs that call it link it.
+// Migrates roots of C programs. A separate file, so that only programs that migrate roots link it.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -70,7 +70,7 @@ rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const
         };
         if (!is_to_migrate())
             return REM_OK;
-        // Checks before a write section begins: a failed section would undo uncommitted changes.
+        // A dry run first, since a failure in a write section would also undo earlier uncommitted changes.
         options.dry_run = true;
         const migration_report report = detail::migrate_roots(of, {{root, described, {}}}, options);
         if (!report.is_possible)

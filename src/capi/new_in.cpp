@@ -1,4 +1,4 @@
-// Memory of heaps for C code that calls malloc().
+// Directs malloc() in C code to a heap.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -16,7 +16,7 @@ thread_local std::optional<new_in> t_scope;
 } // namespace
 
 rem_status rem_malloc_into(rem_heap* heap) {
-    detail::end_new_scopes(); // also scopes that C++ code began
+    detail::end_new_scopes(); // ends scopes of C++ code, too
     t_scope.reset();
     return capi::guard([&] {
         if (capi::volatile_face* const memory = capi::find_volatile(heap))

@@ -1,4 +1,4 @@
-// Procedures of C programs. A file of its own, so that only programs that add some link it.
+// Procedures of C programs. A separate file, so that only programs that add procedures link it.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"

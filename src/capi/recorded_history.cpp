@@ -1,4 +1,4 @@
-// Changes the limits of the history that a heap records, and ends the history.
+// Changes the limits of the history that a heap records, and ends that history.
 
 #include <remanence/look_back.hpp>
 

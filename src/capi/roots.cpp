@@ -1,5 +1,6 @@
-// Roots of C programs: entries of the root directory like those of C++ programs. The name of their type begins with "C
-// ", which no C++ type's name does. So each kind of program sees roots of the other kind as roots of another type.
+// Roots of C programs. They are entries of the root directory, as those of C++ programs are. But the name of their type
+// begins with "C ", as no C++ type's name does. So to C++ programs, a root of a C program has another type, and vice
+// versa.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -23,7 +24,7 @@ constexpr std::string_view k_untyped = "C block";
 constexpr std::size_t k_name_bytes_max = 4096;
 
 bool is_of_c(const types::root_view& root) { return root.type.starts_with(k_prefix); }
-/// Returns null in programs that describe no type.
+/// Returns the described types; null if the program describes none.
 const described_types* descriptions() { return all_described.load(std::memory_order_acquire); }
 
 std::string_view checked_name(const char* name, const char* what) {
@@ -56,7 +57,7 @@ std::optional<types::root_view> look_up(const types::root_directory& roots, std:
     return *found;
 }
 
-/// Runs `f` in a write section, which commits in a transactional heap.
+/// Runs `f` in a write section. In a transactional heap, the end of the section commits.
 template <class F>
 void change_roots(const open_heap& opened, const F& f) {
     detail::heap_impl& impl = opened.writable();
@@ -76,7 +77,8 @@ void change_roots(const open_heap& opened, const F& f) {
     impl.sections.leave_write();
 }
 
-/// Checks in a read section first, because a write section that fails would undo uncommitted changes.
+/// Runs checks in a read section, before a write section begins, because a write section that fails would also undo
+/// earlier uncommitted changes.
 template <class F>
 void look_before(const open_heap& opened, const F& f) {
     detail::heap_impl& impl = opened.writable();
@@ -84,7 +86,7 @@ void look_before(const open_heap& opened, const F& f) {
     f(impl);
 }
 
-/// Returns the described type; null if it is not described. `type` has the prefix.
+/// Returns the described type; null if it is not described. `type` begins with k_prefix.
 const detail::type_fingerprint* description_of(const std::string& type, std::optional<std::size_t> size) {
     const described_types* const all = descriptions();
     const detail::type_fingerprint* const found =
@@ -94,7 +96,7 @@ const detail::type_fingerprint* description_of(const std::string& type, std::opt
     return found;
 }
 
-/// `size`: that of the stated type; if no size is stated, the object extends to the end of its block.
+/// Sets a root. `size` is the size of the stated type; without a size, the object extends to the end of its block.
 rem_status set_root(rem_heap* handle, const char* given_name, const void* object, const std::string& type,
                     std::optional<std::size_t> size) {
     const open_heap& heap = opened(handle);
@@ -126,7 +128,7 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
     change_roots(heap, [&](detail::heap_impl& impl) {
         types::root_directory roots(impl.memory());
         auto* const place =
-            const_cast<void*>(object); // NOLINT(cppcoreguidelines-pro-type-const-cast): kept, not written
+            const_cast<void*>(object); // NOLINT(cppcoreguidelines-pro-type-const-cast): stored, not written to
         detail::check(look_up(roots, name) ? roots.replace(name, stored, place) : roots.add(name, stored, place));
         if (described != nullptr)
             descriptions()->store(impl, *described);
@@ -134,7 +136,7 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
     return REM_OK;
 }
 
-/// Returns null if there is no such root, and notes that error.
+/// Returns null if there is no such root, and stores that error for rem_last_error().
 template <class F>
 void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
     detail::heap_impl& impl = opened(handle).impl();
@@ -201,7 +203,7 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
         if (is_there)
             capi::change_roots(opened, [&](detail::heap_impl& impl) {
                 types::root_directory roots(impl.memory());
-                const auto found = capi::look_up(roots, wanted); // another thread may have removed it meanwhile
+                const auto found = capi::look_up(roots, wanted); // read again, since another thread may have removed it
                 is_there = found && capi::is_of_c(*found);
                 if (is_there)
                     detail::check(roots.erase(wanted));
@@ -222,7 +224,7 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
             void* object;
             std::size_t bytes;
         };
-        std::vector<kept_root> all; // so that the function is called outside of the section
+        std::vector<kept_root> all; // copied, so that the callback runs outside of the section
         detail::heap_impl& impl = capi::opened(heap).impl();
         {
             const detail::read_section section(&impl);

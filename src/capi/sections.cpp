@@ -27,7 +27,7 @@ rem_status no_section(const heap_impl& impl) {
                 impl.origin.path.string());
 }
 
-/// Runs f(heap_impl&), if this thread is in a write section of the heap.
+/// Runs f(heap_impl&) if this thread is in a write section of the heap. Otherwise refuses.
 template <class F>
 rem_status in_write_section(rem_heap* heap, const F& f) {
     return guard([&] {
@@ -58,7 +58,7 @@ rem_status begin_write(const rem_heap* handle, section_kind kind) {
     return REM_OK;
 }
 
-/// Leaves the section after a failed commit.
+/// Leaves the section after its commit has failed.
 void leave_without_commit(const open_heap& heap, heap_impl& impl) {
     if (heap.is_transactional())
         impl.abandon_write();
@@ -83,7 +83,7 @@ rem_status end_write(const open_heap& heap, heap_impl& impl, durability how) {
     return REM_OK;
 }
 
-/// Makes the commit, and leaves the section even if it fails.
+/// Commits, and leaves the section even if the commit fails.
 template <class Leave>
 rem_status commit_async(open_heap& heap, heap_impl& impl, txn::commit_scope scope, std::uint64_t* point,
                         const Leave& leave_after_failure) {

@@ -1,5 +1,5 @@
 // The history of heaps that several processes share. Separate from sharing.cpp and history.cpp, so that a program that
-// uses only one of the two does not link the other.
+// uses only one of these files does not link the other.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"

@@ -1,4 +1,4 @@
-// Heaps that several processes share. A file of its own, so that only programs that share a heap link it.
+// Heaps that several processes share. A separate file, so that only programs that share a heap link it.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using visit_participant = bool (*)(void* context, const rem_participant* who);
 
-/// True if the visitor wants more.
+/// Calls the caller's visitor for a process; true if it wants more.
 bool show(const rem_heap* heap, const heap_user& who, std::uint64_t version, visit_participant visit, void* context) {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(who.since.time_since_epoch());
     const rem_participant shown{who.process, who.thread, who.program.c_str(), since.count(), version};
@@ -22,7 +22,7 @@ bool show(const rem_heap* heap, const heap_user& who, std::uint64_t version, vis
 }
 
 void check_visit(const rem_heap* heap, visit_participant visit, const char* what) {
-    (void)opened(heap); // reports a closed heap first
+    (void)opened(heap); // throws if the heap is closed
     if (visit == nullptr)
         refuse_argument(what);
 }

@@ -1,5 +1,5 @@
-// The portable form. A file of its own, so that only programs that call these functions link the code that reads and
-// makes objects.
+// The portable form. A separate file, so that only programs that call these functions link the code for reading and
+// making objects.
 
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
@@ -37,7 +37,7 @@ rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, si
         detail::heap_impl& impl = opened.impl();
         (void)load<>(opened.of, [&](char* into, std::size_t bytes) {
             const std::size_t got = capi::call_back(impl, [&] { return read(context, into, bytes); });
-            if (got == SIZE_MAX) // the program returned -1, as read(2) does
+            if (got == SIZE_MAX) // the caller's function returned -1, as read(2) does
                 throw error(errc::io,
                             "rem_load was stopped: the function that reads the dump has failed. Nothing was loaded.");
             if (got > bytes)

@@ -1,4 +1,4 @@
-// Structs of the caller that state their own size, since they may belong to an older or a newer release than this one.
+// Structs of the caller that state their own size, since the caller may be compiled with an older or a newer release.
 #pragma once
 
 #include "capi/guard.hpp"
@@ -11,18 +11,18 @@
 
 namespace remanence::capi {
 
-/// No struct of any release is larger. A larger size was not set by the caller.
+/// No release has a larger struct, so a larger size was not set by the caller.
 inline constexpr std::size_t k_struct_bytes_max = 4096;
 
-/// The size of the struct in the first release that has it.
+/// The size of the struct in the first release that has this struct.
 template <class Struct>
 inline constexpr std::size_t k_first_bytes = sizeof(Struct);
 template <>
 inline constexpr std::size_t k_first_bytes<rem_options> = offsetof(rem_options, log_directory);
 
-/// Returns a copy of the caller's struct, with zeros where it ends before ours; all zeros for null. `what` names it in
-/// errors. Throws errc::invalid_argument if the size is not set, errc::not_supported if a field is set that this
-/// release does not have.
+/// Returns a copy of the caller's struct. Fields that the caller's release does not have are zero; so are all fields
+/// for null. `what` names the struct in errors. Throws errc::invalid_argument if the size is not set, and
+/// errc::not_supported if a field is set that this release does not have.
 template <class Struct>
 Struct whole_struct(const Struct* given, const char* what) {
     Struct whole{};
@@ -40,7 +40,8 @@ Struct whole_struct(const Struct* given, const char* what) {
     return whole;
 }
 
-/// Writes as much of `values` as fits into the caller's struct, and zeros if that is larger. Keeps the struct's size.
+/// Writes as much of `values` as fits into the caller's struct. Sets further bytes of that struct to zero, and does not
+/// change its size.
 template <class Struct>
 void fill_struct(Struct* into, Struct values) {
     const std::size_t size = into->size;

@@ -31,7 +31,7 @@ using types::type_kind;
 using types::type_row;
 
 constexpr std::size_t k_alignment_max = 4096;
-constexpr std::size_t k_rows_max = 10'000; // of a schema; the code recurses from struct to struct
+constexpr std::size_t k_rows_max = 10'000; // limits the rows of a schema, since the code recurses from struct to struct
 
 struct member {
     std::string name;
@@ -45,7 +45,7 @@ struct described_struct {
     std::size_t size = 0;
     std::size_t alignment = 0;
     std::vector<member> members{};
-    const detail::type_fingerprint* type = nullptr; // null: not requested since the last description
+    const detail::type_fingerprint* type = nullptr; // null: no program asked for it since the last description
 };
 
 std::mutex guards_all;
@@ -53,9 +53,9 @@ const os::held_across_fork<guards_all> k_guard_held;
 
 struct table {
     std::map<std::string, described_struct, std::less<>> structs;
-    std::deque<detail::type_fingerprint> types; // a deque, so that they do not move
+    std::deque<detail::type_fingerprint> types; // a deque, so that its elements do not move
 };
-/// Never destroyed, because destructors of statics may use heaps.
+/// The table is never destroyed, because destructors of statics may use heaps.
 table& all() {
     static undying<table> made;
     return made.value;
@@ -65,7 +65,7 @@ struct number_type {
     shape_kind shape;
     const char* name;
 };
-/// Returns nothing if there is no such number of this size.
+/// Returns the number type of this kind and size; nothing if there is no such number.
 std::optional<number_type> number_of(rem_member_kind kind, std::size_t size) {
     const auto named = [&](shape_kind shape, const char* one, const char* two, const char* four,
                            const char* eight) -> std::optional<number_type> {
@@ -94,13 +94,13 @@ std::optional<number_type> number_of(rem_member_kind kind, std::size_t size) {
     throw error(errc::invalid_argument, "rem_describe cannot take " + type + ": " + why + '.');
 }
 
-/// Makes the rows of a struct, and of the structs that it leads to. Rows of pointers and arrays come behind the rows of
-/// their targets and elements.
+/// Makes the schema rows of a struct, and of all structs that its members lead to. The row of a pointer or array comes
+/// after that of its target or element.
 class schema_writer {
 public:
     explicit schema_writer(const table& all) : all_(all) {}
 
-    std::uint32_t row_of_struct(std::string_view name) { // NOLINT(misc-no-recursion): each struct once
+    std::uint32_t row_of_struct(std::string_view name) { // NOLINT(misc-no-recursion): visits each struct once
         const auto known = all_.structs.find(name);
         const auto [row, is_new] =
             rows_.try_emplace(std::string(name), static_cast<std::uint32_t>(schema_.rows.size()));
@@ -121,7 +121,7 @@ public:
                                 {.kind = type_kind::array, .extent = each.count, .parts = {{.type = type}}});
             schema_.rows[index].parts.push_back({.name = each.name, .offset = each.offset, .type = type});
         }
-        // Like a class that states its members: the bytes between them are carried over, or refused.
+        // So bytes between the members are carried over or refused, as for a C++ class that states its members.
         schema_.rows[index].shape = shape_kind::members;
         schema_.rows[index].fields = schema_.rows[index].parts;
         return index;
@@ -138,12 +138,12 @@ private:
                 is_known ? row_of_struct(of.type) : add_once("void", {.kind = type_kind::plain, .name = "void"});
             return add_once("*" + std::to_string(to), {.kind = type_kind::pointer, .parts = {{.type = to}}});
         }
-        const number_type is = *number_of(of.kind, of.size); // it was checked
+        const number_type is = *number_of(of.kind, of.size); // known to exist, since the description was checked
         return add_once(
             is.name,
             {.kind = type_kind::object, .name = is.name, .size = of.size, .alignment = of.size, .shape = is.shape});
     }
-    /// `name`: a name that no struct has.
+    /// `name` must not be the name of a struct.
     std::uint32_t add_once(const std::string& name, type_row row) {
         const auto [known, is_new] = rows_.try_emplace('\n' + name, static_cast<std::uint32_t>(schema_.rows.size()));
         if (is_new)
@@ -248,7 +248,8 @@ void describe(const char* given_type, std::size_t size, std::size_t alignment, c
         known.structs.erase(place);
         throw;
     }
-    for (auto& [name, each] : known.structs) // their pointers to this struct now lead to a struct that is known
+    // made anew when next asked for, since their pointers to this struct can now name it
+    for (auto& [name, each] : known.structs)
         each.type = nullptr;
 }
 

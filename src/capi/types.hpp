@@ -1,5 +1,5 @@
-// Structs that C programs describe: a table of the process, by their names in the program ("struct account"). Programs
-// that describe no struct do not link it.
+// Structs that C programs describe. They are in a table of the process, under their names in the program ("struct
+// account"). Programs that describe no struct do not link this code.
 #pragma once
 
 #include "api/heap_impl.hpp"
@@ -15,10 +15,10 @@
 
 namespace remanence::capi {
 
-/// The prefix of the names of types of C roots, so that no C++ program has such a type.
+/// The prefix in the names of C roots' types; the name of a C++ type never begins with it.
 inline constexpr std::string_view k_prefix_of_types = "C ";
 inline constexpr std::uint64_t k_seed_of_types = 0x43;
-/// Returns the hash for a root of a type that is not described. `type` has the prefix.
+/// Returns the hash for a root whose type is not described. `type` begins with the prefix.
 [[nodiscard]] inline std::uint64_t hash_of_undescribed(std::string_view type) {
     return checksum64(std::as_bytes(std::span(type)), k_seed_of_types);
 }
@@ -29,33 +29,33 @@ public:
     described_types(const described_types&) = delete;
     described_types& operator=(const described_types&) = delete;
 
-    /// Returns a described struct as the type of a root; null if it is not described. It lives as long as the process.
-    /// Pointers to structs that are described later lead to these only in later results. Throws std::bad_alloc. O(log
-    /// structs), or O(members) if a struct was described since the last call.
+    /// Returns a described struct as the type of a root; null if the struct is not described. The result lives as long
+    /// as the process. If a struct to which its pointers point is described later, only later results name that struct.
+    /// Throws std::bad_alloc. O(log structs), or O(members) if a struct was described since the last call.
     [[nodiscard]] virtual const detail::type_fingerprint* find(std::string_view name) const = 0;
-    /// Throws errc::invalid_argument if the object does not fill its block: no schema would describe the bytes behind
-    /// it.
+    /// Throws errc::invalid_argument if the object does not fill its block, because no schema would describe the bytes
+    /// behind the object.
     virtual void check_alone(const txn::heap_memory& memory, const void* object,
                              const detail::type_fingerprint& type) const = 0;
-    /// Records this type for the root. If the root was set before the type was described, the next commit stores that.
-    /// Throws errc::type_mismatch. To be called in a section.
+    /// Records this type for the root. If the root was set before its type was described, the next commit stores the
+    /// type. Throws errc::type_mismatch. Must be called in a section.
     virtual void know(detail::heap_impl& impl, const types::root_view& root,
                       const detail::type_fingerprint& type) const = 0;
-    /// The caller holds the write lock.
+    /// Stores the schema of a type in the heap. The caller holds the write lock.
     virtual void store(detail::heap_impl& impl, const detail::type_fingerprint& type) const = 0;
-    /// True if the root exists, and has another type than this one. A root that was set before the type was described
-    /// gets the type with the next commit. Throws errc::type_mismatch for the root of a C++ program, and for one that
-    /// shares its block with another object. To be called in a section.
+    /// True if the root exists, and has another type than this one. If the root was set before its type was described,
+    /// the next commit stores the type. Throws errc::type_mismatch for the root of a C++ program, and for a root that
+    /// shares its block with another object. Must be called in a section.
     [[nodiscard]] virtual bool is_to_migrate(detail::heap_impl& impl, std::string_view root,
                                              const detail::type_fingerprint& type) const = 0;
 
 protected:
     ~described_types() = default;
 };
-/// Set when the first struct is described; null until then.
+/// Null until the first struct is described.
 extern std::atomic<const described_types*> all_described; // NOLINT: process-wide
 
-/// Returns the name in schemas: "account" for "struct account".
+/// Returns the name that schemas use: "account" for "struct account".
 [[nodiscard]] constexpr std::string_view name_in_schema(std::string_view type) {
     constexpr std::string_view k_struct = "struct ";
     return type.starts_with(k_struct) ? type.substr(k_struct.size()) : type;

@@ -1,4 +1,5 @@
-// Opens old versions in place. Separate from versions.cpp, so that only programs that open one link it.
+// Opens old versions without making a new heap. Separate from versions.cpp, so that only programs that open one link
+// it.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"

@@ -31,7 +31,7 @@ rem_change as_c(version_difference::change how) {
     return REM_CHANGED;
 }
 
-/// Passes the entries one after the other until the caller wants no more.
+/// Passes the entries one after the other, until the caller's function returns false.
 template <class F>
 void show(const version_difference& all, const F& visit) {
     for (const auto& each : all.ranges) {

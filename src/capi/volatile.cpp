@@ -1,4 +1,4 @@
-// Volatile heaps of C programs. A file of its own, so that only programs that open one link it.
+// Volatile heaps of C programs. A separate file, so that only programs that open one link it.
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"

@@ -1,4 +1,4 @@
-// What the allocator keeps in the heap: its state struct in the heap's first page, and one descriptor per page.
+// The allocator's data in the heap: its state struct in the heap's first page, and one descriptor for each page.
 // src/alloc/README.md describes the structures that they form. Depends on nothing.
 //
 //  F1  A page index counts 4 KiB pages from the heap's base. 0 (the header) means "none". So a heap has at most 16 TiB.
@@ -12,10 +12,10 @@
 namespace remanence::format {
 
 inline constexpr std::uint32_t k_alloc_state_version = 3;
-inline constexpr std::uint32_t k_alloc_section_slots = 32; // 25 are in use: section 24 ends at 16 TiB
+inline constexpr std::uint32_t k_alloc_section_slots = 32; // 25 are in use: the last one, section 24, ends at 16 TiB
 inline constexpr std::uint32_t k_alloc_bin_slots = 64;
 
-/// What a page descriptor describes. Pages of a run that are not listed here have zero descriptors.
+/// What a page descriptor describes. Pages within a run have descriptors of zeros, except for those listed here.
 enum class page_kind : std::uint8_t {
     unused = 0,     // unused space, the inside of a run, or the metadata plane itself
     slab = 1,       // first page of a slab
@@ -25,11 +25,11 @@ enum class page_kind : std::uint8_t {
     free_tail = 5,  // last page of a free run of two pages or more
 };
 
-/// One per page, in the metadata plane of the page's section.
+/// One for each page, in the metadata plane of the page's section.
 struct page_descriptor {
     page_kind kind;       // page_kind
-    std::uint8_t bin;     // slab in a list: which list; large, in volatile heaps: alloc::block_mark
-    std::uint16_t hole;   // slab in a list: first granule of the hole for which it is in that bin
+    std::uint8_t bin;     // slab in a list: index of that list; large, in volatile heaps: alloc::block_mark
+    std::uint16_t hole;   // slab in a list: first granule of the hole that decides its bin
     std::uint32_t count;  // slab: free granules; large, free_run, free_tail: pages; large_mark: pages back to the first
     std::uint32_t before; // slab: previous in its bin's list; free_run: left child
     std::uint32_t after;  // slab: next in its bin's list; free_run: right child
@@ -43,7 +43,7 @@ static_assert(offsetof(page_descriptor, count) == 4 && offsetof(page_descriptor,
 static_assert(offsetof(page_descriptor, after) == 12);
 static_assert(std::is_trivially_copyable_v<page_descriptor> && std::is_standard_layout_v<page_descriptor>);
 
-/// Lies in the heap's first page, 8-aligned. All zero but for the version when the heap is empty.
+/// Lies in the heap's first page, 8-aligned. In an empty heap all fields but the version are zero.
 struct alloc_state {
     std::uint32_t version;                           // k_alloc_state_version
     std::uint32_t current_slab;                      // page index of the slab that serves small requests; 0: none

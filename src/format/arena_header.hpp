@@ -1,5 +1,5 @@
-// The first page of an arena: a large block for the blocks of one purpose, with an allocator state of its own. Part of
-// the heap's contents. Depends on alloc_state.
+// The first page of an arena: a large block that contains the blocks of one purpose, with an allocator state of its
+// own. Part of the heap's contents. Depends on alloc_state.
 #pragma once
 
 #include "base/units.hpp"
@@ -17,12 +17,12 @@ inline constexpr std::uint32_t k_arena_pages_min = 256;
 inline constexpr std::uint32_t k_arena_alignment_pages = GiB / k_page_bytes; // alignment of its first page
 inline constexpr std::size_t k_arena_name_bytes = 128;                       // including the terminating zero
 
-/// An arena is like a small heap whose page 0 is this one: page indexes in `allocator` count from here.
+/// An arena is like a small heap with this page as page 0: page indexes in `allocator` count from here.
 struct arena_header {
     std::uint64_t magic;          // k_arena_magic
     std::uint32_t next;           // page index, in the heap, of the next arena; 0: this is the last one
     std::uint32_t pages;          // length of the block: a power of two, at least k_arena_pages_min
-    std::uint32_t sections_ready; // sections whose planes have been zeroed
+    std::uint32_t sections_ready; // number of sections whose planes have been zeroed
     std::uint32_t zero;
     std::uint64_t resident_limit_bytes;        // above this many bytes in memory, pages are evicted; 0: no limit
     std::uint64_t reserved[4];                 // zero

@@ -1,5 +1,5 @@
-// The first page of the heap's memory, from which everything else in the heap is found. Part of the heap's contents:
-// commit, rollback and recovery cover it.
+// The first page of the heap's memory, from which everything else in the heap can be found. Part of the heap's
+// contents: commit, rollback and recovery include it.
 #pragma once
 
 #include "base/units.hpp"
@@ -13,7 +13,7 @@ namespace remanence::format {
 
 inline constexpr std::uint64_t k_header_magic = 0x5041454844414548; // "HEADHEAP"
 inline constexpr std::uint32_t k_header_version = 1;
-inline constexpr std::uint32_t k_header_version_with_arenas = 2; // written with the first arena; otherwise the same
+inline constexpr std::uint32_t k_header_version_with_arenas = 2; // written with the first arena; the layout is the same
 
 struct heap_header {
     std::uint64_t magic;   // k_header_magic
@@ -22,7 +22,7 @@ struct heap_header {
     std::uint64_t root_word;      // heap offset of the root directory; 0: none yet
     std::uint64_t schema_offset;  // heap offset of a table of types; 0: none (k_feature_schema)
     std::uint64_t schema_bytes;   // length of that table
-    std::uint32_t schema_version; // layout of that table
+    std::uint32_t schema_version; // number of that table's layout
     std::uint32_t schema_zero;
     std::uint64_t type_table; // heap offset of the schema_table; 0: none
     std::uint64_t reserved;   // zero

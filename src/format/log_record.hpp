@@ -1,4 +1,4 @@
-// The redo log: a file header, then records, each on a sector boundary. On-disk structs and constants only.
+// The redo log: a file header, followed by records, each on a sector boundary. On-disk structs and constants only.
 #pragma once
 
 #include "base/units.hpp"
@@ -19,17 +19,18 @@ inline constexpr std::uint32_t k_log_version = 2;
 inline constexpr std::uint32_t k_log_version_without_session = 1;   // beside heaps of format 2
 inline constexpr std::uint64_t k_record_magic = 0x44524f4345524d52; // "RMRECORD"
 inline constexpr std::uint64_t k_log_header_bytes = k_page_bytes;
-// The log grows by segments, which are written before use. A segment is as long as all before it, within these bounds.
+// The log grows by segments, which are written before use. A segment is as long as all earlier ones together, within
+// these bounds.
 inline constexpr std::uint64_t k_log_segment_bytes_min = 64 * KiB;
 inline constexpr std::uint64_t k_log_segment_bytes_max = 1 * MiB;
 inline constexpr std::uint64_t k_record_alignment = k_sector_bytes;
 
-/// Returns the length of the segments that hold `bytes` of records: at least one segment.
+/// Returns the total length of the segments that `bytes` of records need: at least one segment.
 constexpr std::uint64_t log_segments_around(std::uint64_t bytes) {
     return bytes > k_log_segment_bytes_max ? align_up(bytes, k_log_segment_bytes_max)
                                            : std::bit_ceil(std::max(bytes, k_log_segment_bytes_min));
 }
-/// Returns the length of the whole segments that fit in `bytes`.
+/// Returns the total length of the whole segments that fit into `bytes`.
 constexpr std::uint64_t log_segments_within(std::uint64_t bytes) {
     if (bytes < k_log_segment_bytes_min)
         return 0;
@@ -50,7 +51,7 @@ struct log_header {
 static_assert(sizeof(log_header) == 72 && offsetof(log_header, uuid) == 16 && offsetof(log_header, session) == 32);
 static_assert(offsetof(log_header, checksum) == 64 && std::is_trivially_copyable_v<log_header>);
 
-/// The header of a log beside a heap of format 2. Its records have the heap's UUID in place of the session.
+/// The header of a log beside a heap of format 2. Its records contain the heap's UUID in place of the session.
 struct log_header_without_session {
     std::array<char, 8> magic;    // k_log_magic
     std::uint32_t format_version; // k_log_version_without_session
@@ -91,8 +92,8 @@ static_assert(sizeof(record_header) == 96 && offsetof(record_header, session) ==
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);
 static_assert(std::is_trivially_copyable_v<record_header>);
 
-/// Chunks that are empty from this record on. Changes to them in earlier records of the log are not applied (R3). Until
-/// a superblock covers this record, their copies keep their bytes, and no record stores the chunks again.
+/// Chunks that hold nothing from this record on. Changes to them in earlier records of the log are not applied (R3).
+/// Until a superblock covers this record, their copies retain their bytes, and no record stores the chunks again.
 struct given_back_chunks {
     std::uint64_t first; // index of the first chunk: heap offset / chunk size
     std::uint64_t count; // not 0; runs are sorted, with gaps between
@@ -100,23 +101,23 @@ struct given_back_chunks {
 static_assert(sizeof(given_back_chunks) == 16 && std::is_trivially_copyable_v<given_back_chunks>);
 
 /// A chunk that was written whole before this record: a fresh one to its copy A, any other to the copy that it was not
-/// in. After it: one u32 checksum per page. 0 means a page of zeros, which a fresh chunk leaves unwritten. If all
-/// checksums of a fresh chunk are 0, nothing of it was written, and page changes of the same record supply its
+/// in. After it: one u32 checksum for each page. 0 means a page of zeros, which is not written for a fresh chunk. If
+/// all checksums of a fresh chunk are 0, none of its pages was written, and page changes of the same record contain its
 /// contents.
 struct whole_chunk {
-    std::uint64_t chunk_and_copy; // k_in_copy_b, or 0, and the chunk's index
+    std::uint64_t chunk_and_copy; // k_in_copy_b or 0, combined with the chunk's index
     static constexpr std::uint64_t k_in_copy_b = std::uint64_t{1} << 63;
     [[nodiscard]] std::uint64_t chunk() const { return chunk_and_copy & ~k_in_copy_b; }
     [[nodiscard]] bool is_in_copy_b() const { return (chunk_and_copy & k_in_copy_b) != 0; }
 };
 static_assert(sizeof(whole_chunk) == 8);
 
-/// True if nothing of a fresh chunk was written. `checksums`: those behind its whole_chunk.
+/// True if no page of a fresh chunk was written. `checksums`: those behind its whole_chunk.
 constexpr bool is_without_contents(std::span<const std::uint32_t> checksums) {
     return std::ranges::all_of(checksums, [](std::uint32_t checksum) { return checksum == 0; });
 }
 
-/// A page of which some bytes changed. After it: `range_count` times change_range, then the bytes of these ranges, in
+/// A page of which some bytes changed. After it: `range_count` change_range structs, then the bytes of these ranges, in
 /// the same order.
 struct page_change {
     std::uint32_t page_low;    // page index in the heap, lower 32 bits

@@ -1,5 +1,5 @@
-// The root directory as it lies in the heap: a table of entries, sorted by name. Part of the heap's contents. All
-// references are offsets from the heap's base.
+// The root directory in the heap: a table of entries, sorted by name. Part of the heap's contents. All references are
+// offsets from the heap's base.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace remanence::format {
 inline constexpr std::uint64_t k_directory_magic = 0x59524f5443455249; // "IRECTORY"
 inline constexpr std::uint32_t k_directory_version = 1;
 
-/// Found by heap_header::root_word.
+/// heap_header::root_word refers to it.
 struct root_directory {
     std::uint64_t magic;   // k_directory_magic
     std::uint32_t version; // k_directory_version
@@ -22,14 +22,14 @@ struct root_directory {
 };
 static_assert(sizeof(root_directory) == 40 && offsetof(root_directory, table) == 32);
 
-/// A root: its object, and its type as one fingerprint algorithm saw it.
+/// A root: its object, and its type as the fingerprint algorithm recorded it.
 struct root_entry {
     std::uint64_t object;                // heap offset of the object
     std::uint64_t object_bytes;          // its size
     std::uint32_t object_alignment;      // its alignment
     std::uint32_t description_bytes;     // length of the description, at most 65,536; 0: none
     std::uint64_t fingerprint_hash;      // of the type's structure
-    std::uint32_t fingerprint_algorithm; // 2; 1 in earlier builds: what was hashed, and how
+    std::uint32_t fingerprint_algorithm; // what is hashed, and how: 2; 1 in earlier builds
     std::uint32_t name_bytes;            // length of the root's name
     std::uint32_t type_bytes;            // length of the type's name
     std::uint32_t flags;                 // k_root_is_position_independent; others: damage

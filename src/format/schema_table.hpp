@@ -1,5 +1,5 @@
-// The schemas of the roots' types as they lie in the heap: one block, found by heap_header::type_table. Part of the
-// heap's contents. A release that does not know it may ignore it and still write to the heap.
+// The schemas of the roots' types in the heap: one block, to which heap_header::type_table refers. Part of the heap's
+// contents. A release that does not know this table may ignore it and still write to the heap.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct schema_table {
     std::uint64_t magic;   // k_schemas_magic
     std::uint32_t version; // k_schemas_version
     std::uint32_t count;   // entries
-    std::uint64_t bytes;   // total length: this, the entries, the schemas back to back
+    std::uint64_t bytes;   // total length: this struct, the entries, the schemas one behind the other
     // then schema_entry[count]
 };
 static_assert(sizeof(schema_table) == 24 && offsetof(schema_table, bytes) == 16);

@@ -1,4 +1,4 @@
-// The superblock and what it points at: regions, their checksum tables, the chunk map. On-disk structs and constants
+// The superblock and what it refers to: regions, their checksum tables, the chunk map. On-disk structs and constants
 // only; docs/format.md explains them. All integers are little-endian, as on the supported machines.
 #pragma once
 
@@ -11,17 +11,19 @@
 
 namespace remanence::format {
 
-// The file's first bytes: a byte above 127, a name, and line ends, so that text conversions are detected (as in PNG).
+// The first bytes of the file: a byte above 127, a name, and line ends, so that text conversions are detected (as in
+// PNG).
 inline constexpr std::array<char, 8> k_heap_magic = {'\x89', 'R', 'E', 'M', 'H', '\r', '\n', '\x1a'};
-// In place of k_heap_magic while the file is an unfinished copy, which must not be opened.
+// Stands in place of k_heap_magic while the file is an unfinished copy, which must not be opened.
 inline constexpr std::array<char, 8> k_copy_magic = {'\x89', 'R', 'E', 'M', 'C', '\r', '\n', '\x1a'};
 inline constexpr std::uint32_t k_format_version = 3; // provisional until the first release
-// Format 2 has the same superblock, with zeros behind copy_b_offsets. Heaps of this format can be read and upgraded.
+// Format 2 has the same superblock, with zeros behind copy_b_offsets. This release can read and upgrade heaps of format
+// 2.
 inline constexpr std::uint32_t k_format_version_oldest = 2;
 inline constexpr std::uint32_t k_endianness = 0x01020304;
 inline constexpr std::uint32_t k_checksum_xxh3 = 1;
 
-// Layout of the file's head. Superblock n lies at (n & 1) * k_superblock_bytes.
+// Layout of the beginning of the file. Superblock n lies at (n & 1) * k_superblock_bytes.
 inline constexpr std::uint64_t k_superblock_bytes = k_page_bytes;
 inline constexpr std::uint64_t k_superblock_count = 2;
 inline constexpr std::uint64_t k_first_map_offset = k_superblock_count * k_superblock_bytes;
@@ -35,15 +37,15 @@ inline constexpr std::size_t k_region_count_max = 64;
 inline constexpr std::size_t k_abi_bytes = 128;
 inline constexpr std::size_t k_application_bytes = 16;
 
-// Checksum tables. A region's table is a tree of 4 KiB nodes. Each node has two places ("slots"), and its parent says
-// which one is current. A checkpoint writes the other one, so it never touches what a durable superblock names (I1).
+// Checksum tables. A region's table is a tree of 4 KiB nodes. Each node has two places ("slots"), and its parent tells
+// which one is current. A checkpoint writes the other one, so it never overwrites what a durable superblock names (I1).
 inline constexpr std::uint64_t k_node_bytes = k_page_bytes;
 inline constexpr std::uint64_t k_node_stride = 2 * k_node_bytes;
 inline constexpr std::uint64_t k_leaf_pages = k_node_bytes / sizeof(std::uint32_t); // page checksums in a leaf
-inline constexpr std::uint64_t k_leaf_span = k_leaf_pages * k_page_bytes;           // heap bytes that it covers: 4 MiB
+inline constexpr std::uint64_t k_leaf_span = k_leaf_pages * k_page_bytes;           // heap bytes of a leaf: 4 MiB
 inline constexpr std::uint64_t k_region_alignment = k_leaf_span;
 
-/// What a parent knows of a node. Checksum 0: the node was never written and is all zeros.
+/// A parent's reference to a node. Checksum 0 means that the node was never written and is all zeros.
 struct node_reference {
     std::uint64_t checksum; // of the node
     std::uint32_t slot;     // 0 or 1
@@ -70,20 +72,20 @@ inline constexpr std::uint64_t k_feature_red_zones = 16;     // blocks end with 
 inline constexpr std::uint64_t k_known_ro_compat_features =
     k_feature_history | k_feature_aligned_blocks | k_feature_red_zones;
 
-/// A range of the heap's addresses, and the extents of the file that are its copies.
+/// A range of the heap's addresses, and where its copies lie in the file.
 struct region {
     std::uint64_t heap_offset;   // of its first byte; regions are contiguous, in ascending order
     std::uint64_t bytes;         // multiple of 4 MiB
-    std::uint64_t table_offset;  // in the file, a multiple of 4096: its checksum table
-    std::uint64_t copy_a_offset; // in the file: copy A of its pages; copy B: superblock::copy_b_offsets
+    std::uint64_t table_offset;  // of its checksum table in the file, a multiple of 4096
+    std::uint64_t copy_a_offset; // of its copy A in the file; copy B: superblock::copy_b_offsets
     node_reference root;         // of the checksum table
 };
 static_assert(sizeof(region) == 48 && offsetof(region, root) == 32);
 static_assert(std::is_trivially_copyable_v<region>);
 
-/// Where the chunk map lies: a sorted array of chunk_exception in the current one of two slots.
+/// Where the chunk map lies: a sorted array of chunk_exception, in the current one of two slots.
 struct map_reference {
-    std::uint64_t area_offset; // in the file: slot 0; slot 1 follows
+    std::uint64_t area_offset; // of slot 0 in the file; slot 1 follows
     std::uint64_t slot_bytes;  // of each slot
     std::uint64_t count;       // of exceptions
     std::uint64_t checksum;    // of the exceptions; ignored when there are none
@@ -92,7 +94,7 @@ struct map_reference {
 };
 static_assert(sizeof(map_reference) == 40 && offsetof(map_reference, slot) == 32);
 
-/// Where something lies that is kept in the file outside the heap's memory. All zeros: there is none.
+/// Where in the file something lies that is not part of the heap's memory. All zeros: it does not exist.
 struct area_reference {
     std::uint64_t offset;   // in the file, a multiple of 4096
     std::uint64_t bytes;    // not 0
@@ -114,7 +116,7 @@ struct chunk_exception {
     std::uint64_t chunk;         // index of the first chunk
     std::uint64_t run_length;    // chunks
     std::uint64_t location;      // in the file; 0 for zero chunks
-    std::uint64_t birth_version; // newest commit that placed a chunk of it here; at most the checkpoint's (R3)
+    std::uint64_t birth_version; // newest commit that placed a chunk of the run here; at most the checkpoint's (R3)
     chunk_encoding encoding;     // unknown encodings: refuse
     std::uint32_t zero;
     std::uint64_t stored_bytes; // length at `location`; 0 for zero chunks
@@ -124,8 +126,8 @@ static_assert(std::is_trivially_copyable_v<chunk_exception>);
 
 inline constexpr std::uint32_t k_flag_clean = 1; // closed cleanly: the log is not needed
 
-/// A random number, drawn when a log is begun: superblock, log and records of one session share it. It distinguishes
-/// logs of copies of one heap, which have the same UUID and epochs.
+/// A random number, drawn when a log is begun. The superblock, the log and the records of one session all contain it.
+/// It distinguishes logs of copies of one heap, which have the same UUID and epochs.
 using session_number = std::array<std::uint8_t, 16>;
 
 /// The root of everything. Written whole, to two places in turn; of the valid ones, the one with the higher sequence is

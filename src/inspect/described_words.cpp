@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::uint64_t k_pointer_bytes = 8;
 
-/// The words that are asked about, and what is known of them.
+/// The words whose types are asked for, and what has been decided about each.
 class word_list {
 public:
     explicit word_list(std::span<const types::word_in_block> words)
         : words_(words), known_(words.size(), verdict::unknown), unknown_(words.size()) {}
 
     [[nodiscard]] bool has_unknown() const { return unknown_ != 0; }
-    /// True if one of the words has a byte in the range.
+    /// True if a listed word has a byte in the range.
     [[nodiscard]] bool has_some_in(std::uint64_t begin, std::uint64_t end) const {
         const auto first = first_behind(begin);
         return first != words_.end() && first->at < end;
@@ -41,10 +41,10 @@ public:
             visit(each->at);
     }
 
-    // Each function decides the words that have a byte in the range.
+    // Each of these functions decides the listed words that have a byte in the range.
 
-    /// A pointer may lie in the range, in one of its whole words. The range may overlap the padding of a base class,
-    /// which held no pointer.
+    /// Decides that each whole word in the range may hold a pointer. Words that lie there only in part hold none. A
+    /// word may have been decided before, if the range overlaps the padding of a base class; then this decision counts.
     void can_hold(std::uint64_t begin, std::uint64_t end) {
         decide(begin, end, [&](verdict known, std::uint64_t at) {
             if (known == verdict::unknown || (known == verdict::no_pointer && is_certain_))
@@ -52,7 +52,7 @@ public:
             return known;
         });
     }
-    /// Does the same, but only for words that are not decided yet.
+    /// Does the same, but only for words that are still undecided.
     void rest_can_hold(std::uint64_t begin, std::uint64_t end) {
         decide(begin, end, [&](verdict known, std::uint64_t at) {
             if (known != verdict::unknown)
@@ -66,16 +66,16 @@ public:
             return known == verdict::unknown ? verdict::no_pointer : known;
         });
     }
-    /// Does the same for the block that begins there.
+    /// Does the same for the block that begins at `begin`.
     void rest_of_block_holds_none(std::uint64_t begin) {
         const auto first = first_behind(begin);
         if (first != words_.end() && first->block.offset == begin)
             rest_holds_none(begin, first->block.end());
     }
 
-    /// From now on, words that are decided stay so (DW3).
+    /// From now on, a decided word is not decided anew (DW3).
     void keep_decided() { is_certain_ = false; }
-    /// Until anywhere() is called, only words that lie in this range are decided.
+    /// Until anywhere() is called, only words that lie in this range can be decided.
     void only_in(std::uint64_t begin, std::uint64_t end) { limit_ = {begin, end}; }
     void anywhere() { limit_ = k_no_limit; }
 
@@ -124,14 +124,14 @@ private:
     limit limit_ = k_no_limit;
 };
 
-/// How the walk goes: if it follows pointers (DW3), and how many objects it may still visit. The number is limited,
-/// because dangling pointers might lead anywhere.
+/// State of the walk: whether it follows pointers (DW3), and how many objects it may still visit. The number is
+/// limited, because a dangling pointer may lead anywhere.
 struct way {
     bool follows_pointers;
     std::uint64_t steps_left;
 };
 
-/// Walks through the objects of one root.
+/// Visits the objects that one root leads to.
 class root_objects {
 public:
     root_objects(const heap_to_read& heap, const types::type_description& schema, word_list& words, way& how)
@@ -168,8 +168,8 @@ public:
 private:
     [[nodiscard]] bool goes_on() const { return words_.has_unknown() && path_.steps_left != 0; }
 
-    /// Decides the words of the object itself. Precondition: it lies in the heap.
-    void look(object_place of) { // NOLINT(misc-no-recursion): by value nothing holds itself
+    /// Decides the words of one object. Precondition: the object lies in the heap.
+    void look(object_place of) { // NOLINT(misc-no-recursion): no type contains itself by value
         const type_row& row = reader_.row(of.row);
         const std::uint64_t end = of.at + reader_.size_of(of.row);
         if (path_.steps_left != 0)
@@ -188,7 +188,7 @@ private:
             return look_at_members(of, hides_members(row));
         case form::array:
             look_at_run(row.parts[0].type, {of.at, extent_of(row)});
-            // otherwise the elements have not all been visited
+            // if the walk has stopped early, some elements were not visited
             return goes_on() ? words_.rest_holds_none(of.at, end) : void();
         case form::same:
         case form::optional:
@@ -199,7 +199,7 @@ private:
             });
             return done ? words_.rest_holds_none(of.at, end) : words_.can_hold(of.at, end);
         }
-        case form::packed: // its leaves hold nothing but bytes
+        case form::packed: // the leaves of a packed map contain only bytes
             look({row.parts[0].type, of.at});
             return words_.rest_holds_none(of.at, end);
         case form::text:
@@ -213,23 +213,23 @@ private:
             return row.shape == shape_kind::bits ? own_memory(of) : containers_.push_back(of);
         }
     }
-    /// Decides the words of a text or container itself: some are numbers.
+    /// Decides the words of a text or container object itself. Some of them are numbers, and so hold no pointer.
     void look_at_words(object_place of, const type_row& row, std::uint64_t end) {
         const auto& n = row.numbers;
         switch (row.shape) {
         case shape_kind::packed_text:
             return;
-        case shape_kind::text: // an allocator, the address, then the length and the characters of a short one
+        case shape_kind::text: // an allocator, an address, the length, and the characters of a short text
             words_.can_hold(of.at, of.at + n[0] + k_pointer_bytes);
             return words_.rest_holds_none(of.at, end);
         case shape_kind::text_by_link:
         case shape_kind::serialised:
             words_.rest_holds_none(of.at + n[0], of.at + n[0] + 3 * k_pointer_bytes);
             break;
-        case shape_kind::tree: // a colour, and padding
+        case shape_kind::tree: // a colour and padding hold no pointer
             words_.rest_holds_none(of.at + n[0], of.at + n[0] + k_pointer_bytes);
             break;
-        case shape_kind::hash_chain: // the number of elements, a load factor with padding, a number
+        case shape_kind::hash_chain: // a number of elements, a load factor with padding, another number
             if (n[0] + 5 * k_pointer_bytes <= row.size)
                 words_.rest_holds_none(of.at + n[0] + k_pointer_bytes, of.at + n[0] + 4 * k_pointer_bytes);
             break;
@@ -238,7 +238,7 @@ private:
         }
         words_.rest_can_hold(of.at, end);
     }
-    // NOLINTNEXTLINE(misc-no-recursion): by value nothing holds itself
+    // NOLINTNEXTLINE(misc-no-recursion): no type contains itself by value
     void look_at_members(object_place of, bool hides_some) {
         const type_row& row = reader_.row(of.row);
         for (const type_part& part : row.kind == type_kind::members ? row.parts : row.fields) {
@@ -251,7 +251,7 @@ private:
         else
             words_.rest_holds_none(of.at, end);
     }
-    /// Visits only the elements that matter.
+    /// Visits only the elements that lead on or contain a listed word.
     void look_at_run(std::uint32_t row, object_reader::run elements) { // NOLINT(misc-no-recursion)
         const std::uint64_t size = reader_.size_of(row);
         const std::uint64_t first = elements.first;
@@ -302,7 +302,7 @@ private:
         return size != 0 && elements.count <= heap_bytes_ / size &&
                elements.first <= heap_bytes_ - elements.count * size;
     }
-    /// There is no value behind the elements or the characters.
+    /// Decides that the memory behind the last element or character holds no pointer.
     void own_memory(object_place of) {
         if (const auto begin = reader_.memory_of(of); begin && *begin != 0)
             words_.rest_of_block_holds_none(*begin);
@@ -319,7 +319,7 @@ private:
     static bool is_empty_class(const type_row& row) {
         return row.kind == type_kind::object && row.shape == shape_kind::members && row.fields.empty();
     }
-    /// DW2.
+    /// True if the class may have members other than those listed (DW2).
     [[nodiscard]] bool hides_members(const type_row& row) const {
         if (row.kind != type_kind::members)
             return !row.name.starts_with("std::pair<") && !row.name.starts_with("std::tuple<");
@@ -335,11 +335,11 @@ private:
     std::uint64_t heap_bytes_;
     word_list& words_;
     way& path_;
-    std::vector<char> leads_on_;                             // by row
-    std::vector<object_place> containers_;                   // whose elements are still to be visited
-    std::vector<object_place> targets_;                      // of pointers, still to be visited
-    std::set<std::pair<std::uint64_t, std::uint32_t>> seen_; // of targets: place and row
-    std::vector<heap_range> for_elements_only_;              // memory of the container that is visited now
+    std::vector<char> leads_on_;                             // for each row
+    std::vector<object_place> containers_;                   // containers whose elements are still to be visited
+    std::vector<object_place> targets_;                      // targets of pointers, still to be visited
+    std::set<std::pair<std::uint64_t, std::uint32_t>> seen_; // targets already listed: place and row
+    std::vector<heap_range> for_elements_only_;              // memory of the container that is being visited
 };
 
 } // namespace

@@ -1,14 +1,14 @@
-// Tells if words of the heap can hold a pointer, by the types of the objects that they lie in.
+// Finds out whether words of the heap can hold a pointer, from the types of the objects in which the words lie.
 //
-// DW1  The object that contains a word decides. A pointer, a class that hides its members, a reference and a
-//      container's own words can hold a pointer. Numbers, characters, bit-fields, enumerations and bytes between
-//      members cannot. Nor can bytes without a value: an empty optional, the unused rest of a variant, of a text, or of
-//      the memory that a container has for elements only.
-// DW2  A class that states its members (REM_REFLECT) may have others: whole words between the stated members can hold a
-//      pointer.
-// DW3  First come the objects that roots contain, themselves and in containers; these are certain. Then come the
-//      targets of pointers, which may be parts of something else: they decide only whole words, and only those that
-//      nothing else has decided.
+// DW1  The object that contains a word decides. Pointers, classes that hide their members, references and a container's
+//      own words can hold a pointer. Numbers, characters, bit-fields, enumerations and bytes between members cannot.
+//      Nor can bytes without a value: those of an empty optional, or the unused rest of a variant, of a text, or of
+//      memory that a container uses for elements only.
+// DW2  A class that states its members (REM_REFLECT) may have others. So whole words between the stated members can
+//      hold a pointer.
+// DW3  Objects that roots contain, directly or in containers, are visited first; what they decide is certain. Targets
+//      of pointers are visited then. Since a target may be a part of something else, it decides only whole words that
+//      are still undecided.
 #pragma once
 
 #include "inspect/heap_schema.hpp"
@@ -19,8 +19,8 @@
 
 namespace remanence::inspect {
 
-/// Does what types::hold_no_pointer() says, for any heap that can be read. Where the heap is damaged, words count as
-/// not described. Never fails. O(heap); memory O(pointers) if some word is not described.
+/// Implements types::hold_no_pointer() for any heap that can be read. Where the heap is damaged, words count as not
+/// described. Never fails. O(heap); memory O(pointers) if some word is not described.
 std::vector<bool> hold_no_pointer(const heap_to_read& heap, std::span<const types::word_in_block> words);
 
 } // namespace remanence::inspect

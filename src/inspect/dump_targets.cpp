@@ -25,7 +25,7 @@ result<void> dump_targets::unless_salvaged(result<void> done, const std::string&
     if (done || !salvages() || (!is_damage(done.why().code) && done.why().code != errc::not_supported))
         return done;
     has_failed_ = true;
-    if (purpose_ == purpose::writing) // the earlier passes have met the same failure
+    if (purpose_ == purpose::writing) // reported once, although the earlier passes have met the same failure
         manner_.leave_out(where + " is left out: " + done.why().message, is_damage(done.why().code));
     return {};
 }
@@ -124,7 +124,7 @@ result<void> dump_targets::look(object_place object) {
             walk.path().back().element = 1;
         if (put)
             put = walk.put(text, each.value);
-        if (put) // otherwise it is no element of the dump
+        if (put) // an element that cannot be written is not counted
             ++index;
         else if (purpose_ == purpose::locating)
             forget_paths('[' + owner_ + ',' + std::to_string(index));
@@ -141,7 +141,7 @@ result<void> dump_targets::find() {
         looked_at = pending_.size();
         REM_TRY(locate_in_roots());
         REM_TRY(look_into_other_roots());
-    } while (looked_at != pending_.size()); // the objects just visited have led to more
+    } while (looked_at != pending_.size()); // repeat while the objects just visited have led to more targets
     return number_objects();
 }
 
@@ -153,7 +153,7 @@ result<void> dump_targets::collect(std::size_t from) {
         schema_ = root.schema.get();
         REM_TRY(look({root.schema->root, root.object}));
     }
-    for (std::size_t i = from; i != pending_.size(); ++i) { // pending_ grows meanwhile
+    for (std::size_t i = from; i != pending_.size(); ++i) { // pending_ grows in this loop
         const target each = pending_[i];
         auto is_whole = is_whole_object(each);
         if (!is_whole)
@@ -267,7 +267,7 @@ bool dump_targets::is_located(const target& which) {
 
 result<bool> dump_targets::is_whole_object(const target& which) {
     object_reader& reader = reading_of(*which.schema).reader;
-    if (reader.size_of(which.row) == 0 || // the dump shows it as hidden
+    if (reader.size_of(which.row) == 0 || // the dump writes such an object as hidden
         parts_of_others_.contains(key_of(*which.schema, which.row, which.at)))
         return true;
     auto is_alone = lone_objects(reader).is_alone({which.row, which.at});
@@ -327,8 +327,8 @@ result<std::string> dump_targets::name_of_pointer(std::uint64_t pointer) {
         REM_TRY(for_each_part(reader, each.schema->name_of(each.row), {each.row, each.at},
                               [&](const std::string& path, object_place of, bool) -> result<void> {
                                   if (of.at <= pointer && pointer < of.at + reader.size_of(of.row))
-                                      // owners come before their parts, so the path of the smallest part is the last
-                                      // one
+                                      // owners are visited before their parts, so the last path is that of the smallest
+                                      // part
                                       name = path;
                                   return {};
                               }));

@@ -80,13 +80,13 @@ std::string_view word_of(detail::shape_kind shape) {
         return "keyed";
     case shape_kind::serialised:
         return "serialised";
-    case shape_kind::foreign: // only in a dump that leaves out what it cannot write: such objects are missing there
+    case shape_kind::foreign: // only in a dump that leaves out what it cannot write: it contains no such objects
         return "foreign";
     }
     return "";
 }
 
-/// `of`: the row whose bit-fields are among these parts.
+/// `of` is the row that has the bit-fields among these parts.
 void put_parts(std::string& out, std::string_view key, const type_row& of, const std::vector<type_part>& parts,
                bool named) {
     if (parts.empty())

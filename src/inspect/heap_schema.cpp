@@ -64,7 +64,7 @@ result<std::vector<root_with_schema>> roots_with_schema(const heap_to_read& heap
         root.description = entry->description;
         if (const auto* const stored = types::find_schema(*schemas, key.first, key.second))
             root.stored = *stored;
-        root.stored.encoded = {}; // the bytes may move
+        root.stored.encoded = {}; // empty, because a view of the bytes may become invalid
         if (root.schema && types::bytes_of_root(*root.schema) > entry->bytes)
             return unexpected(types::smaller_than_schema(root.name, heap.path));
         roots.push_back(std::move(root));

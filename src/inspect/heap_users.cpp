@@ -15,8 +15,8 @@ bool is_locked(os::byte_locks& locks, std::uint64_t first, std::uint64_t count =
     return found && found->has_value();
 }
 
-/// Tells in which way a process that excludes all others has the heap open. A process that holds the door lock either
-/// opens the heap as the first of those that share it, or closes it as the last; the latter still holds its slot.
+/// Returns how the process that excludes all others has the heap open. If it holds the door lock, it is the first of
+/// those that share the heap and is opening it, or the last and is closing it. The last one still holds its slot.
 result<heap_users::open_as> how_alone(os::file& file) {
     auto locks = file.open_locks();
     if (!locks)
@@ -24,11 +24,11 @@ result<heap_users::open_as> how_alone(os::file& file) {
     if (!is_locked(**locks, share::lock_byte::k_door))
         return heap_users::open_as::exclusive;
     return is_locked(**locks, share::lock_byte::k_first_slot, share::k_slots) ? heap_users::open_as::closing
-                                                                             : heap_users::open_as::opening;
+                                                                              : heap_users::open_as::opening;
 }
 
-/// Fails only if the file is no heap. Accepts a heap without a valid superblock: the process that has it open may be
-/// about to write one, or has damaged both.
+/// Fails only if the file is not a heap. Accepts a heap without a valid superblock, because the process that has it
+/// open may be about to write one, or has damaged both.
 result<void> expect_heap(os::file& file) {
     auto size = file.size();
     if (!size)
@@ -56,7 +56,7 @@ result<heap_users> users_of(os::file_system& files, const std::string& path) {
     std::vector<os::lock_holder> holders = os::lock_holders(path);
     if (*shared) {
         heap_users found{heap_users::open_as::shared, (*shared)->version, std::move((*shared)->processes)};
-        for (os::lock_holder& each : holders) { // guests have no slot in which to note something
+        for (os::lock_holder& each : holders) { // guests are found by their locks, since they have no slot
             if (!each.reader_lock)
                 continue;
             share::observed_process& guest = found.processes.emplace_back();
@@ -73,7 +73,7 @@ result<heap_users> users_of(os::file_system& files, const std::string& path) {
         if (!how)
             return how.error();
         found.how = *how;
-        // a process that waits at the door has at most a lock of a log
+        // drop processes that wait to open the heap: these hold at most the lock of a log
         std::erase_if(holders, [](const os::lock_holder& each) {
             return !each.holds(static_cast<std::int64_t>(share::lock_byte::k_attach));
         });

@@ -1,4 +1,4 @@
-// Finds the parts of a type that the portable form cannot express, since the schema does not describe them.
+// Finds the parts of a type that the portable form cannot express, because the schema does not describe them.
 #pragma once
 
 #include "types/type_description.hpp"

@@ -25,7 +25,7 @@ struct address_range {
     std::uint64_t begin;
     std::uint64_t end;
     const char* what;
-    bool has_objects_at_pages; // P4 of pointer_check.hpp
+    bool has_objects_at_pages; // rule P4 of pointer_check.hpp
 };
 
 constexpr std::array<address_range, 3> k_elsewhere = {{
@@ -34,9 +34,9 @@ constexpr std::array<address_range, 3> k_elsewhere = {{
     {0x7e00'0000'0000, 0x8000'0000'0000, "where libraries, stacks and malloc's memory lie", false},
 }};
 
-/// Returns where the address leads to; null if the word is no address out of this heap.
+/// Returns what lies where the address points; null if it points into this heap or to no known range.
 const char* elsewhere(std::uint64_t value, std::uint64_t base, std::uint64_t heap_bytes) {
-    if (value - base <= heap_bytes) // one past the end is ours
+    if (value - base <= heap_bytes) // one past the heap's end counts as inside
         return nullptr;
     for (const address_range& range : k_elsewhere) {
         if (range.begin <= value && value < range.end)
@@ -64,11 +64,11 @@ std::string sentence_of(const suspect& found) {
            root + ", is " + value + ", " + found.where;
 }
 
-// one walk through the heap for each word would take too long
+// up to so many words share one walk through the heap, which would take too long for each word
 constexpr std::size_t k_undecided_max = std::size_t{1} << 18;
 
-/// Moves the words that can be pointers by their type to `found`, up to the limit of the list, and returns how many
-/// they are.
+/// Moves the words that their types allow to be pointers from `undecided` to `found`, as far as the limit of `found`
+/// allows. Clears `undecided`. Returns the number of such words.
 std::uint64_t take_pointers(inspection& heap, std::vector<suspect>& undecided, std::vector<suspect>& found) {
     std::vector<types::word_in_block> words;
     for (const suspect& each : undecided)
@@ -96,7 +96,7 @@ result<types::pointer_survey> survey_pointers(inspection& heap, const std::vecto
     std::vector<suspect> suspects;
     std::vector<suspect> undecided;
     const std::uint64_t end = heap.heap_bytes_end();
-    const std::uint64_t image_end = heap.store().image().bytes(); // zeros follow
+    const std::uint64_t image_end = heap.store().image().bytes(); // behind it, all bytes are zero
     for (std::uint64_t page = 0; page < image_end; page += k_page_bytes) {
         auto done = heap.read({page, k_page_bytes}, [&](std::uint64_t at, std::span<const std::byte> bytes) {
             for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
@@ -115,7 +115,7 @@ result<types::pointer_survey> survey_pointers(inspection& heap, const std::vecto
         if (progress)
             progress(page, end);
     }
-    for (const links followed : {links::addresses, links::addresses_and_distances}) { // the surer links first
+    for (const links followed : {links::addresses, links::addresses_and_distances}) { // the more reliable links first
         for (const surveyed_root& root : roots) {
             if (std::all_of(suspects.begin(), suspects.end(), [](const suspect& each) { return each.root != nullptr; }))
                 break;

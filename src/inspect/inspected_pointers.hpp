@@ -1,9 +1,9 @@
-// Words of an inspected heap that look like pointers out of it.
+// Finds words of an inspected heap that look like pointers to places outside of it.
 //
-// pointer_check.hpp asks the memory of the process; here there is no such process. So the value decides: the word must
-// be an address outside of this heap, in a range where Linux on x86-64 puts programs, libraries and stacks, or where
-// this library puts heaps. Words whose type can hold no pointer are left out (described_words.hpp). Pointers into a
-// sanitizer's memory are not found; now and then a number is taken for a pointer.
+// pointer_check.hpp asks which memory the process has mapped; an inspected heap has no such process. So the value
+// decides: the word must be an address outside of this heap, in a range where Linux on x86-64 puts programs, libraries
+// and stacks, or where this library puts heaps. Words whose type can hold no pointer are ignored (described_words.hpp).
+// Pointers into a sanitizer's memory are not found. A number is sometimes mistaken for a pointer.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,8 +15,8 @@
 
 namespace remanence::inspect {
 
-/// Call it after check_all(), and only if that could check the allocator (inspection::knows_blocks()). Skips pages that
-/// cannot be read. Does not count `found.blocks`. O(heap); if it finds a word, also O(roots · heap).
+/// Must be called after check_all(), and only if that could check the allocator (inspection::knows_blocks()). Skips
+/// pages that cannot be read. Does not set `found.blocks`. O(heap); if it finds a word, also O(roots · heap).
 result<types::pointer_survey> survey_pointers(inspection& heap, const std::vector<surveyed_root>& roots,
                                               const inspection_progress& progress);
 

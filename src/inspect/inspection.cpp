@@ -17,7 +17,7 @@ namespace remanence::inspect {
 namespace {
 
 constexpr std::uint64_t k_read_bytes = 1 * MiB;
-constexpr std::uint64_t k_reserved_bytes = 16 * MiB; // at a time
+constexpr std::uint64_t k_reserved_bytes = 16 * MiB; // how much memory is reserved at a time
 
 } // namespace
 
@@ -31,8 +31,8 @@ result<std::unique_ptr<inspection>> inspection::open_live(os::file_system& files
     return open_unchanged(files, path, store::heap_file::locking::no, progress);
 }
 
-// The superblock is read before the log, and is the same after it. So no other superblock was written in between, the
-// log did not begin anew, and it holds every commit that was acknowledged before.
+// The superblock is read before the log, and is the same after that. So no other superblock was written in between, the
+// log was not begun anew, and it holds every commit that was acknowledged before.
 result<std::unique_ptr<inspection>> inspection::open_unchanged(os::file_system& files, const std::string& path,
                                                                store::heap_file::locking lock,
                                                                const inspection_progress& progress) {
@@ -62,7 +62,7 @@ result<void> inspection::open_store(const std::string& path, store::heap_file::l
     if (!store)
         return store.error();
     store_ = std::move(*store);
-    if (lock == store::heap_file::locking::none_if_free) { // processes that share the heap hold no exclusive lock
+    if (lock == store::heap_file::locking::none_if_free) { // a process that shares the heap holds no exclusive lock
         auto is_shared = share::is_shared_now(store_->file());
         if (!is_shared)
             return is_shared.error();
@@ -130,7 +130,7 @@ result<void> inspection::recover_image(const inspection_progress& progress) {
     log_.totals = recovered->totals;
     changes_ = std::move(recovered->changes);
     births_ = std::move(recovered->births);
-    if (!live_ || (super_.flags & format::k_flag_clean) == 0) // otherwise recovery has checked it
+    if (!live_ || (super_.flags & format::k_flag_clean) == 0) // otherwise recovery has not checked the superblock
         return {};
     const format::superblock& super = store_->super();
     return store_->writer().publish(
@@ -236,7 +236,7 @@ result<void> inspection::fetch(std::uint64_t page) {
     auto checksum = store_->image().checksum_of(page);
     if (!checksum)
         return checksum.error();
-    if (*checksum == 0) // its memory is zeroed already
+    if (*checksum == 0) // the page is zero, as is its memory
         return {};
     return store_->image().read_pages(page, {place_->base() + page * k_page_bytes, k_page_bytes});
 }
@@ -250,7 +250,7 @@ result<void> inspection::read(heap_range range,
         visit(range.offset, {*bytes, static_cast<std::size_t>(range.bytes)});
         return {};
     }
-    const std::uint64_t image_end = std::min(range.end(), store_->image().bytes()); // zeros follow
+    const std::uint64_t image_end = std::min(range.end(), store_->image().bytes()); // behind it, all bytes are zero
     for (std::uint64_t at = range.offset; at < image_end;) {
         const std::uint64_t first = align_down(at, k_page_bytes);
         const std::uint64_t count = std::min(divide_up(image_end - first, k_page_bytes), k_read_bytes / k_page_bytes);
@@ -282,7 +282,7 @@ result<const format::heap_header*> inspection::header() {
         (void)for_each_arena([&](std::uint64_t page, const format::arena_header& head) -> result<void> {
             reach_used(page, head.allocator);
             return {};
-        }); // a page that cannot be read is reported when it is needed
+        }); // errors are ignored here: a page that cannot be read is reported when it is needed
         return h;
     }
     return fail(errc::corrupt,
@@ -385,7 +385,7 @@ result<inspected_parts> inspection::check_structure() {
 
 result<void> inspection::try_to_check_allocator(inspected_parts& parts) {
     if (store_->image().bytes() == 0) {
-        parts.allocator = true; // nothing was committed, so there is none
+        parts.allocator = true; // without a commit there is no allocator
         return {};
     }
     auto checked = check_allocator(parts);
@@ -401,7 +401,7 @@ result<void> inspection::try_to_check_allocator(inspected_parts& parts) {
 result<std::optional<alloc::occupancy>> inspection::survey_allocator() {
     std::optional<alloc::occupancy> found;
     if (store_->image().bytes() == 0)
-        return std::optional(alloc::occupancy{}); // nothing was committed
+        return std::optional(alloc::occupancy{}); // nothing was ever committed
     inspected_parts parts;
     if (auto read = check_allocator(parts); !read) {
         if (!is_damage(read.why().code))
@@ -414,7 +414,7 @@ result<std::optional<alloc::occupancy>> inspection::survey_allocator() {
     return found;
 }
 
-// Errors about sections that are no arenas are left to the allocator's check.
+// Does not check that a section is an arena; the allocator's check reports errors about that.
 template <class F>
 result<void> inspection::for_each_arena(const F& f) {
     std::uint64_t page = reinterpret_cast<const format::heap_header*>(place_->base())->allocator.first_arena;
@@ -429,7 +429,7 @@ result<void> inspection::for_each_arena(const F& f) {
     return {};
 }
 
-/// Reads the header page, and the planes of all sections that begin in the heap, including arenas.
+/// Reads the header page, and the planes of all sections of the heap and of its arenas.
 result<void> inspection::read_metadata() {
     const auto read_planes = [this](std::uint64_t first_page, std::size_t sections) -> result<void> {
         for (const alloc::section& each : std::span(alloc::k_sections).first(sections)) {
@@ -473,7 +473,7 @@ result<void> inspection::check_allocator(inspected_parts& parts) {
     }
     parts.allocator = true;
     if (allocator_->check_invariants(note_at) != 0) {
-        allocator_.reset(); // its answers about blocks are not reliable
+        allocator_.reset(); // the allocator is damaged, so its answers about blocks are not reliable
         return {};
     }
     allocator_->for_each_block([&](alloc::block) { ++parts.blocks; });

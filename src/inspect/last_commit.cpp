@@ -16,18 +16,18 @@ namespace remanence::inspect {
 
 namespace {
 
-constexpr unsigned k_looks = 12;                  // at the places that do not fit, in each attempt
-constexpr std::uint64_t k_pages_looked_at = 1000; // so that a look is short
+constexpr unsigned k_looks = 12;                  // how often the places that do not fit are read again in each attempt
+constexpr std::uint64_t k_pages_looked_at = 1000; // limits the time of one such look
 
-/// Returns the page of the heap that a problem concerns.
+/// Returns the page of the heap that a problem concerns; nothing if it concerns no page.
 std::optional<std::uint64_t> page_of(inspection& heap, const problem& which) {
     if (which.path != heap.path() || which.code == errc::truncated)
         return {};
-    const auto offset = heap.store().copies().heap_offset_at(which.offset); // none if there is no offset
+    const auto offset = heap.store().copies().heap_offset_at(which.offset); // nothing if there is no offset
     return offset ? std::optional(*offset / k_page_bytes) : std::nullopt;
 }
 
-/// The places that did not fit in one look, by kind.
+/// The places that did not fit when they were last read: pages, and others.
 struct suspects {
     std::vector<page_range> pages;
     std::vector<problem> others;
@@ -64,7 +64,7 @@ bool fits(inspection& now, std::uint64_t page) {
 
 bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
     if (now.last_change_of(page) > before.version())
-        return false; // a checkpoint may have written commits that `before` did not know
+        return false; // a checkpoint may have written a commit that `before` had not read
     const auto was = before.store().image().checksum_of(page);
     const auto is = now.store().image().checksum_of(page);
     if (!was || !is || *was != *is)
@@ -76,13 +76,13 @@ bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
 
 bool is_proven(inspection& before, inspection& now, const problem& other) {
     if (other.path == before.path() && other.code != errc::truncated)
-        return other.offset != error::k_no_offset; // a structure that the superblock names
+        return other.offset != error::k_no_offset; // is certain for a structure that the superblock names
     return std::ranges::any_of(now.misfits(), [&](const problem& each) {
         return each.path == other.path && each.offset == other.offset && each.code == other.code;
     });
 }
 
-/// Returns the places that are certainly damaged. They did not fit in `before`; `now` is the same heap a moment later.
+/// Returns those places that are certainly damaged. They did not fit in `before`; `now` is the same heap, read later.
 suspects proven(inspection& before, inspection& now, const suspects& all) {
     suspects found;
     if (now.super().checksum != before.super().checksum)
@@ -102,7 +102,7 @@ suspects proven(inspection& before, inspection& now, const suspects& all) {
 
 std::vector<problem> as_problems(inspection& heap, const suspects& all) {
     std::vector<problem> found = all.others;
-    const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // a chunk is contiguous in the file
+    const std::uint64_t chunk_pages = heap.store().image().chunk_pages(); // pages of a chunk are adjacent in the file
     for (page_range rest : all.pages) {
         while (rest.count != 0) {
             const std::uint64_t copy = heap.store().image().copy_of(rest.first * k_page_bytes);
@@ -118,7 +118,7 @@ std::vector<problem> as_problems(inspection& heap, const suspects& all) {
     return found;
 }
 
-/// Returns the pages among these that do not fit in a later look either, and all other places that do not fit in that
+/// Returns those of these pages that do not fit in a later look either, and all other places that do not fit in that
 /// look.
 suspects looked_at_again(inspection& now, const suspects& before) {
     suspects found;
@@ -137,8 +137,8 @@ suspects looked_at_again(inspection& now, const suspects& before) {
     return found;
 }
 
-/// True if something is certainly damaged. Then the heap's problems are the real ones: all of them, if the writer
-/// caused none.
+/// True if something is certainly damaged. Then problems() lists the real problems only; if the writer caused none,
+/// that is all of them.
 bool is_damaged(os::file_system& files, inspection& heap) {
     suspects open = suspects_of(heap);
     if (open.empty()) // all bytes fit
@@ -147,7 +147,8 @@ bool is_damaged(os::file_system& files, inspection& heap) {
     std::unique_ptr<inspection> latest;
     for (unsigned look = 0; look < k_looks; ++look) {
         if (look > 0)
-            std::this_thread::sleep_for(std::chrono::milliseconds(look)); // out of step with the writer
+            // so that looks and the writer's steps do not coincide
+            std::this_thread::sleep_for(std::chrono::milliseconds(look));
         auto now = inspection::open_live(files, heap.path(), {});
         if (!now)
             continue;
@@ -167,7 +168,7 @@ bool is_damaged(os::file_system& files, inspection& heap) {
     return false;
 }
 
-/// Returns a checksum of the superblocks, for the case that none can be read; nothing if even that fails.
+/// Returns a checksum of both superblocks, for the case that neither is valid; nothing if they cannot be read.
 std::optional<std::uint64_t> checksum_of_superblocks(os::file_system& files, const std::string& path) {
     auto file = files.open(path, os::access::read_only);
     if (!file)
@@ -204,7 +205,7 @@ result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, con
             opened = inspection::open_live(files, path, progress);
         if (!opened) {
             const errc code = opened.why().code;
-            // This includes a heap that was closed a moment ago: another process may have begun to write.
+            // This includes a heap that was closed a moment ago, since another process may have begun to write to it.
             const bool may_have_moved = is_damage(code) || code == errc::in_use ||
                                         (code == errc::not_found && (is_live || opened.why().path != path)); // its log
             const auto now = is_damage(code) ? checksum_of_superblocks(files, path) : std::nullopt;

@@ -1,7 +1,7 @@
 // Writes the portable form (docs/reference/dump.md): the schema, then the objects line by line.
 //
-//  OD1  Nothing is written before it is certain that everything can be: types are checked first, then objects. A dump
-//       that leaves out damage writes whatever can be read.
+//  OD1  Nothing is written before it is certain that everything can be written: types are checked first, then objects.
+//       But a dump that leaves out damage writes whatever can be read.
 //
 // A pointer is written as the path to its target. dump_targets finds these paths before anything is written.
 #include "inspect/dump_targets.hpp"
@@ -29,7 +29,7 @@ constexpr std::size_t k_piece_bytes = std::size_t{64} * 1024;
 
 class dump_writer {
 public:
-    /// `others`: roots that are not written.
+    /// `others` are roots that are not written.
     dump_writer(const heap_to_read& heap, std::vector<root_with_schema> roots, std::vector<root_with_schema> others,
                 const dump_manner& manner, const std::function<void(std::string_view)>& sink)
         : heap_(heap), roots_(std::move(roots)), others_(std::move(others)), manner_(manner), sink_(sink) {}
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    /// OD1
+    /// Refuses types that cannot be written (OD1).
     result<void> look_at_types() {
         std::vector<std::string> hidden;
         std::erase_if(roots_, [&](const root_with_schema& root) {
@@ -126,7 +126,8 @@ private:
         return put_object(schema, {schema.root, root.object}, on_one_line(root.name), begin);
     }
 
-    /// Ends a line with the object's value. If the object is left out, removes the whole line, which begins at `begin`.
+    /// Appends the object's value, which ends the line. If the object is left out, removes the whole line, which begins
+    /// at `begin`.
     result<void> put_object(const type_description& schema, object_place object, const std::string& name,
                             std::size_t begin) {
         auto& [reader, walk] = targets_.begin(schema);
@@ -144,7 +145,7 @@ private:
         }
         out_ += ",\"elements\":true}";
         end_line();
-        std::uint64_t index = 0; // in the heap
+        std::uint64_t index = 0; // counts also the elements that are left out
         auto done = reader.for_each_element(object, [&](const element_place& each) -> result<bool> {
             const std::size_t line = out_.size();
             out_ += each.has_key ? "{\"k\":" : "{\"v\":";
@@ -192,7 +193,7 @@ private:
     const dump_manner& manner_;
     dump_targets targets_{heap_, roots_, others_, manner_};
     const std::function<void(std::string_view)>& sink_;
-    std::map<const type_description*, std::size_t> schemas_; // numbers
+    std::map<const type_description*, std::size_t> schemas_; // the number of each schema
     std::string out_;
     std::uint64_t lines_ = 0;
 };

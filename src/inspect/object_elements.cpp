@@ -1,4 +1,4 @@
-// Finds the elements of containers, by the shapes of these.
+// Finds the elements of containers. The shape of a container's row says where they lie.
 #include "inspect/object_reader.hpp"
 
 #include "base/units.hpp"
@@ -31,7 +31,7 @@ result<std::uint64_t> object_reader::count(object_place container) {
     return elements;
 }
 
-/// `mapped`: the offset of the mapped value in the element; 0 if there is none.
+/// Passes one element to `visit`. `mapped` is the offset of the mapped value in the element; 0 if there is none.
 result<bool> object_reader::give(object_place container, std::uint64_t at, std::uint64_t mapped,
                                  const visit_element& visit) {
     REM_TRY(count_one(container));
@@ -92,7 +92,7 @@ result<void> object_reader::contiguous(object_place of, std::uint64_t first, std
 
 result<void> object_reader::deque(object_place of, const deque_numbers& numbers, const visit_element& visit) {
     const std::uint64_t size = size_of(schema_.rows[of.row].parts[0].type);
-    const std::uint64_t start = of.at + numbers.begin; // element, first, last, block
+    const std::uint64_t start = of.at + numbers.begin; // element, first, last, block: four pointers
     auto at = word<std::uint64_t>(start);
     auto last = word<std::uint64_t>(start + 2 * k_word);
     auto block = word<std::uint64_t>(start + 3 * k_word);
@@ -103,7 +103,7 @@ result<void> object_reader::deque(object_place of, const deque_numbers& numbers,
     }
     if (size == 0 || numbers.in_block > k_size_max / size)
         return damaged(of, "with elements of no size");
-    if (*last != 0) // a deque of Boost has no block at first
+    if (*last != 0) // an empty deque of Boost may have no block
         tell(*last - base_ - numbers.in_block * size, numbers.in_block * size);
     while (*at != *end) {
         auto place = followed(*at, of);
@@ -129,7 +129,7 @@ result<void> object_reader::deque(object_place of, const deque_numbers& numbers,
     return {};
 }
 
-/// Rings end at their beginning, chains end with null.
+/// Visits the elements of a linked list. A ring ends at its own beginning, a chain with a null link.
 result<void> object_reader::list(object_place of, const visit_element& visit) {
     const type_row& row = schema_.rows[of.row];
     const std::uint64_t sentinel = of.at + row.numbers[0];
@@ -152,7 +152,7 @@ result<void> object_reader::list(object_place of, const visit_element& visit) {
     }
 }
 
-/// A red-black tree of libstdc++: colour, parent, left, right. The header's parent is the root.
+/// Visits a red-black tree of libstdc++. A node holds colour, parent, left and right. The header's parent is the root.
 result<void> object_reader::tree(object_place of, const visit_element& visit) {
     const auto& n = schema_.rows[of.row].numbers;
     auto root = word<std::uint64_t>(of.at + n[0] + k_word);
@@ -161,8 +161,8 @@ result<void> object_reader::tree(object_place of, const visit_element& visit) {
 
 result<void> object_reader::binary_tree(object_place of, std::uint64_t root, const tree_numbers& numbers,
                                         const visit_element& visit) {
-    constexpr std::size_t k_height_max = 128; // of 2^64 nodes
-    std::vector<std::uint64_t> open;          // nodes whose left side has been visited, or is being visited
+    constexpr std::size_t k_height_max = 128; // enough for 2^64 nodes
+    std::vector<std::uint64_t> open;          // nodes whose left side was visited or is being visited
     result<std::uint64_t> next = root;
     for (;;) {
         if (!next)
@@ -255,7 +255,7 @@ result<bool> object_reader::btree_node(object_place of, std::uint64_t node, unsi
 
 result<void> object_reader::hash_table(object_place of, const visit_element& visit) {
     constexpr std::uint64_t k_group = 16;
-    constexpr unsigned char k_slot_end = 2; // a greater mark belongs to an element
+    constexpr unsigned char k_slot_end = 2; // marks above this one belong to elements
     const auto& n = schema_.rows[of.row].numbers;
     auto block = linked(of.at);
     auto buckets = word<std::uint64_t>(of.at + k_word);
@@ -327,7 +327,7 @@ result<void> object_reader::bits(object_place of, const visit_element& visit) {
     return {};
 }
 
-/// The elements of a packed map's tree are leaves (containers/detail/packed_leaf.hpp).
+/// Visits a packed map. Its tree's elements are leaves, which contain records (containers/detail/packed_leaf.hpp).
 result<void> object_reader::packed(object_place of, const visit_element& visit) {
     return for_each_element({schema_.rows[of.row].parts[0].type, of.at},
                             [&](const element_place& each) { return packed_leaf(of, each.value, visit); });
@@ -387,7 +387,7 @@ result<void> object_reader::foreign(object_place of, const visit_element& visit)
     case foreign_way::tree: {
         auto header = foreign_header(of, 1);
         auto root = header ? word<std::uint64_t>(*header) : std::move(header);
-        constexpr std::uint64_t k_colour = 1; // the bit of an address that holds the colour
+        constexpr std::uint64_t k_colour = 1; // the bit of a link that holds the colour
         return root ? binary_tree(of, *root & ~k_colour, {n[3], n[4], n[5], n[6]}, visit) : root.error();
     }
     case foreign_way::buckets:

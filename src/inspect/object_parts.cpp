@@ -1,4 +1,4 @@
-// Makes a list of an object's parts with paths and values: to compare it with another object, or to name a place in it.
+// Lists an object's parts with their paths and values, to compare two objects or to name places in one.
 #include "inspect/object_parts.hpp"
 
 #include "inspect/heap_schema.hpp"
@@ -25,7 +25,7 @@ struct pointers_as_offsets : object_walk::listener {
     }
 };
 
-/// Names the elements of a container, as they follow the container's path: "[3]", or the key's text.
+/// Makes the part of a path that names an element of a container: "[3]", or the key's text in brackets.
 class element_names {
 public:
     explicit element_names(const type_row& container)
@@ -34,7 +34,7 @@ public:
                      container.shape == shape_kind::packed),
           is_keyed_(form_of(container) > form::sequence) {}
 
-    /// Returns the string for the next element's key, if it has one.
+    /// Returns the string into which the caller writes the next element's key, if it has one.
     std::string& key() {
         key_.clear();
         return key_;
@@ -44,7 +44,7 @@ public:
             return '[' + std::to_string(index) + ']';
         std::string name = '[' + key_ + ']';
         if (has_several_) {
-            if (is_sorted_ && !of_keys_.contains(key_)) // keys are sorted, so the one before does not come again
+            if (is_sorted_ && !of_keys_.contains(key_)) // since keys are sorted, an earlier key does not come again
                 of_keys_.clear();
             name += '[' + std::to_string(of_keys_[key_]++) + ']';
         }
@@ -56,7 +56,7 @@ private:
     bool is_sorted_;
     bool is_keyed_;
     std::string key_;
-    std::map<std::string, std::uint64_t> of_keys_; // how many elements have come, for each key that is numbered
+    std::map<std::string, std::uint64_t> of_keys_; // for each numbered key, how many elements were named
 };
 
 class object_parts {
@@ -73,7 +73,7 @@ public:
         const bool has_parts = !is_text && (what == form::members || what >= form::array);
         if (has_parts)
             REM_TRY(visit_(path, of, true));
-        bool is_whole = !has_parts; // it has one value as a whole
+        bool is_whole = !has_parts; // becomes false if the value is visited as a part
         element_names names(reader_.row(of.row));
         REM_TRY(is_text ? result<void>() : for_each_part(reader_, of, [&](const object_part& each) -> result<bool> {
             is_whole = false;
@@ -116,7 +116,7 @@ result<std::map<std::string, std::string>> parts_of_root(inspection& heap, const
                                   return {};
                               std::string text;
                               REM_TRY(walk.put(text, of));
-                              // A set with several equal keys has several elements of the same path: they are numbered.
+                              // Equal elements of a multiset have the same path, so a number is added.
                               std::string name = path;
                               for (std::uint64_t i = 1; found.contains(name); ++i)
                                   name = path + '[' + std::to_string(i) + ']';
@@ -151,8 +151,8 @@ result<std::map<std::uint64_t, std::string>> names_of_places(const heap_to_read&
                 names[*each] = path; // owners come before their parts, so the path of the smallest part is the last one
             return {};
         };
-        // A wrong address leads to bytes that cannot be read, and objects may lie too deep. Places named before the
-        // failure stay named.
+        // Errors are ignored here: an address may be wrong, or objects nested too deeply. Places that were named before
+        // the failure keep their names.
         if (auto done = for_each_part(reader, root.name, {root.schema->root, root.object}, name);
             !done && !is_damage(done.why().code) && done.why().code != errc::not_supported)
             return done.error();

@@ -1,4 +1,4 @@
-// `rem get`: a path leads from a root to a part of its object.
+// Implements `rem get`: follows a path from a root to a part of the root's object.
 #include "base/put_utf8.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_reader.hpp"
@@ -15,16 +15,16 @@ using types::type_row;
 
 namespace {
 
-/// One step: a member, or the JSON text in brackets.
+/// One step of a path: a member's name, or the JSON text in brackets.
 struct wanted_step {
     std::string member;
     std::string index;
     bool is_member = false;
-    std::string shown; // the path up to here
+    std::string shown; // the path up to this step, for messages
 };
 
-/// Returns the end of a member's name. The name of a base may contain template arguments in brackets; it ends behind
-/// them.
+/// Returns the end of a member's name. The name of a base may contain template arguments in brackets; then the end lies
+/// behind these.
 std::size_t end_of_name(std::string_view path, std::size_t at) {
     for (int depth = 0; at < path.size(); ++at) {
         const char c = path[at];
@@ -35,7 +35,7 @@ std::size_t end_of_name(std::string_view path, std::size_t at) {
     return at;
 }
 
-/// Finds the bracket that closes the one in which a JSON value stands.
+/// Returns the place of the bracket that closes the one around a JSON value.
 std::size_t end_of_value(std::string_view path, std::size_t at) {
     for (int depth = 0; at < path.size(); ++at) {
         const char c = path[at];
@@ -90,7 +90,7 @@ std::string normal_json(std::string_view value) {
             const char* const low_digits = digits + 6;
             std::uint32_t low = 0;
             if (code >= 0xd800 && code < 0xdc00 && value.size() - i > 6 && value.substr(i + 1, 2) == "\\u" &&
-                std::from_chars(low_digits, low_digits + 4, low, 16).ptr == low_digits + 4) { // two halves
+                std::from_chars(low_digits, low_digits + 4, low, 16).ptr == low_digits + 4) { // a pair of surrogates
                 code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
                 i += 6;
             }
@@ -134,7 +134,7 @@ result<std::vector<wanted_step>> steps_of(std::string_view path, std::size_t fro
     return steps;
 }
 
-/// Writes pointers by the place that they lead to, since the path to their target is not known.
+/// Writes a pointer as the heap offset of its target, because no path to the target is known.
 struct pointers_by_place : object_walk::listener {
     void point(std::string& out, object_place, std::uint64_t to) override {
         out += "{\"$offset\":" + std::to_string(to) + '}';
@@ -166,7 +166,7 @@ public:
         shown_ = next.shown;
         return next.is_member ? member(*inner, next) : element(*inner, next);
     }
-    /// A path that ends at a pointer means the pointer's target; null stays null.
+    /// If the path ends at a pointer, goes on to the pointer's target. A null pointer stays null.
     result<void> end() {
         for (object_place& each : at_) {
             if (reader_.row(each.row).kind != type_kind::pointer)
@@ -180,7 +180,7 @@ public:
         return {};
     }
     [[nodiscard]] const std::vector<object_place>& found() const { return at_; }
-    /// True if the path ends at a key of a multimap, which has a list of elements, even if there is only one.
+    /// True if the path ends at a key of a multimap. Its value is a list of elements, even if there is only one.
     [[nodiscard]] bool are_of_a_key() const { return are_of_a_key_; }
 
 private:
@@ -193,7 +193,7 @@ private:
         const auto read = std::from_chars(of.index.data(), end, value);
         return of.is_member || read.ec != std::errc() || read.ptr != end ? std::nullopt : std::optional(value);
     }
-    /// Steps through pointers, optionals and variants, which the path does not name.
+    /// Follows pointers, optionals and variants, for which a path has no steps.
     result<object_place> look_through(object_place at, const wanted_step& wanted) {
         constexpr int k_times = 64;
         for (int i = 0; i != k_times; ++i) {
@@ -280,8 +280,8 @@ private:
 
     object_reader& reader_;
     std::vector<object_place> at_;
-    bool are_of_a_key_ = false; // else it is one
-    std::string shown_;         // the path to there
+    bool are_of_a_key_ = false; // at_ lists the elements of one key of a multimap
+    std::string shown_;         // the path up to at_, for messages
 };
 
 } // namespace
@@ -295,7 +295,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
         return roots.error();
     const root_with_schema* root = nullptr;
     std::string names;
-    for (const root_with_schema& each : *roots) { // the longest name that the path begins with
+    for (const root_with_schema& each : *roots) { // searches for the longest name with which the path begins
         names += (names.empty() ? "" : ", ") + each.name;
         const bool begins =
             path.starts_with(each.name) &&

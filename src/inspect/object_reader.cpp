@@ -14,7 +14,7 @@ using types::type_row;
 namespace {
 
 constexpr std::uint64_t k_text_by_link_bytes = 24;
-constexpr unsigned k_is_long = 0x80; // in the last of them
+constexpr unsigned k_is_long = 0x80; // bit in the last byte of a text, if it has a block
 constexpr std::array k_values_of_bits = {std::byte{0}, std::byte{1}};
 
 } // namespace
@@ -97,7 +97,7 @@ result<std::uint64_t> object_reader::linked(std::uint64_t at) {
     auto distance = word<std::uint64_t>(at);
     if (!distance)
         return distance.error();
-    return *distance == 0 ? 0 : at + *distance; // modulo 2^64; bytes() checks it
+    return *distance == 0 ? 0 : at + *distance; // bytes() refuses an offset that wrapped
 }
 
 bool object_reader::has_run(std::uint32_t row) const {
@@ -218,7 +218,7 @@ result<object_reader::text_range> object_reader::range_of_link(object_place of) 
     return text_range{*place, *count};
 }
 
-/// The record consists of two lengths in LEB128, the key and the value.
+/// Finds a text in a record of a packed map. A record consists of two lengths in LEB128, the key and the value.
 result<object_reader::text_range> object_reader::range_in_record(object_place of) {
     std::array<std::uint64_t, 2> lengths{};
     std::uint64_t at = of.at;
@@ -227,7 +227,7 @@ result<object_reader::text_range> object_reader::range_in_record(object_place of
             auto digit = word<unsigned char>(at++);
             if (!digit)
                 return digit.error();
-            if (shift > 35) // of records of 4 GiB
+            if (shift > 35) // the length exceeds that of any record, 4 GiB
                 return damaged(of, "of an impossible length");
             length |= std::uint64_t{*digit & 0x7fU} << shift;
             if ((*digit & 0x80U) == 0)
@@ -238,8 +238,8 @@ result<object_reader::text_range> object_reader::range_in_record(object_place of
     return text_range{is_value ? at + lengths[0] : at, lengths[is_value ? 1 : 0]};
 }
 
-/// A text of Boost is short if its lowest bit is 1: then its length and the characters follow. Otherwise it has length,
-/// capacity and address.
+/// Finds the characters of a text of Boost. If its lowest bit is 1, the text is short, and length and characters
+/// follow. Otherwise it consists of length, capacity and address.
 result<object_reader::text_range> object_reader::range_of_foreign(object_place of) {
     constexpr std::uint64_t k_short_max = 22;
     const std::uint64_t at = of.at + schema_.rows[of.row].numbers[1];

@@ -1,8 +1,8 @@
-// Reads objects of a heap by its schema, without the program that has their types: their parts, and the places of
-// containers' elements. It knows the shapes of types/detail/shape.hpp.
+// Reads objects of a heap by their schema, without the program that has their types: finds the parts of objects and the
+// elements of containers. Only this class knows how each shape of types/detail/shape.hpp is read.
 //
-// Objects are input here: each address is checked to lie in the heap before it is followed. A circle of links comes to
-// an end, since no heap has more elements than bytes.
+// Objects are input here. Each address is checked to lie in the heap before it is followed. The number of elements
+// visited is limited, since no heap has more elements than bytes; so circular links do not lead to an endless loop.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,27 +22,27 @@
 
 namespace remanence::inspect {
 
-/// The value of an optional or a variant.
+/// The place of the value of an optional or a variant.
 struct held_place : object_place {
-    std::uint32_t alternative = 0; // of a variant, from 0
+    std::uint32_t alternative = 0; // for a variant, counted from 0
 };
 
-/// An element of a container.
+/// The place of an element of a container.
 struct element_place {
-    object_place value; // of a set: the key
+    object_place value; // for a set, its key
     bool has_key = false;
-    object_place key; // of a map
+    object_place key; // for a map
 };
 
-/// Returns the result of a visit that was the last one.
+/// Converts the result of the last call of a visitor.
 inline result<void> ended(result<bool> visited) { return visited ? result<void>() : visited.error(); }
 
-/// The most levels in which objects may be nested; a container and its elements are two levels.
+/// How deep objects may be nested; a container and its elements count as two levels.
 inline constexpr unsigned k_depth_max = 1000;
 
 class object_reader {
 public:
-    /// `base`: the heap's recorded address. `bytes`: the heap's size. All arguments must outlive the reader.
+    /// `base` is the heap's recorded address, `bytes` the heap's size. All arguments must outlive the reader.
     object_reader(types::heap_bytes& heap, const std::string& path, std::uint64_t base, std::uint64_t bytes,
                   const types::type_description& schema)
         : heap_(heap), path_(path), base_(base), schema_(schema), budget_(16 * bytes), rests_(schema.rows.size()) {}
@@ -52,17 +52,17 @@ public:
     [[nodiscard]] types::heap_bytes& heap() { return heap_; }
     /// Returns the size of an object of this row; 0 if it is not known.
     [[nodiscard]] std::uint64_t size_of(std::uint32_t row) const { return inspect::size_of(schema_, row); }
-    /// Returns inspect::rest_of(), which is computed once.
+    /// Returns inspect::rest_of(), computed once for each row.
     [[nodiscard]] const std::vector<byte_range>& rest_of(std::uint32_t row) const;
-    /// True if an object of this row has such bytes and they are written: those of bit-fields, and those that a class
-    /// leaves out.
+    /// True if objects of this row have bytes outside of known members that a dump must write: those of bit-fields, and
+    /// those that a class leaves out.
     [[nodiscard]] bool has_rest(std::uint32_t row) const;
-    /// Returns these bytes of an object, one range behind the other; those from `room` on read as 0. Valid until the
-    /// next call.
+    /// Returns the bytes of all ranges of rest_of(), joined. Bytes from offset `room` of the object on are returned as
+    /// 0. Valid until the next call.
     result<std::string_view> rest(object_place of, std::uint64_t room = k_all_room);
 
-    /// Visits the elements in the container's order until `visit` returns false or fails. Precondition: is_container().
-    /// errc::corrupt.
+    /// Visits the elements in the container's order, until `visit` returns false or fails. Precondition:
+    /// is_container(). errc::corrupt.
     using visit_element = std::function<result<bool>(const element_place&)>;
     result<void> for_each_element(object_place container, const visit_element& visit);
     [[nodiscard]] bool is_container(std::uint32_t row) const { return inspect::is_container(schema_.rows[row]); }
@@ -72,28 +72,29 @@ public:
         const std::vector<types::type_part>& members = *members_of(schema_.rows[of.row]);
         return place_of_member(schema_.rows[of.row], members, static_cast<std::size_t>(&part - members.data()), of.at);
     }
-    /// Returns the number of elements. Precondition and errors as for_each_element(). O(elements).
+    /// Returns the number of elements. Precondition and errors are those of for_each_element(). O(elements).
     result<std::uint64_t> count(object_place container);
     /// Elements that are contiguous in memory.
     struct run {
         std::uint64_t first, count;
     };
-    /// True if the elements of containers of this row are contiguous; run_of() says which. errc::corrupt.
+    /// True if containers of this row store their elements contiguously; run_of() returns their place. errc::corrupt.
     [[nodiscard]] bool has_run(std::uint32_t row) const;
     result<run> run_of(object_place container);
-    /// From now on for_each_element() also reports the memory that deques, B-trees and hash tables use for elements
-    /// only: there, bytes that belong to no element have no value.
+    /// From now on for_each_element() also passes to `listener` the memory that deques, B-trees and hash tables use for
+    /// elements only. Bytes there that belong to no element have no value.
     using tell_memory = std::function<void(std::uint64_t begin, std::uint64_t bytes)>;
     void listen(tell_memory listener) { listener_ = std::move(listener); }
-    /// Returns the beginning of the memory that a vector or a text has taken for its elements or characters; 0 if it
-    /// has none. errc::corrupt.
+    /// Returns the beginning of the memory that a vector or a text has allocated for its elements or characters; 0 if
+    /// it has none. errc::corrupt.
     result<std::uint64_t> memory_of(object_place of);
 
-    /// Returns the text of an object that is_text(), or of one that is serialised. Valid as long as the heap's memory.
+    /// Returns the text of an object that is_text(), or the bytes of a serialised one. Valid as long as the heap's
+    /// memory.
     result<std::string_view> text(object_place of);
     /// Returns the value of an optional or a variant; nothing if it is empty.
     result<std::optional<held_place>> held(object_place of);
-    /// Returns the target of a pointer; 0 for null. The target's object of this row lies in the heap.
+    /// Returns the target of a pointer; 0 for null. Checks that the target lies in the heap.
     result<std::uint64_t> target(object_place pointer);
     result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count) {
         if (near_.have(at, count))
@@ -110,8 +111,8 @@ public:
 
 private:
     static constexpr std::uint64_t k_word = 8;
-    /// Bits have no address. An element of std::vector<bool> gets a place behind all heaps, at 0 or 1 from here: that
-    /// is its value.
+    /// The elements of std::vector<bool> are bits, which have no address. Their place is this one or the next, which
+    /// lies behind every heap, and where bytes() finds 0 or 1.
     static constexpr std::uint64_t k_place_of_bits = ~std::uint64_t{0} - 64;
 
     result<const std::byte*> bytes_from_heap(std::uint64_t at, std::uint64_t count);
@@ -125,7 +126,7 @@ private:
         return value;
     }
     result<std::uint64_t> followed(std::uint64_t address, object_place from);
-    /// Returns the offset that a link leads to; 0 for null.
+    /// Returns the offset to which a link leads; 0 for null.
     result<std::uint64_t> linked(std::uint64_t at);
     result<void> count_one(object_place of);
     void tell(std::uint64_t begin, std::uint64_t bytes) {
@@ -134,14 +135,14 @@ private:
     }
     result<bool> give(object_place container, std::uint64_t at, std::uint64_t mapped, const visit_element& visit);
 
-    /// `mapped`: as in give().
+    /// `mapped` has the meaning of give().
     result<void> contiguous(object_place of, std::uint64_t first, std::uint64_t count, std::uint64_t bytes_each,
                             std::uint64_t mapped, const visit_element& visit);
     struct deque_numbers {
         std::uint64_t begin, end, in_block;
     };
     result<void> deque(object_place of, const deque_numbers& numbers, const visit_element& visit);
-    /// Describes a binary tree by its root's address; links lead to nodes.
+    /// Places in a node of a binary tree. Links lead from node to node.
     struct tree_numbers {
         std::uint64_t left, right, element, mapped;
     };
@@ -154,7 +155,7 @@ private:
     result<void> foreign_ring(object_place of, const visit_element& visit);
     result<void> foreign_pointers(object_place of, const visit_element& visit);
     result<void> foreign_buckets(object_place of, const visit_element& visit);
-    /// Returns the place of a header that two numbers lead to; `number` is the first of them.
+    /// Returns the place of a container's header, which the row's numbers from index `number` on describe.
     result<std::uint64_t> foreign_header(object_place of, std::size_t number);
     struct text_range {
         std::uint64_t first, bytes;
@@ -175,9 +176,9 @@ private:
     const types::type_description& schema_;
     std::uint64_t budget_;
     tell_memory listener_;
-    mutable std::vector<std::optional<std::vector<byte_range>>> rests_; // by row, computed once
+    mutable std::vector<std::optional<std::vector<byte_range>>> rests_; // for each row, computed once
     std::string gathered_;                                              // the result of rest()
-    /// The pages that were read last. Most objects that come next lie there, too, and need no new check.
+    /// The pages that were read last. Most objects that are read next lie in them, and need no new check.
     struct {
         const std::byte* bytes = nullptr;
         std::uint64_t begin = 0;

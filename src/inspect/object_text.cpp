@@ -30,8 +30,8 @@ void put_chars(std::string& out, T value) {
     out.append(text.data(), end);
 }
 
-/// An 80-bit number has encodings that the processor never produces: a large number whose highest digit is 0, for
-/// example. Their values mean nothing, so they are written as bits.
+/// True if the processor can produce this encoding of an 80-bit number. Others, such as a large number whose highest
+/// digit is 0, mean nothing, so they are written as bits.
 bool is_written_as_always(const std::byte* long_number) {
     constexpr std::uint64_t k_highest = std::uint64_t{1} << 63;
     constexpr std::uint16_t k_exponent = 0x7fff;
@@ -44,7 +44,7 @@ bool is_written_as_always(const std::byte* long_number) {
 
 template <class T>
 void put_floating(std::string& out, const std::byte* from) {
-    constexpr std::size_t k_bytes = real_bytes(sizeof(T)); // without padding
+    constexpr std::size_t k_bytes = real_bytes(sizeof(T)); // padding is not written
     bool is_text = true;
     if constexpr (std::numeric_limits<T>::digits == 64)
         is_text = is_written_as_always(from);
@@ -172,14 +172,14 @@ result<void> object_walk::put_hidden(std::string& out, object_place of) {
     return {};
 }
 
-/// Writes nothing if the left-out bytes are 0, or padding that is 0.
+/// Writes the left-out bytes of an object, unless all of them are 0.
 result<void> object_walk::put_rest(std::string& out, object_place of, std::uint64_t room, std::string_view before) {
     auto read = reader_.rest(of, room);
     if (!read)
         return read.error();
     const type_row& row = reader_.row(of.row);
     std::string rest(*read);
-    // written as members
+    // bit-fields with a known place are written as members, so their bits count as 0 here
     put_bits(rest, reader_.rest_of(of.row), row, [](std::size_t, std::uint64_t) { return false; });
     if (!has_unknown_bits(row) && rest.find_first_not_of('\0') == std::string::npos)
         return {};
@@ -317,7 +317,7 @@ result<void> object_walk::put_elements(std::string& out, object_place of, unsign
         if (!read)
             return read.error();
         std::string_view text(reinterpret_cast<const char*>(*read), extent_of(row));
-        text = text.substr(0, text.find_last_not_of('\0') + 1); // npos + 1 is 0
+        text = text.substr(0, text.find_last_not_of('\0') + 1); // if all are 0, npos + 1 is 0
         put_json_bytes(out, text);
         return {};
     }
@@ -417,8 +417,8 @@ result<void> object_walk::put_held(std::string& out, object_place of, unsigned d
         out += "null";
         return {};
     }
-    // The value of an optional or a variant is wrapped in a list or an object, so that it differs from every other
-    // null.
+    // The value of an optional or a variant is wrapped in a list or an object, so that an empty one can be told from a
+    // value that is itself null.
     if (row.shape == shape_kind::optional) {
         out += '[';
         REM_TRY(put(out, **held, depth + 1));

@@ -1,4 +1,4 @@
-// The problems of a heap's files, each listed once.
+// The problems found in a heap's files, each listed once.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,15 +13,15 @@
 namespace remanence::inspect {
 
 struct problem : failure {
-    std::uint64_t bytes = 0; // of the file, from the offset on; 0: not known
+    std::uint64_t bytes = 0; // length in the file, from the offset on; 0 if not known
 };
 
-/// Two checks may find the same problem and describe it differently: for each place in a file, only the first
-/// description counts.
+/// A list of problems. Two checks may find the same problem and describe it differently, so only the first description
+/// for each place in a file is listed.
 class problem_list {
 public:
-    /// Adds a problem. Returns false, and does nothing, if its place is listed already; for a problem without a place,
-    /// its message.
+    /// Adds a problem. Returns false, and does nothing, if its place is already listed; or, for a problem without a
+    /// place, its message.
     bool add(const failure& why, std::uint64_t bytes = 0);
     [[nodiscard]] const std::vector<problem>& all() const { return all_; }
 
@@ -29,8 +29,8 @@ private:
     using place = std::pair<std::string, std::uint64_t>; // path and offset
 
     std::vector<problem> all_;
-    std::map<place, std::uint64_t> ends_; // ends of the listed stretches; none lies within another
-    std::set<std::string> messages_;      // of the problems without a place
+    std::map<place, std::uint64_t> ends_; // the end of each listed range; no range lies in another
+    std::set<std::string> messages_;      // messages of the problems without a place
 };
 
 } // namespace remanence::inspect

@@ -67,7 +67,7 @@ result<std::vector<surveyed_root>> list_roots(inspection& heap) {
             failure why = entry.why();
             why.message = "root " + std::to_string(i + 1) + " of " + std::to_string((*directory)->count) +
                           " cannot be read from the root directory: " + why.message;
-            why.offset = error::k_no_offset; // the page has a problem of its own
+            why.offset = error::k_no_offset; // no place, because the page itself is reported as a problem, too
             REM_TRY(damaged(why));
             continue;
         }

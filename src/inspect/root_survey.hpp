@@ -1,9 +1,9 @@
-// Finds out which roots of an inspected heap are whole, if the heap is damaged in parts.
+// Finds out which roots of a partly damaged heap are whole.
 //
-// The search for everything that a root reaches guesses generously (root_walk.hpp). So a root that is called whole is
-// whole with all that it reaches by plain pointers and by the distances of our containers. Words that only look like
-// links can make a whole root look damaged, never the reverse. Pointers that are packed, tagged or not aligned are not
-// followed.
+// The search for everything that a root reaches guesses too much rather than too little (root_walk.hpp). So if a root
+// is called whole, everything that it reaches by plain pointers or by the distances of our containers is undamaged.
+// Words that only look like links can make a whole root look damaged, but never the reverse. Pointers that are packed,
+// tagged or unaligned are not followed.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,20 +15,20 @@
 
 namespace remanence::inspect {
 
-/// Returns the roots in the order of their names, all of them called whole. Damage of the directory goes to problems();
-/// the roots that can be read are returned.
+/// Returns the roots in the order of their names, and calls all of them whole. Adds damage of the root directory to
+/// problems(), and returns the roots that can be read.
 result<std::vector<surveyed_root>> list_roots(inspection& heap);
 
-/// Checks, after check_all() or check_structure(), that the roots lie in blocks. A root that does not is damage, and
-/// goes to problems(). O(roots).
+/// Checks that the roots lie in blocks; to be called after check_all() or check_structure(). Adds a root that does not
+/// to problems(). O(roots).
 void check_roots(inspection& heap, const std::vector<surveyed_root>& roots);
 
-/// Checks that the type table can be read, and that the schema of each root is sound. Damage goes to problems(): it
-/// keeps programs from looking inside the roots. O(roots and their types).
+/// Checks that the type table can be read, and that each root's schema is sound. Adds damage to problems(), because it
+/// keeps programs from looking into the roots. O(roots and their types).
 result<void> check_schemas(inspection& heap, const std::vector<surveyed_root>& roots);
 
-/// Does what check_roots() does, and finds out for each root if it is whole. Call it after check_all(). O(roots · heap)
-/// if there is damage, else O(roots).
+/// Does the same as check_roots(), and finds out for each root whether it is whole. Must be called after check_all().
+/// O(roots · heap) if there is damage, else O(roots).
 result<void> survey_roots(inspection& heap, std::vector<surveyed_root>& roots);
 
 } // namespace remanence::inspect

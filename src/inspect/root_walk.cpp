@@ -9,7 +9,7 @@ namespace remanence::inspect {
 
 namespace {
 
-constexpr std::uint64_t k_granule_bytes = 8; // blocks begin at multiples of it
+constexpr std::uint64_t k_granule_bytes = 8; // every block begins at a multiple of this
 
 } // namespace
 
@@ -33,7 +33,7 @@ result<std::optional<std::uint64_t>> root_walk::run(std::uint64_t object) {
         const heap_range block = pending_.back();
         pending_.pop_back();
         auto done = heap_.read(block, [&](std::uint64_t at, std::span<const std::byte> bytes) {
-            // Pieces begin where blocks and pages do, so words are aligned in them.
+            // A piece begins at the beginning of a block or page, so words are aligned in it.
             for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes.size(); i += sizeof(std::uint64_t)) {
                 std::uint64_t value = 0;
                 std::memcpy(&value, bytes.data() + i, sizeof value);

@@ -15,7 +15,7 @@ namespace {
 
 form form_with_keys(const type_row& row) { return row.numbers.back() == 0 ? form::set : form::map; }
 
-/// Returns the form of our container that a foreign container may become.
+/// Returns the form of those containers of ours into which a foreign container can be converted.
 form form_of_foreign(const type_row& row) {
     switch (static_cast<foreign_way>(row.numbers[0])) {
     case foreign_way::text:
@@ -178,7 +178,7 @@ public:
     rows_leading_on(const type_description& schema, bool through_pointers)
         : schema_(schema), through_pointers_(through_pointers), known_(schema.rows.size(), answer::unknown) {}
 
-    bool ask(std::uint32_t index) { // NOLINT(misc-no-recursion): by value nothing holds itself
+    bool ask(std::uint32_t index) { // NOLINT(misc-no-recursion): no type contains itself by value
         if (known_[index] == answer::unknown)
             known_[index] = find(schema_.rows[index]) ? answer::yes : answer::no;
         return known_[index] == answer::yes;
@@ -194,7 +194,7 @@ private:
         if (what == form::text || what == form::serialised || what > form::array)
             return true;
         std::vector<row_part> parts = parts_of(row);
-        if (row.kind == type_kind::members) // an aggregate that states its members may have others
+        if (row.kind == type_kind::members) // a class that states its members may have others, too
             for (const type_part& each : row.parts)
                 parts.push_back({part_role::member, each.type, &each});
         // NOLINTNEXTLINE(misc-no-recursion)

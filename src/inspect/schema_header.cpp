@@ -1,5 +1,5 @@
-// Makes the output of `rem schema --cpp`: the structs and enumerations of a schema in C++, each after the types that it
-// contains.
+// Makes the output of `rem schema --cpp`: a C++ header with the structs and enumerations of a schema, in which each
+// type comes after the types that it contains.
 #include "base/units.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/object_text.hpp"
@@ -24,7 +24,7 @@ using types::type_row;
 
 namespace {
 
-/// True if the name consists of identifiers only: no template, no local class, no unnamed namespace.
+/// True if the name consists of identifiers only, and so is no template, local class or part of an unnamed namespace.
 bool is_plain_name(std::string_view name) {
     return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
@@ -39,14 +39,14 @@ std::pair<std::string, std::string> split(const std::string& name) {
                                       : std::pair(name.substr(0, colon), name.substr(colon + 2));
 }
 
-/// Makes a header that declares the structs and enumerations of a schema, each after the types that it contains. A
-/// class that does not state its members is declared with its size and alignment only. If a type cannot be declared by
-/// its name, its member is an array of bytes.
+/// Declares the structs and enumerations of one schema, each after the types that it contains. A class that does not
+/// state its members is declared with its size and alignment only. If a member's type cannot be named, the member is
+/// declared as an array of bytes.
 class header_writer {
 public:
     explicit header_writer(const type_description& schema) : schema_(schema), done_(schema.rows.size(), false) {
         for (const type_row& row : schema.rows) {
-            if (!row.name.empty()) // pointers and arrays have none
+            if (!row.name.empty()) // pointers and arrays have no name
                 names_.insert(row.name);
         }
     }
@@ -69,14 +69,14 @@ private:
         const type_row& row = schema_.rows[index];
         if (row.kind == type_kind::pointer)
             return {sizeof(void*), alignof(void*)};
-        if (row.kind == type_kind::array) { // of a row before it
+        if (row.kind == type_kind::array) { // an array's row comes after that of its elements
             const layout element = layout_of(row.parts[0].type);
             return {row.extent * element.bytes, element.alignment};
         }
         return {row.size, std::has_single_bit(row.alignment) ? row.alignment : 1};
     }
-    /// True if the type belongs to the program and not to a library. It must be no template, whose other instances
-    /// would be declared again, and not nested in a class, which is no namespace.
+    /// True if the header declares this type. It must belong to the program and not to a library. It must not be a
+    /// template, since each instance would declare that again; nor nested in a class, since the class is no namespace.
     [[nodiscard]] bool is_declared_here(const type_row& row) const {
         const bool is_declarable = row.kind == type_kind::object || row.kind == type_kind::members;
         return is_declarable && !is_number(row) && row.size != 0 && is_plain_name(row.name) &&
@@ -120,7 +120,7 @@ private:
                 return "void* " + part.name + "; // " + type;
             return bytes(part.type, part.name) + " // " + type;
         }
-        const std::size_t extent = type.find('['); // "int[3]", "int (*)[3]"
+        const std::size_t extent = type.find('['); // for example "int[3]" or "int (*)[3]"
         const std::size_t star = type.find("(*");
         if (star != std::string::npos)
             return type.substr(0, star + 2) + part.name + type.substr(star + 2) + ';';
@@ -134,7 +134,7 @@ private:
         return "alignas(" + std::to_string(is.alignment) + ") unsigned char " + name + '[' + std::to_string(is.bytes) +
                "];";
     }
-    /// True if a compiler puts these members, in this order, at the offsets of the row.
+    /// True if a compiler would lay out these members, in this order, at the offsets that the row states.
     [[nodiscard]] bool is_laid_out_in_order(const type_row& row) const {
         std::uint64_t end = 0;
         std::uint64_t alignment = 1;

@@ -1,4 +1,4 @@
-// The visitor of objects by their shapes: visits the parts of an object, wherever it is read from.
+// Visits the parts of an object by its form, whether the object lies in memory or in a dump.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,13 +14,13 @@ namespace remanence::inspect {
 struct object_part {
     part_role role;
     object_place place;
-    const types::type_part* member = nullptr; // of the schema
-    std::uint64_t index = 0;                  // of a member, an alternative or an element
+    const types::type_part* member = nullptr; // lies in the schema
+    std::uint64_t index = 0;                  // index of a member, an alternative or an element
 };
 
-/// Visits the parts of the object itself, and its elements, until `visit` returns false or fails. A key comes before
-/// its value. The target of a pointer is no part. `Source`: object_reader, or an object_source of src/objects, whose
-/// objects may be in a dump. Returns the errors of the source.
+/// Visits the parts of an object, elements included, until `visit` returns false or fails. A key is visited before its
+/// value. The target of a pointer is not a part. `Source` is object_reader, or an object_source of src/objects, whose
+/// objects may lie in a dump. Returns the errors of the source.
 template <class Source, class Visit>
 result<void> for_each_part(Source& source, object_place of, const Visit& visit) {
     const types::type_row& row = source.row(of.row);
@@ -31,7 +31,7 @@ result<void> for_each_part(Source& source, object_place of, const Visit& visit) 
             result<std::optional<object_place>> place = source.member(of, members[i]);
             if (!place)
                 return place.error();
-            if (!*place) // a bit-field
+            if (!*place) // a bit-field whose place is not known
                 continue;
             result<bool> more = visit(object_part{part_role::member, **place, &members[i], i});
             if (!more || !*more)

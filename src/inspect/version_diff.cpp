@@ -18,8 +18,8 @@ using change = version_difference::change;
 
 constexpr std::uint64_t k_word_bytes = sizeof(std::uint64_t);
 
-/// Walks through two sorted lists side by side. Calls f(one, other) with the elements of the same key; null stands for
-/// a missing one.
+/// Compares two sorted lists in step. Calls f(one, other) with the elements of equal key; a missing element is passed
+/// as null.
 template <class T, class Key, class F>
 result<void> side_by_side(const std::vector<T>& before, const std::vector<T>& after, const Key& key, const F& f) {
     auto one = before.begin();
@@ -37,7 +37,7 @@ result<void> side_by_side(const std::vector<T>& before, const std::vector<T>& af
 result<void> add_ranges(inspection& before, inspection& after, const std::vector<heap_range>& ranges,
                         version_difference& found) {
     const std::uint64_t end = std::max(before.heap_bytes_end(), after.heap_bytes_end());
-    REM_TRY(before.make_memory(end)); // zeros follow the end of a state
+    REM_TRY(before.make_memory(end)); // behind the end of a state, all bytes are zero
     REM_TRY(after.make_memory(end));
     for (const heap_range& each : ranges) {
         for (std::uint64_t at = each.offset; at < std::min(each.end(), end);) {
@@ -88,8 +88,8 @@ void add_blocks(const std::vector<heap_range>& before, const std::vector<heap_ra
         });
 }
 
-/// True if the root leads to blocks that differ. `counts` selects them among the blocks of the state that is walked
-/// through. They get the root's name.
+/// True if the root leads to blocks that differ. Considers only those for which `counts` returns true, which must be
+/// blocks of this state. Records the root's name in these blocks.
 template <class F>
 result<bool> leads_to_difference(inspection& heap, const root_with_schema& root, version_difference& found,
                                  const F& counts) {

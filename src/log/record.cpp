@@ -18,7 +18,7 @@ std::uint64_t record_checksum(record_header header, std::span<const std::byte> p
     return checksum64(payload, checksum64(std::as_bytes(std::span(&header, 1))));
 }
 
-/// Takes structs off the front of a byte string. failed() is true once one did not fit.
+/// Reads structs one after the other from a byte string. failed() is true after one did not fit.
 class reader {
 public:
     explicit reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -54,7 +54,7 @@ change_range range_at(std::span<const std::byte> ranges, std::size_t i) {
     return range;
 }
 
-/// Reads the first part, which the record has with k_feature_given_back. Returns false if it is out of bounds.
+/// Reads the first part, which only records with k_feature_given_back have. Returns false if it is out of bounds.
 bool read_given_back(reader& rest, const std::function<void(chunk_range)>& given_back) {
     const auto count = rest.take<std::uint64_t>();
     std::uint64_t next = 0;
@@ -168,7 +168,7 @@ bool looks_like_record(std::span<const std::byte> bytes, record_header& header) 
     if (bytes.size() < sizeof header)
         return false;
     if (std::memcmp(bytes.data(), &format::k_record_magic, sizeof format::k_record_magic) != 0)
-        return false; // tested first, since whole logs are searched
+        return false; // tested before the copy, since this is called for each sector of a log
     std::memcpy(&header, bytes.data(), sizeof header);
     return true;
 }

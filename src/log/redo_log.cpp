@@ -17,7 +17,7 @@ namespace remanence::log {
 namespace {
 
 result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from, std::uint64_t to) {
-    static std::array<std::byte, 64 * KiB> zeros{}; // not const: constants would take space in the program's file
+    static std::array<std::byte, 64 * KiB> zeros{}; // not const: a constant would occupy space in the executable file
     while (from < to) {
         auto bytes = std::span<const std::byte>(zeros).first(
             static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), to - from)));
@@ -36,7 +36,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
         path);
 }
 
-/// Fails if the file has contents. The heap has looked for a log when it was opened, so such a file came later.
+/// Fails if the file has contents. The heap looked for a log when it was opened, so this file was made later.
 [[gnu::cold]] result<void> check_is_empty(os::file& file) {
     auto size = file.size();
     if (!size)
@@ -51,7 +51,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
                 file.path());
 }
 
-/// As lock_log(), with an open file description of its own, which a forked child does not keep.
+/// As lock_log(), but with an open file description of its own, which a forked child closes.
 [[gnu::cold]] result<std::unique_ptr<os::byte_locks>> lock_alone(os::file& log, os::lock_kind kind) {
     auto locks = log.open_locks();
     if (!locks)
@@ -62,7 +62,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
     return *locked ? std::move(locks) : log_in_use(log.path());
 }
 
-/// Opens and locks the file for a new log. No other process uses it, since the user of a log holds its lock.
+/// Opens and locks the file for a new log. Afterwards no other process uses it, since the user of a log holds its lock.
 [[gnu::cold]] result<std::unique_ptr<os::file>> take_file(os::file_system& files, const std::string& path,
                                                           unsigned mode, log_lock whose,
                                                           std::unique_ptr<os::byte_locks>& lock) {
@@ -77,7 +77,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
             return locked.error();
         lock = std::move(*locked);
     }
-    auto mine = (*file)->is_at(path); // false if a process removed it that had the lock before
+    auto mine = (*file)->is_at(path); // false if the process that had the lock before removed the file
     if (!mine)
         return mine.error();
     if (!*mine)
@@ -95,7 +95,7 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
     return *locked ? result<void>() : log_in_use(log.path());
 }
 
-// Cold, like join(): called once in a session.
+// Cold, like join(): called once for each session.
 [[gnu::cold]] result<std::unique_ptr<redo_log>> redo_log::create(os::file_system& files, const std::string& path,
                                                                  const uuid& heap,
                                                                  const store::session_identity& session,
@@ -120,10 +120,10 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
         REM_TRY(write_zeros("log: zeros of first segment", **file, format::k_log_header_bytes, size));
         REM_TRY((*file)->sync("log: sync new log"));
         REM_TRY(files.sync_directory("log: sync directory of new log", path));
-        return store::check_is_at(**file, path); // otherwise another directory was synced
+        return store::check_is_at(**file, path); // if it is not, the wrong directory was synced
     };
     if (auto built = build(); !built) {
-        (void)files.remove("log: remove failed log", path, **file); // best effort: the earlier error counts
+        (void)files.remove("log: remove failed log", path, **file); // best effort: the earlier error is returned
         return built.error();
     }
     return std::unique_ptr<redo_log>(new redo_log(std::move(*file), std::move(lock), size, version));
@@ -143,7 +143,7 @@ result<void> lock_log(os::file& log, os::lock_kind kind) {
     if (!file)
         return file.error();
     std::unique_ptr<os::byte_locks> lock;
-    if (how == os::access::read_write) { // readers take no lock, and so keep nobody out
+    if (how == os::access::read_write) { // readers take no lock, so they prevent no process from taking it
         auto locked = lock_alone(**file, os::lock_kind::shared);
         if (!locked)
             return locked.error();
@@ -159,7 +159,7 @@ result<void> redo_log::share() {
     return *shared ? result<void>() : log_in_use(file_->path());
 }
 
-// If the window is in two parts, the far one ends somewhere before the end of the file. used_bytes() is then an
+// If the window is in two parts, its far part ends somewhere before the end of the file, and used_bytes() is then an
 // estimate.
 result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {
     auto size = file_->size();
@@ -178,7 +178,7 @@ result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {
     return {};
 }
 
-// At least one sector stays free, so that a window in two parts can be told from an empty one.
+// At least one sector stays free. Otherwise a full window in two parts would look like an empty window.
 bool redo_log::has_room(std::uint64_t record_bytes) const {
     const std::lock_guard guard(mutex_);
     return !is_in_two_parts() || end_ + record_bytes < begin_;
@@ -193,12 +193,12 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
         const std::lock_guard guard(mutex_);
         if (auto before = fail_again(); !before) {
             auto why = before.error();
-            why.why().code = errc::io; // even if that write met a full disk: this record does not lack space
+            why.why().code = errc::io; // even if a full disk was the cause: this record does not lack space
             return why;
         }
     }
-    // Segments are written before use, so that later commits change no metadata. The next record writes its own part
-    // and syncs both. It lies behind everything that other threads write meanwhile.
+    // Segments are written before use, so that later commits change no metadata. The next record writes its own part of
+    // them, and its sync covers all. The zeros lie behind everything that other threads write meanwhile.
     const std::uint64_t grown =
         format::k_log_header_bytes + format::log_segments_around(end - format::k_log_header_bytes);
     REM_TRY(file_->reserve("log: reserve segments", size_, grown - size_));
@@ -209,8 +209,8 @@ result<void> redo_log::reserve(std::uint64_t record_bytes) {
     return {};
 }
 
-// Writes no zeros here, so a file system may charge the space only when they are written. If the window is in two
-// parts, the next record lies in space that exists already.
+// Writes no zeros, so a file system may refuse them later although this call succeeds. If the window is in two parts,
+// the next record lies in space that is reserved already.
 result<void> redo_log::reserve_early(std::uint64_t bytes) {
     const std::uint64_t end = end_ + bytes;
     if (end <= size_)
@@ -243,7 +243,7 @@ result<std::uint64_t> redo_log::mark() {
     REM_TRY(await(appended_through(), durability::durable));
     const std::lock_guard guard(mutex_);
     const std::uint64_t free_bytes = begin_ - format::k_log_header_bytes;
-    // Nothing is pending, so no write ever lies on both sides.
+    // No record is pending, so no write has to continue at the log's beginning.
     if (!is_in_two_parts() && free_bytes != 0 && free_bytes >= end_ - begin_)
         far_end_ = std::exchange(end_, format::k_log_header_bytes);
     return end_;
@@ -284,7 +284,7 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
     return durable_ >= version ? result<void>() : fail_again();
 }
 
-// One of the threads that wait for records appended meanwhile writes these next.
+// Records appended meanwhile are written next, by one of the threads that wait for them.
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
     const prerequisite first = std::exchange(pending_first_, {});
@@ -297,7 +297,7 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
         if (done)
             done = write(at, records, how, syncs_all);
         if (records.capacity() > k_unused_bytes_max)
-            records = {}; // freed here, while no thread waits for this
+            records = {}; // freed here, while no thread waits for this one
         return done;
     });
     if (!written) {
@@ -314,7 +314,7 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     return {};
 }
 
-/// `syncs_all`: the sync also makes durable what was written to the file before.
+/// `syncs_all`: the sync must also make earlier writes to the file durable.
 result<void> redo_log::write(std::uint64_t at, std::span<const std::byte> records, durability how, bool syncs_all) {
     if (how == durability::durable && !syncs_all)
         return file_->write_durable("log: record", "log: sync record", at, records);
@@ -323,7 +323,7 @@ result<void> redo_log::write(std::uint64_t at, std::span<const std::byte> record
     return how == durability::lazy ? result<void>() : file_->sync("log: sync buffered records");
 }
 
-/// Calls use() without the lock, while no other thread uses the file. Precondition: none does now.
+/// Calls use() with the lock released, while no other thread uses the file. Precondition: no thread uses it now.
 template <class F>
 result<void> redo_log::at_file(unique_lock& lock, F&& use) {
     busy_ = true;
@@ -336,7 +336,7 @@ result<void> redo_log::at_file(unique_lock& lock, F&& use) {
         lacked_memory_ = true;
         wake(lock);
         throw;
-    } catch (...) { // pthread_exit(), or an exception of the program: other threads must not wait for this one
+    } catch (...) { // pthread_exit(), or the program's exception: other threads must not wait for this thread
         leave_file(lock);
         was_abandoned_ = true;
         wake(lock);
@@ -351,7 +351,7 @@ void redo_log::leave_file(unique_lock& lock) {
     busy_ = false;
 }
 
-// Notifies without the lock, since the threads that wake need it at once.
+// Releases the lock before it notifies, since the threads that wake up need the lock at once.
 void redo_log::wake(unique_lock& lock) {
     std::atomic<std::uint32_t>& written = turns_[writes_ % 2];
     std::atomic<std::uint32_t>& next = turns_[(writes_ + 1) % 2];
@@ -367,8 +367,8 @@ void redo_log::wake(unique_lock& lock) {
     lock.lock();
 }
 
-/// Waits until the thread that is at the file leaves it. If it did not write this version, waits until it is this
-/// thread's turn to write. Precondition: a thread is at the file.
+/// Waits until the thread that uses the file is done. If that thread does not write this version, waits until it is the
+/// turn of the calling thread to write. Precondition: a thread uses the file.
 void redo_log::wait_for_turn(unique_lock& lock, std::uint64_t version) {
     std::atomic<std::uint32_t>& turn = turns_[(version <= taken_ ? writes_ : writes_ + 1) % 2];
     const std::uint32_t seen = turn;

@@ -15,7 +15,7 @@ namespace remanence::objects {
 
 namespace {
 
-// Kinds of items, as RFC 8949 numbers them.
+// The kinds of CBOR items, with the numbers of RFC 8949.
 constexpr unsigned k_unsigned = 0;
 constexpr unsigned k_negative = 1;
 constexpr unsigned k_bytes = 2;
@@ -31,7 +31,7 @@ constexpr unsigned k_null = 22;
 constexpr unsigned k_float = 26;
 constexpr unsigned k_double = 27;
 constexpr std::uint64_t k_tag_of_cbor = 55799;
-constexpr std::uint64_t k_tag_of_json = 262; // its bytes are JSON
+constexpr std::uint64_t k_tag_of_json = 262; // the tag of byte strings that contain JSON
 
 void put_big_endian(std::string& out, std::uint64_t value, unsigned bytes) {
     for (unsigned i = bytes; i != 0; --i)
@@ -59,7 +59,7 @@ bool is_all(std::string_view text, T& value) {
     return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-/// Encodes a number so that reading it yields the same text again.
+/// Encodes a number so that decoding it yields the same text.
 void put_json_number(std::string& out, std::string_view text) {
     std::uint64_t whole = 0;
     if (is_all(text, whole))
@@ -68,7 +68,7 @@ void put_json_number(std::string& out, std::string_view text) {
     if (is_all(text, negative) && negative != 0)
         return put_head(out, k_negative, static_cast<std::uint64_t>(-1 - negative));
     double real = 0;
-    if (!read_real(text, real) || number_text(real) != text) { // longer than a double
+    if (!read_real(text, real) || number_text(real) != text) { // the text has more digits than a double
         put_head(out, k_tag, k_tag_of_json);
         put_head(out, k_bytes, text.size());
         out += text;
@@ -101,7 +101,7 @@ result<void> binary_writer::put(std::string& out, std::string_view lines) {
     return {};
 }
 
-/// Encodes one part, without the parts inside it, and advances `index` to the next part.
+/// Encodes one part, without the parts in it, and sets `index` to the next part.
 void binary_writer::put_part(std::string& out, std::uint32_t& index) {
     const json_part& part = document_.at(index++);
     switch (part.kind) {
@@ -165,7 +165,7 @@ result<void> binary_reader::put_bytes(std::string& line, std::uint64_t count) {
     return {};
 }
 
-/// Reads the number that follows the tag of JSON.
+/// Decodes a number that was encoded as JSON text; its tag has been read.
 result<void> binary_reader::put_number(std::string& line) {
     constexpr std::uint64_t k_digits_max = 100;
     auto item = next_head();
@@ -279,7 +279,7 @@ result<void> binary_reader::put_item(std::string& line, const head& item) {
     return {};
 }
 
-/// Counts a complete item, and closes the lists and objects that it completes.
+/// Counts a complete item of its list or object, and closes each list and object that this completes.
 void binary_reader::end_item(std::string& line, bool has_opened) {
     if (!has_opened && !open_.empty())
         ++open_.back().done;

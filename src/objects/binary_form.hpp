@@ -1,5 +1,5 @@
-// The binary form: the lines of the portable form as a CBOR sequence (RFC 8949, RFC 8742), one item for each line.
-// docs/reference/dump.md describes the mapping. Lines that are encoded and decoded again are the same, byte by byte.
+// The binary form of a dump: each line of the portable form becomes one item of a CBOR sequence (RFC 8949, RFC 8742).
+// docs/reference/dump.md describes the mapping. Encoding and then decoding a line yields the same bytes.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,12 +13,13 @@
 
 namespace remanence::objects {
 
-/// The beginning of a dump in this form: the tag that says "this is CBOR".
+/// A dump in the binary form begins with these bytes, the tag that marks CBOR.
 inline constexpr std::string_view k_binary_mark = "\xd9\xd9\xf7";
 
 class binary_writer {
 public:
-    /// Appends the items of whole lines. errc::invalid_argument if a line does not belong to the portable form.
+    /// Encodes whole lines, and appends their items to `out`. errc::invalid_argument if a line does not belong to the
+    /// portable form.
     result<void> put(std::string& out, std::string_view lines);
 
 private:
@@ -32,15 +33,15 @@ class binary_reader {
 public:
     explicit binary_reader(buffered_input& input) : input_(input) {}
 
-    /// Reads the next item as a line, without the line's end; returns false at the end. errc::invalid_argument if it is
-    /// not CBOR, or not of this form.
+    /// Decodes the next item into `line`, without a line end. Returns false at the end of input. errc::invalid_argument
+    /// if the input is not CBOR, or not of this form.
     result<bool> next(std::string& line);
 
 private:
-    /// A list or an object that is still incomplete.
+    /// A list or an object some of whose items are still to come.
     struct open_item {
         bool is_object;
-        std::uint64_t parts; // of an object: names and values
+        std::uint64_t parts; // in an object, names and values count separately
         std::uint64_t done = 0;
     };
     struct head {

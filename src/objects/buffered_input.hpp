@@ -1,4 +1,4 @@
-// Reads bytes from a function that supplies some at a time. The bytes are input (I7).
+// Reads bytes from a function that supplies some of them at each call. The bytes are input (I7).
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace remanence::objects {
 
-/// Writes up to so many bytes to `into`, and returns how many; 0 at the end. May throw.
+/// Writes at most `bytes` bytes to `into`, and returns how many; 0 at the end of input. May throw.
 using read_bytes = std::function<std::size_t(char* into, std::size_t bytes)>;
 
 inline constexpr std::uint64_t k_line_bytes_max = (std::uint64_t{1} << 32) - 1;
@@ -19,11 +19,11 @@ class buffered_input {
 public:
     explicit buffered_input(const read_bytes& read) : read_(read), buffer_(std::size_t{64} * 1024, '\0') {}
 
-    /// Returns the next byte and leaves it there; -1 at the end.
+    /// Returns the next byte without consuming it; -1 at the end of input.
     int peek() { return has_more() ? static_cast<unsigned char>(buffer_[at_]) : -1; }
-    /// Returns the next byte and moves on; -1 at the end.
+    /// Returns the next byte and consumes it; -1 at the end of input.
     int take() { return has_more() ? static_cast<unsigned char>(buffer_[at_++]) : -1; }
-    /// Appends up to `count` bytes; returns false if there are fewer.
+    /// Consumes up to `count` bytes and appends them to `to`. Returns false if there are fewer.
     bool take(std::string& to, std::size_t count) {
         while (count != 0 && has_more()) {
             const std::size_t bytes = std::min(count, filled_ - at_);
@@ -33,8 +33,8 @@ public:
         }
         return count == 0;
     }
-    /// Appends the bytes in the buffer up to and including the byte `end`. Returns false if that byte has not come yet,
-    /// and there may be more.
+    /// Consumes the buffered bytes up to and including the byte `end`, and appends them to `to`. Returns false if that
+    /// byte was not found, but may still come.
     bool take_to(std::string& to, char end) {
         if (!has_more())
             return true;

@@ -26,7 +26,7 @@ hash_node_layout hash_node_layout_of(object_builder& builder, const type_row& co
     const type_row& key = builder.row(container.parts[0].type);
     const std::size_t function = inspect::is_map(container) ? 2 : 1;
     hash_node_layout node{};
-    // Nodes store the hash if the hash function is not a noexcept function.
+    // Nodes store the hash unless the hash function is declared noexcept.
     node.keeps_hash =
         keeps_hash.value_or((key.shape == shape_kind::text || key.shape == shape_kind::text_by_link) &&
                             builder.schema().name_of(container.parts[function].type).starts_with("rem::hash<"));
@@ -40,7 +40,7 @@ hash_node_layout hash_node_layout_of(object_builder& builder, const type_row& co
 std::uint64_t buckets_of_hash_chain(std::uint64_t count) {
     if (count == 0)
         return 1;
-    std::unordered_set<int> model; // it chooses the number of buckets that its library prefers
+    std::unordered_set<int> model; // libstdc++ chooses the number of buckets in this model
     model.rehash(count);
     return model.bucket_count();
 }

@@ -39,7 +39,7 @@ class reasons {
 public:
     explicit reasons(const object_builder& builder) : builder_(builder), seen_(builder.schema().rows.size(), false) {}
 
-    std::optional<std::string> find(std::uint32_t index) { // NOLINT(misc-no-recursion): each row once
+    std::optional<std::string> find(std::uint32_t index) { // NOLINT(misc-no-recursion): visits each row once
         if (seen_[index])
             return {};
         seen_[index] = true;
@@ -132,7 +132,7 @@ result<void> conversion::make_text(object_place from, object_place to) {
     auto text = source_.text(from);
     if (!text)
         return text.error();
-    // The text may lie in the heap. An allocation does not move it, because the heap's memory stays where it is.
+    // The text may lie in the heap. It stays valid while put_text() allocates, because the heap's memory does not move.
     return builder_.put_text(to, *text);
 }
 
@@ -149,7 +149,7 @@ result<void> conversion::make_held(object_place from, object_place to, unsigned 
     }
     const auto becomes =
         is_variant ? rows_.alternatives(from.row, to.row)[(*held)->alternative] : std::optional<std::size_t>(0);
-    REM_CHECK(becomes); // the rows match, so there is an alternative
+    REM_CHECK(becomes); // since the rows match, the alternative becomes one
     REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
     builder_.put_mark(to, is_variant ? static_cast<unsigned char>(*becomes) : 1);
     return {};
@@ -194,8 +194,7 @@ result<void> conversion::make_members(object_place from, object_place to, rooms 
     return {};
 }
 
-/// Bit-fields and bytes that a class leaves out have no known place: the bytes between the other members are copied as
-/// they are.
+/// Copies the bytes between members with a known place. They contain bit-fields and the bytes that a class leaves out.
 result<void> conversion::make_rest(object_place from, object_place to, rooms room, bool may_lose) {
     const type_row& was = source_.row(from.row);
     const bool has_bits = inspect::has_bit_fields(was) && inspect::has_bit_fields(builder_.row(to.row));
@@ -222,13 +221,12 @@ result<void> conversion::make_rest(object_place from, object_place to, rooms roo
         next.remove_prefix(each.count);
         if (!each.is_carried && is_something(bytes) && !may_lose &&
             !rows_.is_dropped(from.row, to.row, std::string(k_rest)))
-            return fail(
-                errc::type_mismatch,
-                source_.line() + "a " + source_.schema().name_of(from.row) + " has bytes from its byte " +
-                    std::to_string(each.at) +
-                    " on that its REM_REFLECT leaves out, and the class has changed, so their new place is not "
-                    "known. If they may be lost, like padding, drop \"" +
-                    was.name + '.' + std::string(k_rest) + "\" (.drop(), in C rem_migration.dropped)");
+            return fail(errc::type_mismatch,
+                        source_.line() + "a " + source_.schema().name_of(from.row) + " has bytes from its byte " +
+                            std::to_string(each.at) +
+                            " on that its REM_REFLECT leaves out, and the class has changed, so their new place is not "
+                            "known. If they may be lost, like padding, drop \"" +
+                            was.name + '.' + std::string(k_rest) + "\" (.drop(), in C rem_migration.dropped)");
         const std::uint64_t own = each.at >= room.to ? 0 : std::min(each.count, room.to - each.at);
         if (each.is_carried)
             builder_.put_bytes(to.at + each.at, reinterpret_cast<const std::byte*>(bytes.data()), own);
@@ -247,7 +245,7 @@ conversion::rooms conversion::rooms_of(std::uint32_t from, const type_part& orig
 result<void> conversion::make_member(object_place from, object_place to, std::size_t index,
                                      std::optional<object_place>& model, unsigned depth) {
     const type_part& each = (*members_of(builder_.row(to.row)))[index];
-    if (!each.offset) // a bit-field
+    if (!each.offset) // a bit-field whose place is not known
         return {};
     const type_part* const origin = rows_.origins(from.row, to.row)[index];
     const object_place place{each.type, to.at + *each.offset};
@@ -257,7 +255,7 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         auto member = source_.member(from, *origin);
         if (!member)
             return member.error();
-        REM_CHECK(*member); // it has an offset
+        REM_CHECK(*member); // it exists, because its origin has an offset
         next_rooms_ = rooms_of(from.row, *origin, to.row, each);
         REM_TRY(make(**member, place, depth + 1));
     } else {
@@ -329,16 +327,16 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
         return true;
     };
     const auto take = [&](const element_place& each) { return take_numbered(each, index); };
-    if (becomes_ordered && !has_order && function != key_function::own) { // elements may come in any order
+    if (becomes_ordered && !has_order && function != key_function::own) { // elements may have any order
         struct numbered {
             element_place element;
-            std::uint64_t number; // so that equal elements keep their order
+            std::uint64_t number; // keeps equal elements in their order
         };
         const auto key_of = [](const element_place& element) { return element.has_key ? element.key : element.value; };
         std::vector<numbered> all;
         REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
             auto itself =
-                // if a key can be compared with itself, keys can be sorted
+                // since each key is comparable with itself, all keys can be sorted
                 compare(source_, key_of(each), key_of(each));
             if (!itself)
                 return itself.error();
@@ -403,7 +401,7 @@ result<scalar> conversion::number(object_place from, std::uint32_t to) {
     auto value = source_.number(from);
     if (!value)
         return value;
-    if (is.shape == shape_kind::enumeration && !value->label.empty()) { // by its name
+    if (is.shape == shape_kind::enumeration && !value->label.empty()) { // find the value by its name
         const std::string label(value->label);
         const auto becomes = rows_.enumerator(from.row, label, to);
         if (becomes || rows_.is_dropped_enumerator(from.row, label, to)) {
@@ -431,7 +429,7 @@ result<void> conversion::make_number(object_place from, object_place to) {
 
 result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed) {
     const type_row& is = builder_.row(to);
-    if (members_of(is) != nullptr) { // a pair or a tuple
+    if (members_of(is) != nullptr) { // the key is a pair or a tuple
         const auto& origins = rows_.origins(from.row, to);
         std::size_t index = 0;
         for (const type_part& each : *members_of(is)) {
@@ -471,11 +469,11 @@ result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_
     }
     const auto bits = builder_.bits_for(to, *value);
     if (!bits)
-        return make_number(from, {to, 0}).error(); // fails and says why
+        return make_number(from, {to, 0}).error(); // fails, and its message says why
     return function == key_function::seeded ? detail::hash_number(*bits, seed) : *bits;
 }
 
-/// Hashes a key with the program's function. The key is made temporarily for that.
+/// Hashes a key with the program's function. Makes a temporary key for the call.
 result<std::uint64_t> conversion::hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
                                           std::uint64_t seed, unsigned depth) {
     const std::uint32_t to = builder_.row(container).parts[0].type;

@@ -1,5 +1,5 @@
-// Makes objects with functions of the program. The members that follow automatically are made first, so the functions
-// find them.
+// Makes objects with functions of the program. Members that can be converted automatically are made before a function
+// is called, so the function finds them.
 #include "objects/conversion.hpp"
 
 #include "base/assert.hpp"
@@ -13,11 +13,11 @@ using types::type_part;
 
 namespace {
 
-/// Listens while intermediate objects are made: they have no pointers, and no pointer leads to them.
+/// Listens while intermediate objects are made. These contain no pointers, and no pointer leads to them.
 struct between_functions final : conversion::listener {
     between_functions(conversion::listener& of, std::byte* of_heap) : told(of), base(of_heap) {}
     result<void> point(object_place /*from*/, object_place /*to*/) override {
-        REM_CHECK(false); // members with pointers are left out
+        REM_CHECK(false); // does not happen, since members with pointers are skipped
         return {};
     }
     result<object_place> default_of(object_builder& by, std::uint32_t row) override { return told.default_of(by, row); }
@@ -31,7 +31,8 @@ struct between_functions final : conversion::listener {
     std::byte* base;
 };
 
-/// Listens while members of the final object are made. Functions wait until all pointers lead to the new objects.
+/// Listens while members of the final object are made. Functions are called only after all pointers lead to new
+/// objects.
 struct last_of_chain final : conversion::listener {
     explicit last_of_chain(conversion::listener& of) : told(of) {}
     result<void> point(object_place /*from*/, object_place /*to*/) override {
@@ -46,7 +47,7 @@ struct last_of_chain final : conversion::listener {
     conversion::listener& told;
 };
 
-/// Reads and makes objects of a step's two types.
+/// Reads objects of a step's older type, and makes those of its newer type.
 struct workshop {
     workshop(txn::heap_memory& memory, const prepared_step& step)
         : bytes(memory),
@@ -91,15 +92,15 @@ result<void> conversion::make_by_steps(const step_chain& chain, object_place fro
     return {};
 }
 
-/// Makes everything except the part that the function does.
+/// Makes the members that can be converted automatically, before the function is called.
 result<void> conversion::make_filled(object_place from, object_place to, unsigned depth) {
     if (members_of(source_.row(from.row)) != nullptr && members_of(builder_.row(to.row)) != nullptr)
         return make_members(from, to, {}, true, depth);
     return told_.construct(builder_, to);
 }
 
-/// Makes members with pointers from the stored object, and the others from the intermediate object of the function
-/// before.
+/// Makes the last object of a chain. Members with pointers come from the stored object, the others from the
+/// intermediate object that the previous function made.
 result<void> conversion::make_last(const prepared_step& step, object_place stored, object_place between,
                                    object_place to, unsigned depth) {
     const std::vector<type_part>* const members = members_of(builder_.row(to.row));

@@ -14,7 +14,7 @@ using types::type_row;
 
 namespace {
 
-/// Adds the nodes of a subtree of a B-tree.
+/// Visits the layouts of the nodes of a B-tree's subtree, each with the number of such nodes.
 // NOLINTNEXTLINE(misc-no-recursion): by height
 void for_each_node(const btree_layout& tree, std::size_t height, std::uint64_t count, std::uint64_t times, bool is_root,
                    const std::function<void(const block_layout&, std::uint64_t)>& visit) {
@@ -24,7 +24,7 @@ void for_each_node(const btree_layout& tree, std::size_t height, std::uint64_t c
         return;
     const std::uint64_t children = own + 1;
     const std::uint64_t below = count - own;
-    const std::uint64_t larger = below % children; // that many children have one element more
+    const std::uint64_t larger = below % children; // so many children have one element more than the others
     if (larger != 0)
         for_each_node(tree, height - 1, below / children + 1, times * larger, false, visit);
     for_each_node(tree, height - 1, below / children, times * (children - larger), false, visit);
@@ -97,8 +97,7 @@ result<void> conversion_size::visit_packed(object_place from) {
     return {};
 }
 
-/// Estimates that intermediate objects are about as large as the stored one, and so is the memory that functions
-/// allocate.
+/// Assumes that intermediate objects, and the memory that functions allocate, are about as large as the stored object.
 result<void> conversion_size::visit_steps(const step_chain& chain, object_place from, std::uint32_t to,
                                           unsigned depth) {
     if (chain.size() == 1) {
@@ -119,7 +118,7 @@ result<void> conversion_size::visit_steps(const step_chain& chain, object_place 
     return {};
 }
 
-/// Adds an object as its default constructor leaves it, if the constructor allocates only for containers.
+/// Adds a default-constructed object, assuming that its constructor allocates only for containers.
 void conversion_size::add_default(std::uint32_t to, unsigned depth) {
     const type_row& is = builder_.row(to);
     if (depth == inspect::k_depth_max || !may_own(to) || form_of(is) == form::optional)
@@ -131,7 +130,7 @@ void conversion_size::add_default(std::uint32_t to, unsigned depth) {
     for (const inspect::row_part& each : inspect::parts_of(is)) {
         for (std::uint64_t i = 0; i != times; ++i)
             add_default(each.row, depth + 1);
-        if (what == form::variant) // only the first alternative
+        if (what == form::variant) // a variant holds its first alternative
             return;
     }
 }
@@ -143,7 +142,7 @@ void conversion_size::add_text(const type_row& is, std::uint64_t bytes) {
         add_block({block, 1});
 }
 
-/// Adds the container's own blocks, but not those of its elements.
+/// Adds the blocks of the container itself, without those of its elements.
 void conversion_size::add_container(std::uint32_t to, std::uint64_t count) {
     const type_row& is = builder_.row(to);
     switch (is.shape) {

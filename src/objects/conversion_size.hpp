@@ -1,4 +1,4 @@
-// Computes how many bytes of blocks a conversion allocates, before it runs: it walks through the old objects as the
+// Computes in advance how many bytes of blocks a conversion will allocate. For that it visits the old objects as the
 // conversion will.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace remanence::objects {
 
 class conversion_size {
 public:
-    /// All arguments must outlive this object. The rows to visit must match.
+    /// All arguments must outlive this object. The rows that add() visits must match.
     conversion_size(heap_source& source, object_builder& builder, const row_matching& rows)
         : source_(source), builder_(builder), rows_(rows) {}
 
-    /// Adds an object that gets a block of its own. Of default values only the blocks of containers are counted; the
+    /// Adds an object that gets a block of its own. Of default values, only the blocks of containers are counted. The
     /// memory that functions of the program allocate is not known. errc::corrupt. O(objects).
     result<void> add(object_place from, std::uint32_t to);
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
@@ -38,7 +38,7 @@ private:
     object_builder& builder_;
     const row_matching& rows_;
     std::uint64_t bytes_ = 0;
-    std::vector<char> owners_; // for each row: its objects may own blocks
+    std::vector<char> owners_; // for each row: whether its objects may own blocks
 };
 
 } // namespace remanence::objects

@@ -23,7 +23,7 @@ std::optional<type_description> schema_of_program(const detail::type_fingerprint
 
 namespace {
 
-/// Returns "set" for "ns::set<int>".
+/// Returns the name of a template without namespace and arguments: "set" for "ns::set<int>".
 std::string_view name_of_template(std::string_view name) {
     name = without_arguments(name);
     const std::size_t qualified = name.rfind("::");
@@ -66,7 +66,7 @@ public:
 
 private:
     [[nodiscard]] bool has_same_numbers(const type_row& was, const type_row& is) const {
-        if (was.shape == shape_kind::members) // they describe bit-fields; schemas of older releases lack them
+        if (was.shape == shape_kind::members) // bit-fields, which schemas of older releases lack
             return was.numbers == is.numbers || was.numbers.empty() || is.numbers.empty();
         if (was.shape != shape_kind::enumeration || which_ == enumerators::same)
             return was.numbers == is.numbers && was.labels == is.labels;
@@ -161,7 +161,7 @@ step_table::found step_table::find(const type_description& from, std::uint32_t f
                                    std::uint32_t to_row) const {
     struct reached {
         const prepared_step* step;
-        std::size_t next; // among `all`, or k_none
+        std::size_t next; // index in `all`, or k_none
     };
     constexpr std::size_t k_none = ~std::size_t{0};
     std::vector<reached> all;
@@ -174,7 +174,7 @@ step_table::found step_table::find(const type_description& from, std::uint32_t f
             add(each, k_none);
     }
     found result;
-    for (std::size_t i = 0; i != all.size(); ++i) { // all grows meanwhile
+    for (std::size_t i = 0; i != all.size(); ++i) { // `all` grows in this loop
         const prepared_step& step = *all[i].step;
         auto differs = layout_difference(from, from_row, step.was, step.was.root);
         if (!differs) {

@@ -1,4 +1,4 @@
-// The line of a dump that is being loaded: its contents, and messages that name it.
+// The line of a dump that is being loaded: its contents, and the error messages that name it.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,19 +12,20 @@
 
 namespace remanence::objects {
 
-/// Reads digits without a sign. Returns nothing if the text is anything else, or the number has more than 64 bits.
+/// Parses digits without a sign. Returns nothing if the text is not such a number, or the number exceeds 64 bits.
 std::optional<std::uint64_t> number_in(std::string_view text, int radix);
 
 class current_line {
 public:
-    /// `path`: the heap's path, for messages. Both must outlive this object.
+    /// `path` is the heap's path, for messages. Both arguments must outlive this object.
     current_line(const read_bytes& read, const std::string& path) : lines_(read), path_(path) {}
 
-    /// Goes to the next line; false at the end.
+    /// Reads the next line, which becomes the current one. Returns false at the end.
     result<bool> next();
-    /// Reads the next line and keeps the current one, except for number(); returns false at the end.
+    /// Reads the next line into `line`. The current line stays the same, but number() increases. Returns false at the
+    /// end.
     result<bool> next_unparsed(std::string& line);
-    /// Makes a line the current one that next_unparsed() has read.
+    /// Makes `line`, which next_unparsed() has read, the current line.
     result<void> take(std::string line);
 
     /// Returns how many lines have been read.
@@ -34,10 +35,9 @@ public:
     [[nodiscard]] bool has_list(std::string_view name) const { return find(name, json_kind::list) != nullptr; }
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
     [[nodiscard]] bool is_true(std::string_view name) const;
-    /// Returns a name, which may be not UTF-8.
+    /// Returns a text member, which may also be written as bytes that are not UTF-8.
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
 
-    /// Returns an error for this line.
     [[nodiscard]] unexpected wrong(const std::string& what, errc code = errc::invalid_argument) const {
         return wrong_at(number(), what, code);
     }
@@ -45,7 +45,7 @@ public:
                                       errc code = errc::invalid_argument) const {
         return cannot_load("line " + std::to_string(line) + ": " + what, code);
     }
-    /// Returns an error for no particular line, or for one that `what` names.
+    /// Returns an error that names no line; `what` may name one.
     [[nodiscard]] unexpected cannot_load(const std::string& what, errc code) const;
 
 private:

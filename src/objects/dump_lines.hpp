@@ -1,4 +1,4 @@
-// Reads the lines of a dump in either form, and keeps those of a root's elements until their number is known.
+// Reads the lines of a dump in either form, and stores those of a root's elements until their number is known.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,12 +14,12 @@
 
 namespace remanence::objects {
 
-/// Reads lines without their ends; the items of the binary form become lines.
+/// Reads lines without their line ends. Each item of the binary form is read as one line.
 class line_reader {
 public:
     explicit line_reader(const read_bytes& read) : input_(read), binary_(input_) {}
 
-    /// Reads a line; returns false at the end. errc::invalid_argument if it is too long, or not a line of a dump.
+    /// Reads a line; returns false at the end. errc::invalid_argument if the line is too long, or not a line of a dump.
     result<bool> next(std::string& line) {
         if (number_ == 0)
             is_binary_ = input_.peek() == static_cast<unsigned char>(k_binary_mark.front());
@@ -35,7 +35,7 @@ public:
         }
         return true;
     }
-    /// Returns the number of the line that next() read.
+    /// Returns the number of the line that next() has read.
     [[nodiscard]] const std::uint64_t& number() const { return number_; }
 
 private:
@@ -45,8 +45,8 @@ private:
     std::uint64_t number_ = 0;
 };
 
-/// Keeps the lines of a root's elements. Several share one string, so that most need no allocation. They are freed as
-/// they are used.
+/// Stores the lines of a root's elements. Many lines share one string, so that most of them need no allocation. Memory
+/// is freed as the lines are used.
 class kept_lines {
 public:
     void add(std::string_view line) {
@@ -56,7 +56,7 @@ public:
         ++count_;
     }
     [[nodiscard]] std::uint64_t count() const { return count_; }
-    /// Precondition of both: there is a line.
+    /// Precondition of both functions: count() is not 0.
     [[nodiscard]] std::string_view first() const {
         const std::string& piece = pieces_.front();
         return std::string_view(piece).substr(at_, piece.find('\n', at_) - at_);
@@ -74,7 +74,7 @@ private:
     static constexpr std::size_t k_piece_bytes = std::size_t{1} << 20;
 
     std::deque<std::string> pieces_;
-    std::size_t at_ = 0; // in the first string
+    std::size_t at_ = 0; // place of the first line, in the first string
     std::uint64_t count_ = 0;
 };
 

@@ -28,21 +28,21 @@ using types::type_row;
 
 namespace {
 
-/// A schema of the dump, or the program's own of the same type.
+/// A schema of the dump, and the fingerprint to store for it.
 struct known_schema {
     type_description stored;
-    detail::type_fingerprint type; // name and position independence as in a root's entry
+    detail::type_fingerprint type; // with the name and position independence that the root's entry gets
     std::string encoded;
 };
 
-/// A root or an object, as its line describes it.
+/// A root or an object, as its line in the dump describes it.
 struct told_object {
-    std::optional<std::string> root; // its name; nothing: an object that only pointers lead to
-    std::string owner;               // for messages
+    std::optional<std::string> root; // the root's name; nothing for an object to which only pointers lead
+    std::string owner;               // name in messages
     std::size_t schema = 0;
     std::uint32_t row = 0;
-    const detail::type_to_load* own = nullptr; // for a root: the program's type of this name
-    detail::type_fingerprint type;             // for a root: its type
+    const detail::type_to_load* own = nullptr; // the program's type of this name, for a root
+    detail::type_fingerprint type;             // the root's type
 };
 
 class dump_loader final : conversion::listener {
@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    /// Returns the error of a failure in an object, with the place.
+    /// Returns the error of a failure while an object was made, and adds the object's place to its message.
     [[nodiscard]] unexpected wrong_in(const std::string& owner, const conversion& by, unexpected why) const {
         if (why.why().code != errc::invalid_argument && why.why().code != errc::not_supported &&
             why.why().code != errc::type_mismatch)
@@ -159,7 +159,8 @@ private:
         return {};
     }
 
-    /// Returns how objects of this schema become those of the program, or of the same schema if the program has none.
+    /// Returns how objects of a line's schema are made: as the program's type if there is one, or else by the dump's
+    /// schema.
     result<way_of_making*> way_for(const told_object& told) {
         const detail::type_to_load* const own = told.own;
         auto& made = ways_[{told.schema, own}];
@@ -174,7 +175,7 @@ private:
                 made->to = std::move(*described);
             } else {
                 made->to = schemas_[told.schema].stored;
-                made->from = &made->to; // the same schema, so that nothing has to be matched
+                made->from = &made->to; // the same schema, so that all rows match
             }
             made->rows = std::make_unique<row_matching>(*made->from, made->to);
             for (const std::string& each : dropped_)
@@ -199,7 +200,7 @@ private:
         return made.get();
     }
 
-    /// Reads a root or an object, with its elements. Returns true if the next line has been read.
+    /// Reads a root or an object with its elements. Returns true if it has already read the next line.
     result<bool> take_object() {
         told_object told;
         REM_TRY(read_object(told));
@@ -261,7 +262,7 @@ private:
         return {};
     }
 
-    /// Allocates the object, in zeroed memory. Writes the bytes that follow a small object in its block.
+    /// Allocates the object in zeroed memory. Writes the bytes that follow a small object in its block.
     result<made_object> make_place(const told_object& told) {
         auto by = way_for(told);
         if (!by)
@@ -306,8 +307,8 @@ private:
         return {};
     }
 
-    /// Reads lines up to one of another kind, which becomes the current one. The number of elements must be known
-    /// before the first is made (OB2).
+    /// Reads the lines of elements, and then makes the elements, because their number must be known before the first is
+    /// made (OB2). Returns true if it has read the next line, which becomes the current one.
     result<bool> take_elements(const told_object& told, const made_object& made) {
         if (!inspect::is_container(made.by->from->rows[told.row]))
             return line_.wrong("a " + made.by->from->name_of(told.row) + " has no elements");
@@ -330,7 +331,7 @@ private:
         return *has_line;
     }
 
-    /// Keeps the lines of elements. Returns true if another line follows; it has been read then.
+    /// Stores the lines of elements. Returns true if another kind of line follows; `line` then contains that line.
     result<bool> keep_elements(kept_lines& kept, std::string& line) {
         for (;;) {
             auto more = line_.next_unparsed(line);
@@ -373,7 +374,7 @@ private:
         source_pointer_ = nullptr;
         return {};
     }
-    /// Returns nothing if the line is no element of a container of this row.
+    /// Returns nothing if the line is not an element of a container of this row.
     static std::optional<element_place> element_in(const json_document& line, const type_row& container) {
         const bool is_map = inspect::is_map(container);
         const inspect::element_rows rows = inspect::rows_of_elements(container);
@@ -383,7 +384,8 @@ private:
             return {};
         return element_place{.value = {rows.value, value}, .has_key = is_map, .key = {is_map ? rows.key : 0, key}};
     }
-    /// Before the objects are made: refuses the first one that has a value which the program's class has no member for.
+    /// Called before objects are made. Refuses the first one that has a value for which the program's class has no
+    /// member.
     result<void> refuse_losses(object_source& source, const way_of_making& by, const std::string& owner,
                                const std::vector<std::pair<object_place, std::uint32_t>>& parts) const {
         lost_values lost(source, *by.rows);
@@ -469,7 +471,7 @@ private:
     std::vector<new_root> new_roots_;
     std::vector<made_object> objects_;
     dump_references references_;
-    bool has_pointers_ = false; // a schema has pointers
+    bool has_pointers_ = false; // whether a schema of the dump has pointers
 
     // The object that is being made:
     way_of_making* by_ = nullptr;

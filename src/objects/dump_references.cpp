@@ -21,7 +21,7 @@ bool read_number(std::string_view text, std::uint64_t& value) {
     return read.ec == std::errc() && read.ptr == text.data() + text.size();
 }
 
-/// Returns the part of an object that lies at the object's own place and needs no step on the path.
+/// Returns the part of an object that lies at the object's own place, and for which a path has no step.
 result<std::optional<object_place>> held_in_place(way_of_making& by, object_place place) {
     const form what = form_of(by.to.rows[place.row]);
     std::optional<object_place> found;
@@ -33,7 +33,7 @@ result<std::optional<object_place>> held_in_place(way_of_making& by, object_plac
     return found;
 }
 
-/// Removes from the beginning the references that have this step behind the first `depth` steps, and returns them.
+/// Removes from the front of `which` the references whose step number `depth` is `step`, and returns them.
 std::span<const dumped_reference> take_group(std::span<const dumped_reference>& which, std::size_t depth,
                                              const dumped_step& step) {
     std::size_t count = 0;
@@ -54,7 +54,7 @@ std::optional<dumped_reference> reference_of(const json_document& document, std:
         const json_part& part = document.at(i);
         std::uint64_t index = 0;
         const bool is_index = part.kind == json_kind::number && read_number(part.text, index);
-        // A name that is not UTF-8 is written as hexadecimal digits.
+        // A name that is not UTF-8 is written as {"$bytes":"hex"}.
         const std::uint32_t hex =
             part.kind == json_kind::object && part.children == 1 ? document.member(i, "$bytes") : 0;
         std::optional<std::string> name;
@@ -138,7 +138,8 @@ result<void> dump_references::resolve_in(way_of_making& by, object_place place, 
     return resolve_in_elements(by, place, which, depth);
 }
 
-/// Resolves a reference whose path ends here: it leads to the object at this place that has the type of its target.
+/// Resolves a reference whose path ends at this place. Its target is the object at this place that has the target's
+/// type.
 result<void> dump_references::resolve_here(way_of_making& by, object_place place, const dumped_reference& which) {
     object_place found = place;
     while (by.to.name_of(found.row) != which.pointee) {

@@ -1,6 +1,6 @@
-// The pointers of a dump. A dump describes a pointer by the path to its target (docs/reference/dump.md, "What pointers
-// lead to"). The target may come later, so all pointers are resolved when all objects exist: in one walk, in the order
-// of their paths.
+// The pointers of a dump. A dump describes a pointer by the path to the pointer's target (docs/reference/dump.md, "What
+// pointers lead to"). The target may come later in the dump. So all pointers are resolved at the end, in one pass, in
+// the order of their paths.
 #pragma once
 
 #include "base/result.hpp"
@@ -44,7 +44,7 @@ struct dumped_step {
     friend auto operator<=>(const dumped_step&, const dumped_step&) = default;
 };
 
-/// A pointer that was made null, and the path that it must lead to.
+/// A pointer that is still null, and the path to its target.
 struct dumped_reference {
     bool is_in_object = false;
     std::string root = {};
@@ -56,30 +56,30 @@ struct dumped_reference {
     [[nodiscard]] auto way() const { return std::tie(is_in_object, root, object, steps); }
 };
 
-/// Returns the path that the list of a {"$ref":[...]} describes; nothing if the list is malformed.
+/// Parses the path in the list of a {"$ref":[...]}; returns nothing if the list is malformed.
 std::optional<dumped_reference> reference_of(const json_document& document, std::uint32_t list);
 
 class dump_references {
 public:
-    /// `path`: the heap's path, for messages. It must outlive the object.
+    /// `path` is the heap's path, for messages; it must outlive this object.
     explicit dump_references(const std::string& path) : path_(path) {}
 
     void add(dumped_reference made) { all_.push_back(std::move(made)); }
-    /// Notes where an element is. References count elements in the order of the dump, but elements of hash containers
-    /// and of sorted ones get another order here.
+    /// Records the place of an element. References count elements in the order of the dump, but hash containers and
+    /// sorted containers put them into another order.
     void put_element(object_place container, std::uint64_t number, const element_place& here);
-    /// Writes all addresses. errc::invalid_argument, with the line, if a reference leads nowhere.
+    /// Writes the addresses of all pointers. errc::invalid_argument, with the line, if a reference leads nowhere.
     result<void> resolve(const std::map<std::string, made_object>& roots, const std::vector<made_object>& objects);
-    /// Checks the order of keys that have pointers, in one root, with the program's comparators. Precondition:
-    /// resolve() was called, so the pointers are valid. errc::invalid_argument if an element is out of order, or there
-    /// twice.
+    /// Checks one root's keys that have pointers: calls the program's comparators to verify the keys' order.
+    /// Precondition: resolve() was called, so the pointers are valid. errc::invalid_argument if an element is out of
+    /// order or a duplicate.
     result<void> check_orders(const std::string& root, const made_object& made) const;
 
 private:
     using references_span = std::span<const dumped_reference>;
 
     [[nodiscard]] unexpected leads_nowhere(const dumped_reference& which, const std::string& why) const;
-    /// Resolves references whose paths go through this place; their first `depth` steps lead to it.
+    /// Resolves references whose paths lead through this place; their first `depth` steps lead to it.
     result<void> resolve_in(way_of_making& by, object_place place, references_span which, std::size_t depth);
     result<void> resolve_here(way_of_making& by, object_place place, const dumped_reference& which);
     result<void> resolve_in_members(way_of_making& by, object_place place, references_span which, std::size_t depth);
@@ -91,7 +91,7 @@ private:
 
     const std::string& path_;
     std::vector<dumped_reference> all_;
-    std::unordered_map<std::uint64_t, std::vector<element_place>> elements_; // of containers, in the order of the dump
+    std::unordered_map<std::uint64_t, std::vector<element_place>> elements_; // by container, in the order of the dump
 };
 
 } // namespace remanence::objects

@@ -1,4 +1,4 @@
-// Fills containers in which the hash of a key decides where the element lies.
+// Fills hash containers, in which the hash of a key decides where an element lies.
 #include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
 
@@ -25,7 +25,7 @@ public:
         : shaped_filler(to, container), by_(to.functions_of(container.row)) {}
 
 protected:
-    /// Compares two keys that have been made.
+    /// Compares two keys, both of which are made already.
     result<bool> are_equal(object_place a, object_place b) {
         if (by_ != nullptr)
             return by_->equal(to_.at(a.at), to_.at(b.at));
@@ -35,7 +35,7 @@ protected:
         return *order && **order == 0;
     }
 
-    const detail::key_functions* const by_; // of the program
+    const detail::key_functions* const by_; // the program's functions
 };
 
 /// Fills std::unordered_map and its relatives.
@@ -48,7 +48,7 @@ public:
         has_several_ = has_several_of_a_key(is_);
         buckets_ = buckets_of_hash_chain(count);
         head_ = container_.at + is_.numbers[0];
-        table_ = container_.at + 7 * k_word; // the container itself has room for one bucket
+        table_ = container_.at + 7 * k_word; // a single bucket lies in the container itself
         first_of_.assign(buckets_, k_none);
         if (buckets_ != 1) {
             auto table = to_.allocate(buckets_ * k_word, k_word);
@@ -62,7 +62,7 @@ public:
         to_.put_word(container_.at + 2 * k_word, buckets_);
         to_.put_word(container_.at + 4 * k_word, count);
         std::memcpy(to_.at(container_.at + 5 * k_word), &load, sizeof load);
-        to_.put_word(container_.at + 6 * k_word, buckets_); // with more elements, the container grows
+        to_.put_word(container_.at + 6 * k_word, buckets_); // the number of elements beyond which the container grows
         return {};
     }
     [[nodiscard]] bool wants_hash() const override { return true; }
@@ -75,7 +75,7 @@ public:
         element_ = to_.element_at(is_, node_ + is_.numbers[1], is_.numbers[2]);
         return element_;
     }
-    /// Puts the node into its bucket: behind an equal one, or at the end.
+    /// Adds the node to its bucket: behind a node with an equal key, or at the end.
     result<void> made() override {
         if (layout_.keeps_hash)
             to_.put_word(node_ + layout_.hash_at, hash_);
@@ -107,7 +107,7 @@ public:
         nodes_[index].next = std::exchange(nodes_[behind].next, index);
         return {};
     }
-    /// Links all nodes in one chain, bucket by bucket. Each bucket refers to the node before its first one.
+    /// Links all nodes into one chain, bucket by bucket. Each bucket points at the node before its first one.
     result<void> finish() override {
         std::uint64_t last = head_;
         for (const std::size_t first : order_) {
@@ -124,7 +124,7 @@ private:
     static constexpr std::size_t k_none = ~std::size_t{0};
     struct known_node {
         std::uint64_t node, hash;
-        std::size_t next; // in the same bucket
+        std::size_t next; // the next node in the same bucket
     };
     [[nodiscard]] object_place key_at(std::uint64_t node) const { return {is_.parts[0].type, node + is_.numbers[1]}; }
 
@@ -137,8 +137,8 @@ private:
     std::uint64_t hash_ = 0;
     element_place element_;
     std::vector<known_node> nodes_;
-    std::vector<std::size_t> first_of_; // of each bucket
-    std::vector<std::size_t> order_;    // the first node of each bucket, in the order of insertion
+    std::vector<std::size_t> first_of_; // the first node of each bucket
+    std::vector<std::size_t> order_;    // the first nodes of all buckets, in the order of insertion
 };
 
 /// Fills hash_map and hash_set (containers/detail/hash_table.hpp).
@@ -150,7 +150,7 @@ public:
         element_bytes_ = to_.element_of(is_, is_.numbers[3]);
         is_inline_ = is_.numbers[1] != 0;
         slot_bytes_ = is_.numbers[0];
-        // OB1
+        // refuses numbers that would lead outside of a block (OB1)
         if (slot_bytes_ < (is_inline_ ? element_bytes_.bytes : k_word) || !std::has_single_bit(is_.numbers[2]) ||
             (is_inline_ && is_.numbers[2] != element_bytes_.alignment))
             return fail(errc::invalid_argument,
@@ -158,7 +158,7 @@ public:
         std::random_device random;
         seed_ = std::uint64_t{random()} << 32 | random();
         to_.put_word(container_.at + 4 * k_word, seed_);
-        to_.put_word(container_.at + 5 * k_word, 0 - (container_.at + 5 * k_word)); // the allocator
+        to_.put_word(container_.at + 5 * k_word, 0 - (container_.at + 5 * k_word)); // the allocator's link
         if (count == 0)
             return {};
         const hash_table_layout layout = hash_table_layout_of(is_, count);

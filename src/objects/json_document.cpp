@@ -37,8 +37,8 @@ void json_document::skip_space() {
 }
 
 result<void> json_document::parse_text(std::string_view& into) {
-    const std::size_t begin = ++at_; // behind the quotation mark
-    for (;; ++at_) {                 // skips bytes that are not ASCII, too
+    const std::size_t begin = ++at_; // behind the opening quotation mark
+    for (;; ++at_) {                 // also passes over bytes that are not ASCII
         at_ += plain_prefix(text_.substr(at_));
         if (is_at_end() || text_[at_] == '"' || text_[at_] == '\\' || static_cast<unsigned char>(text_[at_]) < 0x20)
             break;
@@ -55,7 +55,7 @@ result<void> json_document::parse_text(std::string_view& into) {
     return {};
 }
 
-/// Decodes a text from its first escape on, up to and including the quotation mark.
+/// Decodes the rest of a text: from its first escape up to and including the closing quotation mark.
 result<void> json_document::decode_rest(std::string& out) {
     for (;;) {
         if (is_at_end())
@@ -88,7 +88,7 @@ result<void> json_document::decode_escape(std::string& out) {
     return {};
 }
 
-/// Decodes what follows "\u". A character beyond the first 65536 is a pair of these.
+/// Decodes the digits behind "\u". A character beyond U+FFFF consists of two such escapes.
 result<void> json_document::decode_character(std::string& out) {
     std::uint32_t code = 0;
     if (!read_code_unit(code))
@@ -200,7 +200,7 @@ result<void> json_document::parse(std::string_view text) {
         return fail(errc::invalid_argument, "it is longer than 4 GiB");
     if (!types::is_utf8(text))
         return fail(errc::invalid_argument, "it is not UTF-8");
-    bool may_end = false; // the open list or object is still empty
+    bool may_end = false; // only an empty list or object may end here
     for (;;) {
         skip_space();
         if (is_at_end())

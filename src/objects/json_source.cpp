@@ -33,7 +33,7 @@ std::string shown(const json_part& part) {
     case json_kind::text: {
         std::size_t end = std::min(part.text.size(), k_shown_max);
         while (end != 0 && end != part.text.size() && (static_cast<unsigned char>(part.text[end]) & 0xc0U) == 0x80)
-            --end; // so that no character is cut in two
+            --end; // so that no character is split
         return '"' + std::string(part.text.substr(0, end)) + (end == part.text.size() ? "\"" : "...\"");
     }
     case json_kind::list:
@@ -44,7 +44,7 @@ std::string shown(const json_part& part) {
     return {};
 }
 
-/// Returns false if the text is no whole number, or needs more than 64 bits.
+/// Returns false if the text is not a whole number, or if the number exceeds 64 bits.
 bool read_whole(std::string_view text, scalar& value) {
     const char* const end = text.data() + text.size();
     std::from_chars_result read{};
@@ -52,7 +52,7 @@ bool read_whole(std::string_view text, scalar& value) {
         std::int64_t number = 0;
         read = std::from_chars(text.data(), end, number);
         value.bits = static_cast<std::uint64_t>(number);
-        value.is_negative = number != 0; // -0
+        value.is_negative = number != 0; // -0 is not negative
     } else {
         read = std::from_chars(text.data(), end, value.bits);
     }
@@ -91,7 +91,8 @@ unexpected json_source::is_not(object_place of, std::string_view wanted) const {
     return damaged(of, shown(part(of)) + " is no " + schema().name_of(of.row) + ": that is " + std::string(wanted));
 }
 
-/// Reads the number in its own size. Reading it as a longer one and rounding that may give a neighbouring value.
+/// Reads a real number in its own size. Reading it in a larger size and rounding it then may yield a neighbouring
+/// value.
 result<scalar> json_source::real(object_place of) {
     const type_row& is = row(of.row);
     return is.size == sizeof(float)    ? real_of<float>(of)
@@ -202,7 +203,7 @@ result<std::string_view> json_source::text(object_place of) {
     return is_not(of, "a text, or {\"$bytes\":...}");
 }
 
-/// Returns a member that contains bytes as hexadecimal digits.
+/// Returns the text of a member that has bytes as hexadecimal digits.
 result<std::string_view> json_source::hex_of(object_place of, std::string_view name) {
     const std::uint32_t hex = document_.member(static_cast<std::uint32_t>(of.at), name);
     auto bytes =
@@ -248,7 +249,7 @@ result<std::string_view> json_source::rest(object_place of, std::uint64_t /*room
         for (const inspect::byte_range& each : ranges)
             bytes.append(each.count, '\0');
     }
-    std::map<std::size_t, std::uint64_t> values; // of bit-fields, by the number of the member
+    std::map<std::size_t, std::uint64_t> values; // of bit-fields, by the index of the member
     std::uint64_t total = 0;
     for (const inspect::byte_range& each : ranges)
         total += each.count;
@@ -270,7 +271,7 @@ result<std::string_view> json_source::rest(object_place of, std::uint64_t /*room
     return std::string_view(decoded_);
 }
 
-/// Returns the value of a bit-field; an error if it does not fit.
+/// Returns the value of a bit-field; an error if the value does not fit.
 result<std::uint64_t> json_source::bit_field(object_place of, const type_part& member, unsigned bits) {
     const std::uint32_t found = document_.member(static_cast<std::uint32_t>(of.at), member.name);
     if (found == 0)

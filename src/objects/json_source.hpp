@@ -1,5 +1,5 @@
-// Reads objects from a line of the portable form (docs/reference/dump.md). A place's `at` is the index of a part of the
-// document.
+// Reads objects from a line of the portable form (docs/reference/dump.md). Here `at` of a place is the index of a part
+// in the parsed line.
 #pragma once
 
 #include "objects/json_document.hpp"
@@ -16,7 +16,7 @@ std::optional<std::string> bytes_of_hex(std::string_view hex);
 
 class json_source final : public object_source {
 public:
-    /// `line`: the line's number, for messages. All arguments must outlive this object.
+    /// `line` is the line's number, for messages. All arguments must outlive this object.
     json_source(const json_document& document, const types::type_description& schema, const std::uint64_t& line)
         : object_source(schema), document_(document), line_(line) {}
 
@@ -41,7 +41,7 @@ private:
     [[nodiscard]] const json_part& part(object_place of) const {
         return document_.at(static_cast<std::uint32_t>(of.at));
     }
-    /// True if the members have this order; a dump writes objects without bases so.
+    /// True if the members have this order, as they do in a dump of an object without bases.
     [[nodiscard]] bool has_these_in_order(object_place of, const std::vector<types::type_part>& members) const;
     result<scalar> real(object_place of);
     template <class T>
@@ -58,7 +58,7 @@ private:
     struct {
         std::uint64_t line = 0;
         std::uint32_t object = 0;
-        std::uint32_t next = 0; // behind the member that was found last: usually members come in order
+        std::uint32_t next = 0; // index behind the member that was found last, since members usually come in order
     } found_;
 };
 

@@ -1,4 +1,5 @@
-// Finds the bytes of an object that are copied unchanged: numbers that have not changed, in whatever they lie.
+// Finds the bytes of an object that can be copied unchanged: numbers that have not changed, however deeply they lie in
+// it.
 #include "objects/conversion.hpp"
 #include "types/number_shapes.hpp"
 
@@ -13,7 +14,7 @@ using types::type_row;
 
 namespace {
 
-constexpr std::uint64_t k_number_bytes_max = 8; // longer ones have padding
+constexpr std::uint64_t k_number_bytes_max = 8; // longer numbers have padding
 
 } // namespace
 
@@ -22,12 +23,12 @@ bool is_same_number(const type_row& was, const type_row& is) {
            was.size <= k_number_bytes_max && (was.shape != shape_kind::enumeration || has_all_enumerators(was, is));
 }
 
-/// Returns false, and adds nothing, if an object of this row contains anything but such numbers.
+/// Returns false, and adds nothing, if an object of this row contains anything but unchanged numbers.
 // NOLINTNEXTLINE(misc-no-recursion): sound schemas end
 bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    if (chain(from, to) != nullptr || pointees_.contains(from)) // the listener must learn where it is now
+    if (chain(from, to) != nullptr || pointees_.contains(from)) // the listener must learn its new place
         return false;
     const auto copy = [&](std::uint64_t count) {
         if (!plan.copies.empty()) {

@@ -1,4 +1,4 @@
-// Finds out what must be done to a root, and what cannot be done. root_conversion does the work.
+// Decides what must be done to a root, and what cannot be done. root_conversion does the work.
 #include "objects/migration.hpp"
 
 #include "objects/conversion_size.hpp"
@@ -21,8 +21,8 @@ using types::type_row;
 
 namespace {
 
-/// True if an enumeration has other enumerators than the one of the same name in the other schema. The fingerprint does
-/// not contain them.
+/// True if an enumeration of the stored schema has other enumerators than the program's enumeration of the same name.
+/// Equal fingerprints do not exclude that, since they do not contain enumerators.
 bool has_other_enumerators(const type_description& stored, const type_description& program) {
     return std::any_of(stored.rows.begin(), stored.rows.end(), [&](const type_row& was) {
         const auto is_namesake = [&](const type_row& is) { return is.shape == was.shape && is.name == was.name; };
@@ -35,7 +35,8 @@ bool has_other_enumerators(const type_description& stored, const type_descriptio
     });
 }
 
-/// True if the heap's schema for this fingerprint describes objects of another release. False if the schema is damaged.
+/// True if the heap's schema for this fingerprint describes objects of another release. False if that schema is
+/// damaged.
 bool has_other_schema(txn::heap_memory& memory, const detail::type_fingerprint& type, const types::root_view& root) {
     if (root.fingerprint_algorithm == type.algorithm && types::look_up_schema(memory, type).has_changed)
         return true;
@@ -114,7 +115,7 @@ private:
                    : root.fingerprint_hash == type.hash && root.fingerprint_algorithm == type.algorithm;
     }
 
-    /// Finds both types' schemas.
+    /// Finds the schemas of the stored type and of the program's.
     result<void> describe(const types::root_view& root) {
         auto schemas = types::read_schemas(bytes_, memory_.path(), memory_.header().type_table);
         if (!schemas)
@@ -150,7 +151,8 @@ private:
         return rows;
     }
 
-    /// For types that match: checks that the objects can be converted, and that no value is lost without permission.
+    /// Called if the types match. Checks that the objects can be converted, and that no value is lost without
+    /// permission.
     result<void> find_obstacles(heap_source& old_objects, const object_builder& builder, const row_matching& rows,
                                 std::uint64_t object, migration_outcome& outcome) {
         auto why = why_not_converted(builder, rows, outcome.is_in_place, object);
@@ -171,7 +173,7 @@ private:
         return {};
     }
 
-    /// Lists first the changes that need a decision.
+    /// Lists the changes; those that need a decision come first.
     static std::string text_of(const std::vector<type_change>& changes) {
         std::string text;
         for (const bool is_automatic : {false, true}) {
@@ -183,7 +185,7 @@ private:
         return text;
     }
 
-    /// Converts in place by this plan, or makes the objects anew.
+    /// Converts the objects in place by this plan, or makes them anew.
     result<void> convert(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                          const place_plan* in_place, std::uint64_t object) {
         root_conversion converted(memory_, old_objects, builder, rows, names(), request_.makers());
@@ -200,7 +202,7 @@ private:
         return converted.free_garbage();
     }
 
-    /// Returns why objects that match cannot be made anew, or changed in place; empty if they can.
+    /// Returns why the objects cannot be made anew, or changed in place, although their types match; empty if they can.
     result<std::vector<std::string>> why_not_converted(const object_builder& builder, const row_matching& rows,
                                                        bool is_in_place, std::uint64_t object) {
         std::vector<std::string> why;
@@ -210,7 +212,7 @@ private:
                 why.push_back(std::move(*shape));
         }
         if (!why.empty() || (request_.only_says && !request_.estimates))
-            return why; // the conversion itself checks again
+            return why; // the conversion itself checks the rest
         auto shared = root_with_common_objects(memory_, schemas_, request_.root, from_, object);
         if (!shared)
             return shared.error();
@@ -219,7 +221,7 @@ private:
         return why;
     }
 
-    /// Checks all objects of the root, and those that pointers lead to.
+    /// Returns the values that would be lost in the root's object, and in objects to which pointers lead.
     result<std::vector<std::string>> values_lost(heap_source& old_objects, const row_matching& rows,
                                                  std::uint64_t root) {
         const object_place old{from_.root, root};
@@ -292,8 +294,8 @@ private:
 } // namespace
 
 result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request) {
-    // A fingerprint has only one schema. Once it is renewed, no schema describes the other roots of this fingerprint.
-    // So they are converted first.
+    // A fingerprint has only one schema in the heap. Once that is replaced, no schema describes other roots of the same
+    // fingerprint. So these are converted first.
     std::vector<std::string> others;
     std::optional<bool> is_other;
     REM_TRY(types::root_directory(memory).for_each([&](const types::root_view& each) {
@@ -327,7 +329,7 @@ result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration
     auto done = root_migration(memory, request).run();
     if (!done)
         return done.error();
-    if (!others.empty() && !done->is_needed && !request.only_says) { // there is no root of this name
+    if (!others.empty() && !done->is_needed && !request.only_says) { // the requested root does not exist
         const detail::type_fingerprint* const types[] = {&request.type};
         REM_TRY(types::store_schemas(memory, types));
     }

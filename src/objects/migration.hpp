@@ -29,21 +29,21 @@ struct class_renaming {
 struct migration_request {
     std::string_view root;
     const detail::type_fingerprint& type;
-    /// Returns functions that make an object by default in raw memory, by the name of its class; the function is empty
-    /// if the class has no default constructor. Called once, if there is something to convert.
+    /// Returns, for each name of a class, a function that default-constructs an object in raw memory; the function is
+    /// empty if the class has no default constructor. Called once, if there is something to convert.
     std::function<std::map<std::string, std::function<void(void*)>>()> makers;
     std::vector<member_renaming> renamings = {};
     std::vector<class_renaming> renamed_classes = {};
-    std::vector<std::string> dropped = {}; // row_matching::drop()
+    std::vector<std::string> dropped = {}; // members whose values may be lost: row_matching::drop()
     std::span<const conversion_step> steps = {};
-    bool only_says = false;     // changes nothing, only reports
-    bool estimates = false;     // with only_says: computes the memory that it needs, O(objects)
-    bool leaves_schema = false; // keeps the stored schema, because other roots that are converted later need it
+    bool only_says = false;     // only reports, without a change
+    bool estimates = false;     // with only_says, also computes the memory needed, O(objects)
+    bool leaves_schema = false; // keeps the stored schema, because roots that are converted later need it
 };
 
-/// The memory that several conversions need, one after the other, in bytes of blocks.
+/// How much memory several conversions in turn need, in bytes of blocks.
 struct memory_need {
-    std::uint64_t peak_bytes = 0;  // the most at any time, beyond the use before the first
+    std::uint64_t peak_bytes = 0;  // the most used at any time, beyond the use before the first
     std::int64_t growth_bytes = 0; // change of use after the last
 
     void add(const memory_need& next) {
@@ -54,26 +54,26 @@ struct memory_need {
 };
 
 struct migration_outcome {
-    bool is_needed = false;  // false: the root has this type, or does not exist
-    bool is_readable = true; // the root can be read as this type already: only its schema lacks enumerators
+    bool is_needed = false;  // false if the root has the program's type already, or does not exist
+    bool is_readable = true; // the root can be read as the program's type; only its schema lacks enumerators
     bool is_possible = true;
     bool is_in_place = false; // objects keep their addresses
     memory_need memory;       // with `estimates`
     std::vector<type_change> changes;
 };
 
-/// Converts the root and everything that it holds and points at, and frees the old objects. If enumerators, or classes
-/// that state their members, have changed, it also converts all other roots with this fingerprint, because they share
-/// one schema. If only names differ, no object is visited; if all sizes stay, objects are changed in place
-/// (place_plan.hpp). The caller holds the write lock. When the function fails, or a maker or a function of the program
-/// throws, the caller rolls back.
-/// errc::type_mismatch, with all changes, if a change is not automatic, or would lose values that are not named;
+/// Converts the root, everything in it, and everything to which it points. Frees the old objects. If the enumerators,
+/// or the members of a class that states them, have changed, also converts all other roots with this fingerprint,
+/// because they share one schema. If only names differ, no object is visited. If all sizes stay the same, objects are
+/// changed in place (place_plan.hpp). The caller holds the write lock. If this function fails, or a function of the
+/// program throws, the caller must roll back.
+/// errc::type_mismatch, with all changes, if a change is not automatic, or would lose values without permission;
 /// errc::not_supported if the heap does not have the schema, or a shape cannot be made; errc::exhausted; errc::corrupt.
-/// O(objects). Unless objects are changed in place, they exist twice meanwhile. Also takes memory for the address of
-/// each block, and of each object that pointers may lead to.
+/// O(objects). Unless objects are changed in place, old and new objects exist together for a time. Also uses memory for
+/// the address of each block, and of each object to which pointers may lead.
 result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration_request& request);
 
-/// Does nothing. A program that calls it links types::changes_of_root().
+/// Does nothing. But a program that calls it links types::changes_of_root().
 void link_root_changes() noexcept;
 
 } // namespace remanence::objects

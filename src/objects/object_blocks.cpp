@@ -24,7 +24,7 @@ public:
         if (!may_own(of.row))
             return {};
         const type_row& is = source_.row(of.row);
-        if (inspect::is_foreign(is)) // only its library knows its blocks (I8)
+        if (inspect::is_foreign(is)) // not freed, since only that library knows its blocks (I8)
             return {};
         if (is.shape == shape_kind::packed)
             return visit({is.parts[0].type, of.at}, depth + 1);
@@ -49,7 +49,7 @@ private:
             return true;
         });
     }
-    /// Adds the container's own blocks, except those that each element has.
+    /// Adds the blocks of the container itself, except nodes, which are added with the elements.
     result<void> add_own(object_place of) {
         const type_row& is = source_.row(of.row);
         const auto& n = is.numbers;
@@ -63,7 +63,7 @@ private:
             auto last = word(of.at + n[0] + 2 * k_word);
             if (!last)
                 return last.error();
-            return *last >> 63 != 0 ? add_link(of.at + n[0]) : result<void>(); // only long texts have a block
+            return *last >> 63 != 0 ? add_link(of.at + n[0]) : result<void>(); // a short text has no block
         }
         case shape_kind::linked_block:
             return add_link(of.at + n[0]);
@@ -135,7 +135,7 @@ private:
             blocks_.push_back(*to);
         return {};
     }
-    /// Adds the block at an address, unless the address leads into the object itself, as in a short text.
+    /// Adds the block at an address, unless the address lies in the object itself, as that of a short text does.
     result<void> add_address(std::uint64_t at, object_place of) {
         auto address = word(at);
         if (!address)
@@ -150,7 +150,7 @@ private:
     heap_source& source_;
     std::uint64_t base_;
     std::vector<std::uint64_t>& blocks_;
-    std::vector<char> owners_; // for each row: its objects may own blocks
+    std::vector<char> owners_; // for each row: whether its objects may own blocks
 };
 
 } // namespace

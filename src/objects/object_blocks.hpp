@@ -1,4 +1,4 @@
-// Finds the blocks that an object owns, by its schema. They are freed when another object takes its place.
+// Finds the blocks that an object owns, from its schema. They are freed when another object replaces it.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,8 +9,8 @@
 
 namespace remanence::objects {
 
-/// Appends the heap offsets of the blocks that the object owns: not its own block, and not those of the targets of its
-/// pointers. errc::corrupt. O(object).
+/// Appends the heap offsets of the blocks that the object owns. These include neither the object's own block nor those
+/// of the targets of its pointers. errc::corrupt. O(object).
 result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of,
                            std::vector<std::uint64_t>& blocks);
 

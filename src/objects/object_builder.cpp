@@ -20,23 +20,23 @@ using types::type_row;
 
 namespace {
 
-constexpr std::uint64_t k_short_text_max = 15; // of std::string
-constexpr std::uint64_t k_short_link_max = 23; // of string_pi
-// The descriptions of objects in schemas are input. With this limit, products stay below 2^64.
+constexpr std::uint64_t k_short_text_max = 15; // capacity of a std::string without a block
+constexpr std::uint64_t k_short_link_max = 23; // capacity of a string_pi without a block
+// The sizes in a schema are input. With this limit, products of sizes stay below 2^64.
 constexpr std::uint64_t k_object_bytes_max = std::uint64_t{1} << 46;
 constexpr std::uint64_t k_alignment_max = 4096;
 constexpr std::uint64_t k_elements_max = std::uint64_t{1} << 32;
 constexpr std::uint64_t k_element_bytes_max = std::uint64_t{1} << 27;
 constexpr std::uint64_t k_offset_max = std::uint64_t{1} << 20; // the largest offset within a node, and the largest slot
 
-/// True if elements are found by keys. Packed containers do not count.
+/// True if elements are found by keys, in a set or map. False for packed containers.
 bool has_keys(const type_row& row) { return form_of(row) == form::set || form_of(row) == form::map; }
 
-/// Returns the index of the comparator or hash among the parts of a container with keys.
+/// Returns which part of a keyed container is its comparator or hash.
 std::size_t part_of_function(const type_row& container) { return inspect::is_map(container) ? 2 : 1; }
 
-/// True if a text or a container has its words where begin() and put_text() write them (OB3). Returns nothing if it is
-/// neither.
+/// True if the words of a text or container lie where begin() and put_text() write them (OB3). Returns nothing for
+/// other objects.
 std::optional<bool> has_words_as_here(const types::type_description& schema, const type_row& is) {
     const auto& n = is.numbers;
     switch (is.shape) {
@@ -188,7 +188,7 @@ std::optional<std::uint64_t> object_builder::bits_for(std::uint32_t index, const
         return value.bits;
     }
     const std::uint64_t largest = std::numeric_limits<std::uint64_t>::max() >> (64 - bits + (is_signed ? 1 : 0));
-    // A character is written as a signed number; one that was read as unsigned is the same byte.
+    // A character is written as a signed number. If it was read as an unsigned one, its byte is the same.
     if (value.bits > largest)
         return {};
     return value.bits;
@@ -256,17 +256,17 @@ result<void> object_builder::put_text(object_place to, std::string_view text) {
             if (!block)
                 return block.error();
             place = *block;
-            put_word(buffer, text.size()); // its capacity
+            put_word(buffer, text.size()); // the buffer's capacity
         }
         put_word(to.at + n[0], base_ + place);
         put_word(to.at + n[1], text.size());
-        if (!text.empty()) // an empty text may have no address
+        if (!text.empty()) // the address of an empty text may be null
             std::memcpy(at(place), text.data(), text.size());
         return {};
     }
     const std::uint64_t place = to.at + n[0];
     put_link(place - k_word, 0);
-    put_word(place - k_word, 0 - (place - k_word)); // the allocator: to the heap's header
+    put_word(place - k_word, 0 - (place - k_word)); // the allocator: its distance to the heap's header
     const std::uint64_t bytes = block_of_text(is, text.size());
     if (bytes == 0) {
         std::memcpy(at(place), text.data(), text.size());
@@ -315,7 +315,7 @@ const detail::key_functions* object_builder::functions_of(std::uint32_t index) c
 
 bool object_builder::has_pointers_in_keys(std::uint32_t index) const {
     std::vector<std::uint32_t> rows{row(index).parts[0].type};
-    for (std::size_t i = 0; i != rows.size(); ++i) { // rows grows meanwhile
+    for (std::size_t i = 0; i != rows.size(); ++i) { // `rows` grows in this loop
         const type_row& each = row(rows[i]);
         if (each.kind == types::type_kind::pointer)
             return true;

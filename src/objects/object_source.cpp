@@ -77,7 +77,7 @@ result<std::string_view> heap_source::text(object_place of) {
     if (!bytes)
         return bytes.error();
     const std::string_view text(reinterpret_cast<const char*>(*bytes), extent_of(is));
-    return text.substr(0, text.find_last_not_of('\0') + 1); // npos + 1 is 0
+    return text.substr(0, text.find_last_not_of('\0') + 1); // if all are 0, npos + 1 is 0
 }
 
 result<std::string_view> heap_source::hidden(object_place of) {
@@ -95,7 +95,7 @@ result<bool> heap_source::is_null(object_place pointer) {
 }
 
 bool has_known_order(const type_description& schema,
-                     std::uint32_t index) { // NOLINT(misc-no-recursion): sound schemas end
+                     std::uint32_t index) { // NOLINT(misc-no-recursion): no sound schema is circular
     const type_row& row = schema.rows[index];
     if (row.kind != type_kind::object)
         return false;
@@ -104,7 +104,7 @@ bool has_known_order(const type_description& schema,
         return true;
     case form::number:
         return row.size <= sizeof(std::uint64_t) || row.shape == shape_kind::floating;
-    case form::members: // classes may have an operator of their own
+    case form::members: // excluded, since a class may have a comparison operator of its own
         return (row.name.starts_with("std::pair<") || row.name.starts_with("std::tuple<")) &&
                std::all_of(row.fields.begin(), row.fields.end(),
                            [&](const type_part& part) { return has_known_order(schema, part.type); });
@@ -151,7 +151,7 @@ result<std::optional<int>> compare(object_source& source, object_place a, object
     }
     if (x->is_negative != y->is_negative)
         return std::optional(x->is_negative ? -1 : 1);
-    return order(x->bits, y->bits); // also right for two negative numbers
+    return order(x->bits, y->bits); // right for two negative numbers, too
 }
 
 } // namespace remanence::objects

@@ -1,5 +1,5 @@
-// Objects that are read to be made anew: from the memory of a heap, or from a line of the portable form. Each has a row
-// of a schema; the meaning of `at` depends on the source.
+// Objects that are read so that others can be made from them. They lie in the memory of a heap, or in a line of the
+// portable form. Each object has a row of a schema; the meaning of `at` depends on the source.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,7 +17,7 @@
 namespace remanence::objects {
 
 inline constexpr std::uint64_t k_word = 8; // bytes of an address
-/// The member that contains the bytes outside of all members, in the text of an object.
+/// In the text of an object, the name of the member that contains the bytes outside of all members.
 inline constexpr std::string_view k_rest = "$rest";
 
 using inspect::alignment_of;
@@ -35,17 +35,16 @@ using inspect::object_place;
 struct scalar {
     enum class form : std::uint8_t { whole, real, bytes };
     form what = form::whole;
-    bool is_negative = false; // for whole numbers
-    std::uint64_t bits = 0;   // for whole numbers, as two's complement
-    long double real = 0;     // for real numbers
-    // For real numbers: the bytes and the size of the original, so that a target of the same size gets every bit of a
-    // NaN.
+    bool is_negative = false; // of a whole number
+    std::uint64_t bits = 0;   // of a whole number, as two's complement
+    long double real = 0;     // of a real number
+    // The bytes and size of the original real number, so that a target of the same size gets every bit of a NaN.
     std::array<std::byte, sizeof(long double)> real_bits = {};
     std::size_t real_size = 0;
-    std::string_view bytes = {}; // for numbers of more than 8 bytes
-    std::string_view label = {}; // for an enumeration, if the value has a name
+    std::string_view bytes = {}; // the bytes of a number of more than 8 bytes
+    std::string_view label = {}; // name of an enumeration's value, if it has one
 
-    /// Reads a float, a double or a long double from its bytes. Returns false if the size is another one.
+    /// Reads a float, a double or a long double from its bytes. Returns false if `size` is that of none of them.
     [[nodiscard]] bool take_real(const std::byte* from, std::uint64_t size);
 };
 
@@ -60,7 +59,7 @@ public:
     [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
 
     virtual result<scalar> number(object_place of) = 0;
-    /// Returns a text, an array of characters (without zeros at its end), or a serialised object. Valid until the next
+    /// Returns a text, a serialised object, or an array of characters without zeros at its end. Valid until the next
     /// call.
     virtual result<std::string_view> text(object_place of) = 0;
     /// Returns the value of an optional or a variant; nothing if it is empty.
@@ -69,23 +68,23 @@ public:
     virtual result<std::uint64_t> count(object_place of) = 0;
     using visit_element = inspect::object_reader::visit_element;
     virtual result<void> for_each_element(object_place of, const visit_element& visit) = 0;
-    /// Returns the place of one of row.parts or row.fields; nothing if the object does not have it (bit-fields).
+    /// Returns the place of one of row.parts or row.fields; nothing for a bit-field that the object does not have.
     virtual result<std::optional<object_place>> member(object_place of, const types::type_part& part) = 0;
-    /// Returns the bytes of the object if it lies in memory; else null.
+    /// Returns the object's bytes if the object lies in memory; else null.
     virtual result<const std::byte*> bytes(object_place /*of*/) { return nullptr; }
-    /// Returns an object of a class that hides its members, if it is written as bytes. Valid until the next call.
+    /// Returns the bytes of an object whose class hides its members, if it is written as bytes. Valid until the next
+    /// call.
     virtual result<std::string_view> hidden(object_place of) = 0;
-    /// Returns the bytes outside of all members (object_reader::rest()), up to `room`; empty if they are all 0. Valid
+    /// Returns the bytes outside of all members (object_reader::rest()), up to offset `room`; empty if all are 0. Valid
     /// until the next call.
     virtual result<std::string_view> rest(object_place of, std::uint64_t room) = 0;
-    /// Fails if an object has a member that its row does not have.
+    /// Fails if the object has a member that its row lacks.
     virtual result<void> check_members(object_place /*of*/) { return {}; }
     virtual result<bool> is_null(object_place pointer) = 0;
 
-    /// Returns the beginning of a message about an object, if the source consists of lines.
+    /// If the source consists of lines, returns the beginning of a message that names the line.
     [[nodiscard]] virtual std::string line() const { return {}; }
-    /// Returns the error for an object that cannot be used: errc::corrupt for a heap, errc::invalid_argument for a
-    /// text.
+    /// Returns the error for an object that cannot be used: errc::corrupt in a heap, errc::invalid_argument in a text.
     [[nodiscard]] virtual unexpected damaged(object_place of, const std::string& what) const = 0;
     /// Returns errc::not_supported, for an object that is nested more than k_depth_max levels deep.
     [[nodiscard]] virtual unexpected too_deep(object_place of) const = 0;
@@ -94,7 +93,7 @@ private:
     const types::type_description& schema_;
 };
 
-/// Reads from the memory of a heap.
+/// Reads objects from the memory of a heap.
 class heap_source final : public object_source {
 public:
     /// All arguments must outlive this object.
@@ -126,15 +125,14 @@ private:
     inspect::object_reader reader_;
 };
 
-/// Returns the name of a template without its arguments: "std::vector" for "std::vector<int>". Other names stay as they
-/// are.
+/// Returns a template's name without arguments: "std::vector" for "std::vector<int>". Returns other names unchanged.
 [[nodiscard]] inline std::string_view without_arguments(std::string_view name) {
     return name.substr(0, name.find('<'));
 }
-/// True if the order of keys of this row is known here: it is that of std::less.
+/// True if the order of keys of this row is known here, because it is that of std::less.
 [[nodiscard]] bool has_known_order(const types::type_description& schema, std::uint32_t row);
-/// Returns a number less than 0, 0, or more. Returns nothing if they cannot be compared (a NaN). Precondition:
-/// has_known_order().
+/// Compares two keys: returns a negative number, 0, or a positive one. Returns nothing if they cannot be compared (a
+/// NaN). Precondition: has_known_order().
 result<std::optional<int>> compare(object_source& source, object_place a, object_place b);
 
 } // namespace remanence::objects

@@ -1,4 +1,4 @@
-// Fills containers whose elements lie in the order of their keys.
+// Fills containers whose elements are sorted by their keys.
 #include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
 
@@ -15,8 +15,8 @@ using detail::shape_kind;
 
 namespace {
 
-/// The check of both kinds of ordered containers: a key must not precede the one before it, nor equal it, unless equal
-/// keys are allowed.
+/// Checks that a key is not less than the previous key, nor equal to it unless the container allows equal keys. Used
+/// for both kinds of ordered containers.
 class order_check {
 public:
     order_check(object_builder& to, object_place container)
@@ -56,14 +56,14 @@ private:
     object_builder& to_;
     object_place container_;
     key_function function_;
-    const detail::key_functions* by_; // of the program
+    const detail::key_functions* by_; // the program's functions
     bool is_checked_here_;
     bool has_several_;
     std::optional<object_place> before_;
     object_place next_;
 };
 
-/// Fills std::map and its relatives: a red-black tree of minimal height. The last level is red unless it is full.
+/// Fills std::map and its relatives: a red-black tree of minimal height, whose last level is red unless it is full.
 class filler_of_tree final : public shaped_filler {
 public:
     filler_of_tree(object_builder& to, object_place container) : shaped_filler(to, container), check_(to, container) {}
@@ -75,7 +75,7 @@ public:
         to_.put_address(header + k_left, header);
         to_.put_address(header + k_right, header);
         to_.put_word(header + 4 * k_word, count);
-        // a bound, because the number comes from the input
+        // limited, because the number comes from the input
         nodes_.reserve(std::min<std::uint64_t>(count, std::uint64_t{1} << 20));
         return {};
     }
@@ -93,7 +93,7 @@ public:
         if (nodes_.empty())
             return {};
         const std::uint64_t header = container_.at + is_.numbers[0];
-        // All levels above this one are full.
+        // All levels above this one are full; the last one may not be.
         const auto full_levels = static_cast<unsigned>(std::bit_width(nodes_.size() + 1) - 1);
         to_.put_address(header + k_parent, link(0, nodes_.size(), header, 0, full_levels));
         to_.put_address(header + k_left, nodes_.front());
@@ -106,7 +106,7 @@ private:
     static constexpr std::uint64_t k_left = 16;
     static constexpr std::uint64_t k_right = 24;
 
-    /// Links the nodes [first, last) to a tree; returns its root, or 0 if there are none.
+    /// Links the nodes [first, last) into a tree. Returns the tree's root, or 0 if there are no nodes.
     // NOLINTNEXTLINE(misc-no-recursion): by height
     std::uint64_t link(std::size_t first, std::size_t last, std::uint64_t parent, unsigned level,
                        unsigned full_levels) {
@@ -114,7 +114,7 @@ private:
             return 0;
         const std::size_t middle = first + (last - first) / 2;
         const std::uint64_t node = nodes_[middle];
-        to_.put_word(node, level == full_levels ? 0 : 1); // red, black
+        to_.put_word(node, level == full_levels ? 0 : 1); // 0 is red, 1 is black
         to_.put_address(node + k_parent, parent);
         to_.put_address(node + k_left, link(first, middle, node, level + 1, full_levels));
         to_.put_address(node + k_right, link(middle + 1, last, node, level + 1, full_levels));
@@ -126,7 +126,7 @@ private:
     std::vector<std::uint64_t> nodes_;
 };
 
-/// Fills our B-trees (containers/detail/btree_node.hpp). The number of elements of each node is known before the first
+/// Fills our B-trees (containers/detail/btree_node.hpp). The number of elements in each node is known before the first
 /// is made, so no element moves.
 class filler_of_btree final : public shaped_filler {
 public:
@@ -134,11 +134,11 @@ public:
         : shaped_filler(to, container), check_(to, container), layout_(to, is_) {}
 
     result<void> begin(std::uint64_t count) {
-        if (!layout_.is_sound()) // OB1
+        if (!layout_.is_sound()) // refuses numbers that would lead outside of a block (OB1)
             return fail(errc::invalid_argument,
                         "the schema says of a " + to_.schema().name_of(container_.row) + " what cannot be");
         const std::size_t height = layout_.height_for(count);
-        to_.put_word(container_.at + 4 * k_word, 0 - (container_.at + 4 * k_word)); // the allocator
+        to_.put_word(container_.at + 4 * k_word, 0 - (container_.at + 4 * k_word)); // the allocator's link
         to_.put_word(container_.at + 3 * k_word, count);
         if (count == 0)
             return {};
@@ -174,13 +174,12 @@ private:
     struct level {
         std::uint64_t node;
         std::size_t height;
-        std::uint64_t count; // elements of its own
-        std::uint64_t below; // elements of its children
+        std::uint64_t count; // elements of the node itself
+        std::uint64_t below; // elements of its children and below
         std::uint64_t made;
     };
 
-    /// Makes a node with `count` elements in it and below it, and the first of its children. Returns the place of the
-    /// node.
+    /// Makes a node for `count` elements in and below it, and also its first child. Returns the node's place.
     result<std::uint64_t> open(std::size_t height, std::uint64_t count, std::uint64_t parent) {
         std::uint64_t first = 0;
         for (;;) {
@@ -198,7 +197,7 @@ private:
                 put_child(open_.back().node, 0, *node);
             open_.push_back(made);
             if (height == 0) {
-                to_.put_link(container_.at + 2 * k_word, made.node); // the last leaf, so far
+                to_.put_link(container_.at + 2 * k_word, made.node); // the last leaf made so far
                 return first;
             }
             count = share(made, 0);
@@ -206,7 +205,7 @@ private:
             --height;
         }
     }
-    /// Makes the next child of the open node.
+    /// Makes the next child of the innermost open node.
     result<void> open_child() {
         const level parent = open_.back();
         auto child = open(parent.height - 1, share(parent, parent.made), parent.node);

@@ -1,5 +1,5 @@
-// Fills packed_map and packed_multimap (containers/detail/packed_leaf.hpp): records are collected into leaves, and the
-// tree above them is made at the end.
+// Fills packed_map and packed_multimap (containers/detail/packed_leaf.hpp). Records are collected into leaves; the tree
+// above the leaves is made at the end.
 #include "objects/packed_filler.hpp"
 
 #include "base/units.hpp"
@@ -34,7 +34,7 @@ public:
         count_ = count;
         return {};
     }
-    result<element_place> add(std::uint64_t /*hash*/) override { // texts have no place before the record is complete
+    result<element_place> add(std::uint64_t /*hash*/) override { // texts have no place until the record is complete
         return element_place{.value = {rows_.value, container_.at}, .has_key = true, .key = {rows_.key, container_.at}};
     }
     result<void> made() override {
@@ -74,7 +74,7 @@ public:
             to_.put_word(place->key.at + *separator[0].offset, detail::text_head(each.separator));
             REM_TRY(to_.put_text({separator[1].type, place->key.at + *separator[1].offset}, each.separator));
             const auto& numbers = to_.row(place->value.row).numbers;
-            to_.put_word(place->value.at, 0 - place->value.at); // the allocator
+            to_.put_word(place->value.at, 0 - place->value.at); // the allocator: its distance to the heap's header
             to_.put_link(place->value.at + numbers[0], each.block);
             to_.put_word(place->value.at + numbers[1], each.bytes);
             to_.put_word(place->value.at + numbers[1] + k_word, each.bytes);
@@ -90,7 +90,7 @@ private:
         std::uint64_t block, bytes;
     };
 
-    /// Returns the shortest text that may separate the keys of two leaves (PK1).
+    /// Returns the shortest text that can separate the last key of a leaf from the first key of the next one (PK1).
     static std::string shortest_between(const std::string& left, const std::string& right) {
         const auto common = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).second - right.begin();
         return right.substr(0, static_cast<std::size_t>(common) + 1);
@@ -98,7 +98,7 @@ private:
     result<void> end_leaf() {
         if (records_.empty())
             return {};
-        const std::uint64_t bytes = align_up(packed_leaf::k_header_bytes + bytes_, k_word); // PL2
+        const std::uint64_t bytes = align_up(packed_leaf::k_header_bytes + bytes_, k_word); // rounded up as PL2 says
         auto block = to_.allocate(bytes, 1);
         if (!block)
             return block.error();
@@ -118,8 +118,8 @@ private:
     std::uint64_t count_ = 0;
     bool has_key_ = false;
     std::string last_key_;
-    std::string separator_;                                    // of the leaf that is being filled
-    std::vector<std::pair<std::string, std::string>> records_; // of that leaf
+    std::string separator_;                                    // separator before the leaf that is being filled
+    std::vector<std::pair<std::string, std::string>> records_; // records of that leaf
     std::uint64_t bytes_ = 0;                                  // size of these records with their marks
     std::vector<leaf> leaves_;
 };
@@ -146,13 +146,13 @@ bool is_packed_as_here(const types::type_description& schema, const type_row& co
 
 void for_each_block_of_packed(std::uint64_t records, std::uint64_t bytes,
                               const std::function<void(object_builder::layout, std::uint64_t)>& visit) {
-    constexpr std::uint64_t k_record_most = 14;    // two lengths and a mark
-    constexpr std::uint64_t k_leaf_least = 3072;   // of 4096 bytes: a record that does not fit has at most a quarter
-    constexpr std::uint64_t k_leaves_of_node = 14; // at least
+    constexpr std::uint64_t k_record_most = 14;    // bytes of two lengths and a mark
+    constexpr std::uint64_t k_leaf_least = 3072;   // a leaf has 4096 bytes, of which at most a quarter stays free
+    constexpr std::uint64_t k_leaves_of_node = 14; // a node has at least so many leaves
     const std::uint64_t leaves = (bytes + records * k_record_most) / k_leaf_least + 1;
     visit({detail::k_packed_leaf_bytes, k_word}, leaves);
     visit({2 * detail::k_packed_leaf_bytes, k_word},
-          leaves / k_leaves_of_node + 1); // nodes, and long separators
+          leaves / k_leaves_of_node + 1); // nodes, and separators that have blocks of their own
 }
 
 result<std::unique_ptr<container_filler>> make_packed_filler(object_builder& builder, object_place container,

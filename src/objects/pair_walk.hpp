@@ -1,5 +1,4 @@
-// The visitor of old objects together with their successors: visits their parts in pairs, as row_matching has matched
-// the rows.
+// Visits old objects together with what they become: their parts in pairs, as row_matching has matched the rows.
 #pragma once
 
 #include "inspect/row_forms.hpp"
@@ -16,15 +15,15 @@ using inspect::part_role;
 
 struct part_pair {
     part_role role;
-    object_place from; // none for a new member
+    object_place from; // not set if the member is new
     std::uint32_t to;
-    const types::type_part* member = nullptr; // of the newer row
+    const types::type_part* member = nullptr; // in the newer row
     bool is_new = false;
-    std::uint64_t index = 0; // of an element
+    std::uint64_t index = 0; // of an element, in the older object
 };
 
-/// Returns the form to make: `same` if either row is described by another one, unless an optional is made from
-/// something else; otherwise the newer row's form.
+/// Returns the form in which a pair is visited. It is `same` if either row is described by another one, except when an
+/// optional is made from something else. Otherwise it is the newer row's form.
 inline form form_of_pair(const row_matching& rows, std::uint32_t from, std::uint32_t to) {
     const form was = form_of(rows.from().rows[from]);
     const form is = form_of(rows.to().rows[to]);
@@ -32,8 +31,8 @@ inline form form_of_pair(const row_matching& rows, std::uint32_t from, std::uint
         return is;
     return was == form::same || is == form::same ? form::same : is;
 }
-/// Returns the pair of inner rows, one step at a time, as row_matching has matched them. A number with a unit is kept
-/// until both rows are such numbers.
+/// Returns the pair that remains if one level of description by another row is removed, as row_matching has matched the
+/// rows. A number with a unit stays until both rows are such numbers.
 inline std::pair<std::uint32_t, std::uint32_t> unwrapped(const row_matching& rows, std::uint32_t from,
                                                          std::uint32_t to) {
     const types::type_row& was = rows.from().rows[from];
@@ -48,9 +47,10 @@ inline std::pair<std::uint32_t, std::uint32_t> unwrapped(const row_matching& row
     return {inner(was, from), inner(is, to)};
 }
 
-/// Visits one level: `visit` continues with the pairs it wants. For a wrapper, or an object that becomes an optional,
-/// the only pair is the object itself with the inner row. Members that are gone are in no pair; pointers and arrays of
-/// characters have no parts. Precondition: the rows match. Returns the errors of `source` and `visit`.
+/// Visits the pairs of direct parts; `visit` may go on to their parts. For a row that another one describes, and for an
+/// object that becomes an optional, the only pair is the object itself with the inner row. Members that are gone are in
+/// no pair. Pointers and arrays of characters have no parts. Precondition: the rows match. Returns the errors of
+/// `source` and `visit`.
 template <class Source, class Visit>
 result<void> for_each_part_pair(Source& source, const row_matching& rows, object_place from, std::uint32_t to,
                                 const Visit& visit) {
@@ -74,7 +74,7 @@ result<void> for_each_part_pair(Source& source, const row_matching& rows, object
                 result<std::optional<object_place>> place = source.member(from, *origin);
                 if (!place)
                     return place.error();
-                pair.from = **place; // origins always have offsets
+                pair.from = **place; // exists, because an origin has an offset
             }
             REM_TRY(visit(pair));
         }

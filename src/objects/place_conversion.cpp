@@ -33,7 +33,7 @@ result<void> place_conversion::change(object_place from, std::uint32_t to, unsig
         return *is_null ? result<void>() : told_.point(from, {to, from.at});
     }
     return for_each_part_pair(old_objects_, rows_, from, to, [&](const part_pair& each) -> result<void> {
-        return each.role == part_role::key ? result<void>() : change(each.from, each.to, depth + 1); // PP1
+        return each.role == part_role::key ? result<void>() : change(each.from, each.to, depth + 1); // keys stay (PP1)
     });
 }
 
@@ -43,17 +43,17 @@ result<void> place_conversion::change_members(object_place from, std::uint32_t t
     auto bytes = old_objects_.bytes(from);
     if (!bytes)
         return bytes.error();
-    builder_.put_bytes(copy_, *bytes, old_objects_.row(from.row).size); // PC1
+    builder_.put_bytes(copy_, *bytes, old_objects_.row(from.row).size); // later reads use this copy (PC1)
     std::vector<std::pair<object_place, std::uint32_t>> outer = std::exchange(later_, {});
     REM_TRY(take_members({from, copy_, {to, from.at}}));
-    // The copy is no longer needed, so other objects may be changed.
+    // The copy is no longer needed, so it can be used for other objects.
     const std::vector<std::pair<object_place, std::uint32_t>> in_blocks = std::exchange(later_, std::move(outer));
     for (const auto& [place, row] : in_blocks)
         REM_TRY(change(place, row, depth + 1));
     return {};
 }
 
-/// PC2, for members and their members.
+/// Finds the blocks of members that are gone, here and in members (PC2).
 result<void> place_conversion::release_gone(object_place from, std::uint32_t to) {
     const auto& origins = rows_.origins(from.row, to);
     for (const type_part& each : *members_of(old_objects_.row(from.row))) {
@@ -71,7 +71,7 @@ result<void> place_conversion::release_gone(object_place from, std::uint32_t to)
     return {};
 }
 
-/// Does the same for objects that contain such members without a block in between.
+/// Does the same for other objects in the object, as far as they lie in no block of their own.
 result<void> place_conversion::release_gone_within(object_place from, std::uint32_t to) {
     if (form_of_pair(rows_, from.row, to) == form::members)
         return release_gone(from, to);
@@ -86,7 +86,7 @@ result<void> place_conversion::take_members(const moved_object& all) {
     const row_matching::member_plan& plan = rows_.plan(all.was.row, all.is.row);
     const auto& origins = rows_.origins(all.was.row, all.is.row);
     const auto& members = *members_of(builder_.row(all.is.row));
-    // New members come first, since other members may lie in the padding of a base.
+    // New members are made first, since other members may lie in the padding of a new base.
     std::optional<object_place> model;
     for (const std::size_t i : plan.others) {
         if (origins[i] == nullptr)
@@ -132,7 +132,7 @@ result<void> place_conversion::take(const moved_object& part) {
     const type_row& is = builder_.row(part.is.row);
     const bool moves = part.was.at != part.is.at || part.is_overwritten;
     const bool changes = plan_.changes(part.was.row, part.is.row);
-    if (!moves && !changes && was.size == is.size) { // otherwise a number that becomes wider
+    if (!moves && !changes && was.size == is.size) { // sizes differ if a number becomes wider
         told_.stays(part.was);
         return {};
     }
@@ -177,7 +177,7 @@ result<void> place_conversion::take(const moved_object& part) {
 result<void> place_conversion::take_held(const moved_object& part) {
     const type_row& is = builder_.row(part.is.row);
     if (part.was.at != part.is.at || part.is_overwritten) {
-        // Only the mark is copied, because other members may lie in the padding.
+        // Copies only the mark, because other members may lie in the padding.
         auto mark = old_objects_.reader().bytes(part.copy + is.numbers[0], 1);
         if (!mark)
             return mark.error();
@@ -206,14 +206,14 @@ result<void> place_conversion::take_bytes(const moved_object& part) {
     return {};
 }
 
-/// Corrects an address of the object itself, or a distance to its block, which changes when the object moves.
+/// Corrects an address within the object itself, or the distance to its block, since both change when the object moves.
 result<void> place_conversion::correct(const moved_object& part) {
     const type_row& was = old_objects_.row(part.was.row);
     const std::uint64_t distance = part.is.at - part.was.at;
     const auto& n = was.numbers;
     if (was.shape == shape_kind::text) {
         const std::uint64_t to = builder_.word(part.is.at + n[0]) - builder_.base();
-        if (to >= part.was.at && to < part.was.at + was.size) // a short text
+        if (to >= part.was.at && to < part.was.at + was.size) // the address of a short text, which lies in the object
             builder_.put_word(part.is.at + n[0], builder_.base() + to + distance);
         return {};
     }

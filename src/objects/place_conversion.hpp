@@ -1,8 +1,8 @@
 // Changes objects of one schema to those of another in place, by a plan.
 //
-//  PC1  An object is copied before its first byte changes. Everything that is read of it later is read from the copy.
-//  PC2  Blocks of members that are gone are found before the object changes; the caller frees them when everything is
-//       done.
+//  PC1  An object is copied before its first byte changes. All later reads of the object use that copy.
+//  PC2  The blocks of members that are gone are found before the object changes. The caller must free them when the
+//       whole conversion is done.
 #pragma once
 
 #include "objects/place_plan.hpp"
@@ -14,8 +14,8 @@ namespace remanence::objects {
 
 class place_conversion {
 public:
-    /// All arguments must outlive this object. `copy` is a block of plan.largest() bytes. `garbage` receives the blocks
-    /// of members that are gone.
+    /// All arguments must outlive this object. `copy` is the place of a block of plan.largest() bytes. The blocks of
+    /// members that are gone are appended to `garbage`.
     place_conversion(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                      const place_plan& plan, conversion::listener& told, std::uint64_t copy,
                      std::vector<std::uint64_t>& garbage)
@@ -28,16 +28,16 @@ public:
           copy_(copy),
           garbage_(garbage) {}
 
-    /// Changes an object. Precondition: plan.is_possible(). If it fails, it leaves the heap partly converted. O(objects
-    /// that change).
+    /// Changes an object. Precondition: plan.is_possible(). A failure leaves the heap partly converted. O(objects that
+    /// change).
     result<void> change(object_place from, std::uint32_t to) { return change(from, to, 0); }
 
 private:
     struct moved_object {
-        object_place was;   // where it was
-        std::uint64_t copy; // its bytes
+        object_place was;   // its old place
+        std::uint64_t copy; // place of a copy of its old bytes
         object_place is;
-        bool is_overwritten = false; // other bytes have been written to its place, even if it has not moved
+        bool is_overwritten = false; // its old place was overwritten, even if it has not moved
         conversion::rooms room = {};
     };
 
@@ -60,7 +60,7 @@ private:
     conversion values_;
     std::uint64_t copy_;
     std::vector<std::uint64_t>& garbage_;
-    std::vector<std::pair<object_place, std::uint32_t>> later_; // objects in blocks of the object that is being changed
+    std::vector<std::pair<object_place, std::uint32_t>> later_; // objects in its blocks, to be changed later
 };
 
 } // namespace remanence::objects

@@ -36,7 +36,7 @@ place_plan::place_plan(const row_matching& rows, heap_source& old_objects, objec
         for (const row_pair& each : plan.pointees) {
             const bool moves = moved_.contains(each.first);
             has_pointers_ = true;
-            pairs_[pair].changes = moves; // a pointer has no other reason to change
+            pairs_[pair].changes = moves; // otherwise a pointer does not change
             is_possible_ = is_possible_ && !gone_.contains(each.first);
         }
     }
@@ -52,7 +52,7 @@ void place_plan::add(row_pair pair) {
         to_do_.push_back(pair);
 }
 
-/// Marks each pair as changing that contains one that changes.
+/// Marks each pair that contains a changing pair as changing, too; likewise for pairs that lose members.
 void place_plan::spread() {
     bool is_done = false;
     while (!is_done) {
@@ -70,7 +70,7 @@ void place_plan::spread() {
     }
 }
 
-/// Compares two rows, one of which takes the place of the other.
+/// Compares size and alignment of two rows; the objects of one will replace those of the other in place.
 void place_plan::compare(row_pair pair) {
     const type_row& was = old_objects_.row(pair.first);
     const type_row& is = builder_.row(pair.second);
@@ -112,7 +112,7 @@ place_plan::pair_plan place_plan::look_at(row_pair pair) {
     if (!are_arrays &&
         (was.kind != is.kind || was.shape != is.shape || (what != form::number && was.numbers != is.numbers)))
         is_possible_ = false;
-    // a container of another library must be the same, or it would not match
+    // a container of another library is unchanged, since otherwise it would not match
     if (form_of(was) != what || inspect::is_foreign(is))
         return plan;
     switch (what) {
@@ -186,7 +186,7 @@ void place_plan::look_at_members(row_pair pair, pair_plan& plan) {
                 add_parts(origin->type, false, moved_);
             }
             if (is_number(old_member) && is_number(new_member) && old_member.size != new_member.size)
-                plan.changes = true; // it takes the place of the member beside it
+                plan.changes = true; // the number grows over the place of the member beside it
             else
                 plan.within.emplace_back(origin->type, each.type);
         }
@@ -222,13 +222,13 @@ bool place_plan::can_move(std::uint32_t from) const {
         return true;
     if (what == form::hidden)
         return inspect::is_told_by_bytes(was);
-    if (what < form::members || what > form::array) // it contains its own address, or has nodes that do
+    if (what < form::members || what > form::array) // these contain their own address, or have nodes that do
         return false;
     const std::vector<inspect::row_part> parts = inspect::parts_of(was);
     return std::all_of(parts.begin(), parts.end(), [&](const inspect::row_part& part) { return can_move(part.row); });
 }
 
-/// Adds a row and those of its parts.
+/// Adds a row and the rows of its parts.
 void place_plan::add_parts(std::uint32_t from, bool with_elements, std::set<std::uint32_t>& rows) const {
     const type_row& was = old_objects_.row(from);
     if (!rows.insert(from).second || was.kind == type_kind::pointer)

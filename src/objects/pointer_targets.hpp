@@ -1,4 +1,4 @@
-// Tells which pointers can follow when objects are converted: those whose target is one whole object.
+// Decides which pointers can be updated when objects are converted: those whose target is one whole object.
 #pragma once
 
 #include "objects/shared_objects.hpp"
@@ -10,16 +10,16 @@
 
 namespace remanence::objects {
 
-/// Returns the sentence "book.next leads to …" with `why`, and advice.
+/// Returns the sentence "book.next leads to …" with the reason `why`, and advice.
 std::string refused_pointer(const types::type_description& schema, const named_pointee& to, const std::string& why);
 
-/// The places, within objects that are changed in place, that pointers lead to.
+/// Targets of pointers that lie in objects which are changed in place.
 class changed_places {
 public:
     void watch(const std::vector<named_pointee>& all);
     void change(std::uint64_t at, std::uint64_t bytes) { mark(at, bytes, true); }
     void keep(std::uint64_t at, std::uint64_t bytes) { mark(at, bytes, false); }
-    /// True if the place lies in an object that was changed, and not in a part of it that was kept.
+    /// True if the place lies in a changed object, and not in a part of it that stayed as it was.
     [[nodiscard]] bool have(std::uint64_t at) const { return changed_.contains(at); }
 
 private:

@@ -1,8 +1,8 @@
-// The renamings that a program declares. Checks that the members that they name exist.
+// The renamings that a program declares. Checks that the members exist that they name.
 //
-//  RN1  A renaming that does not fit is refused, since the values that it should keep would be lost. Two cases are
-//       harmless: an earlier release has done the renaming, so the new name is stored already; or the member did not
-//       exist yet in the stored release, so neither name is found.
+//  RN1  A renaming that fits nothing is refused, since the values that it should preserve would be lost. Two cases are
+//       harmless: an earlier release has done the renaming, so the new name is stored already; or the stored release
+//       did not have the member yet, so neither name is found.
 #include "objects/conversion.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string names_of(const type_description& schema, const std::vector<type_part
     return text;
 }
 
-/// Replaces the name of a class in a type's name, as in "rem::vector<app::circle>".
+/// Replaces a class's name within a type's name, for example in "rem::vector<app::circle>".
 std::string with_name_replaced(std::string type, const std::string& old_name, const std::string& new_name) {
     const auto goes_on = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';

@@ -1,5 +1,5 @@
-// Lists all differences between a root and the type that a program asks for, for the message that refuses it. Linked
-// only into programs that migrate roots.
+// Lists all differences between a stored root and the type that the program asks for, for the message that refuses the
+// root. Linked only into programs that migrate roots.
 #include "objects/conversion.hpp"
 #include "objects/migration.hpp"
 #include "types/root_directory.hpp"
@@ -40,7 +40,7 @@ std::string changes_of(txn::heap_memory& memory, std::string_view name, const de
     const bool is_possible = rows.match((*was)->root, is->root);
     const std::string automatic = listed(rows.changes(), true);
     const std::string others = listed(rows.changes(), false);
-    if (others.starts_with("it was ")) // a completely different kind
+    if (others.starts_with("it was ")) // the types are of different kinds altogether
         return {};
     const std::string how =
         "heap_options::migrate = rem::migrations().to<" + type.name + ">(\"" + std::string(name) + "\")";

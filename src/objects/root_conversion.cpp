@@ -36,7 +36,7 @@ result<std::uint64_t> root_conversion::convert(std::uint64_t root) {
 result<void> root_conversion::make(object_place from, object_place to) {
     conversion converted(old_objects_, builder_, rows_, *this);
     auto done = converted.make(from, to);
-    if (!done && done.why().code == errc::invalid_argument) // two keys have become equal
+    if (!done && done.why().code == errc::invalid_argument) // two keys became equal
         return refused(errc::type_mismatch, done.why().message);
     if (!done && done.why().code == errc::type_mismatch) { // bytes would be lost
         const std::string way = converted.way();
@@ -50,7 +50,7 @@ result<void> root_conversion::make_pointees() {
     inspect::lone_objects lone(old_objects_.reader());
     for (const named_pointee& each : pointees_) {
         const auto becomes = rows_.pointee(each.row);
-        if (!becomes || is_made(each)) // only members that are gone lead to it, or it lies in another object
+        if (!becomes || is_made(each)) // only removed members point at it, or it is made already
             continue;
         if (is_by_function(each.at))
             return refused(errc::type_mismatch,
@@ -93,7 +93,7 @@ result<void> root_conversion::write_pointers() {
 }
 
 void root_conversion::call_functions() {
-    for (const filling& each : to_fill_) // inner objects come before those that contain them
+    for (const filling& each : to_fill_) // inner objects come first
         each.by->given->fill(memory_.base() + each.was, memory_.base() + each.is);
     for (const auto& [by, at] : between_) {
         by->given->destroy(memory_.base() + at);
@@ -140,7 +140,7 @@ result<void> root_conversion::change_pointees(const place_plan& plan, place_conv
     return {};
 }
 
-// Checks that no pointer that stays leads into a block that will be freed.
+// Checks that no pointer that remains leads into a block that will be freed.
 result<void> root_conversion::check_garbage() {
     std::sort(garbage_.begin(), garbage_.end());
     for (const named_pointee& each : pointees_) {
@@ -159,7 +159,7 @@ result<void> root_conversion::free_garbage() {
     for (const std::uint64_t each : garbage_) {
         if (auto freed = memory_.deallocate(memory_.base() + each);
             !freed && freed.why().code != errc::invalid_argument)
-            return freed; // places that are no blocks stay, such as an object that belongs to an arena's owner
+            return freed; // a place that is not a block is not freed, for example an object in an arena's block
     }
     return {};
 }
@@ -229,7 +229,7 @@ const std::function<void(void*)>* root_conversion::maker_of(const object_builder
     return found == makers_.end() || !found->second ? nullptr : &found->second;
 }
 
-// Sorts the targets so that an object comes behind the one that contains it.
+// Sorts the targets so that an object comes after those in which it lies.
 void root_conversion::sort_pointees() {
     std::sort(pointees_.begin(), pointees_.end(), [&](const pointee& a, const pointee& b) {
         const std::uint64_t size_of_a = old_objects_.reader().size_of(a.row);

@@ -1,11 +1,11 @@
-// Makes the objects of a root anew, or changes them in place, together with the targets of their pointers. The
-// decisions are made before (row_matching, place_plan).
+// Makes the objects of a root anew, or changes them in place, together with the targets of their pointers. What to do
+// was decided before (row_matching, place_plan).
 //
 //  RC1  If objects are made anew, the old ones stay unchanged until all new ones are made.
-//  RC2  Pointers are followed as in a dump (inspect/dump_targets.hpp): first their targets are found; then the root is
-//       made, and the targets that lie in no other object, the largest first; then each pointer gets the new address of
-//       its target.
-//  RC3  Nothing is freed before all pointers are written.
+//  RC2  Pointers are handled as in a dump (inspect/dump_targets.hpp): first their targets are found. Then the root is
+//       made, and those targets that lie in no other object, the largest first. Then each pointer gets its target's new
+//       address.
+//  RC3  No block is freed before all pointers are written.
 #pragma once
 
 #include "base/result.hpp"
@@ -29,10 +29,10 @@
 
 namespace remanence::objects {
 
-/// The root that is migrated, as messages describe it.
+/// The root that is migrated, as messages name it.
 struct migrated_root {
     std::string name;
-    std::string type; // the type that it will have
+    std::string type; // the program's type
     std::string path; // the heap's path
 
     [[nodiscard]] unexpected refused(errc code, const std::string& why) const;
@@ -40,10 +40,10 @@ struct migrated_root {
 
 class root_conversion final : conversion::listener {
 public:
-    /// Makes an object by default in raw memory, by the name of its class.
+    /// For the name of a class, a function that default-constructs an object in raw memory.
     using maker_table = std::map<std::string, std::function<void(void*)>>;
 
-    /// The references must outlive this object. `rows` must match; the caller holds the write lock of `memory`.
+    /// All references must outlive this object. `rows` must match; the caller holds the write lock of `memory`.
     root_conversion(txn::heap_memory& memory, heap_source& old_objects, object_builder& builder,
                     const row_matching& rows, migrated_root root, maker_table makers)
         : memory_(memory),
@@ -56,30 +56,30 @@ public:
           makers_(std::move(makers)),
           base_(reinterpret_cast<std::uintptr_t>(memory.base())) {}
 
-    // Call one of the two, once. If it fails, it leaves the heap partly converted. errc::type_mismatch,
+    // Exactly one of these two must be called, once. A failure leaves the heap partly converted. errc::type_mismatch,
     // errc::not_supported, errc::exhausted, errc::corrupt. O(objects).
 
-    /// Makes the root object anew; returns its offset.
+    /// Makes the root object anew, and returns its offset.
     result<std::uint64_t> convert(std::uint64_t root);
     /// Changes the root object in place. Precondition: plan.is_possible().
     result<void> change_in_place(const place_plan& plan, std::uint64_t root);
 
-    /// Frees the old blocks. Precondition: the directory has the new root.
+    /// Frees the old blocks. Precondition: the root directory names the new object.
     result<void> free_garbage();
 
 private:
     struct pointer {
         pointee to;
-        std::uint64_t at; // of the pointer
+        std::uint64_t at; // place of the pointer itself
     };
     struct filling {
         const prepared_step* by;
         std::uint64_t was, is;
     };
     static constexpr std::uint64_t k_not_made = 0;
-    static constexpr std::uint64_t k_is_another = 1; // it became an object of a type other than the pointers' one
+    static constexpr std::uint64_t k_is_another = 1; // made, but with another type than pointers expect
 
-    // Called for objects while they are made:
+    // Called while objects are made:
     void placed(object_place from, object_place to) override;
     void stays(object_place part) override;
     result<void> point(object_place from, object_place to) override;
@@ -103,16 +103,16 @@ private:
     [[nodiscard]] bool is_made(const pointee& of) const { return moved_.at(of) > k_is_another; }
     /// True if a function makes the object at this place, or an object that contains it.
     [[nodiscard]] bool is_by_function(std::uint64_t at) const;
-    /// Checks a target that lies in no object found so far. `may_be_part`: it may be part of an object that has changed
-    /// its type.
+    /// Checks a target that lies in no object made so far. `may_be_part` allows it to be a part of an object whose type
+    /// changes.
     result<void> check_alone(inspect::lone_objects& lone, const named_pointee& of, bool may_be_part);
-    /// To be called only while the old objects are unchanged.
+    /// Must be called only while the old objects are unchanged.
     result<bool> is_part_of_object(const pointee& of);
-    /// The bytes behind a number in its block may be further numbers, and are copied; behind other objects there must
-    /// be none.
+    /// If the object is a number, copies the bytes behind it in its block, which may be further numbers. Behind other
+    /// objects all bytes must be 0.
     result<void> take_what_is_behind(inspect::lone_objects& lone, const named_pointee& from, object_place to);
-    /// Checks that objects that were made anew did not lie in blocks that other objects own, such as texts, unless they
-    /// were parts of these. `blocks`: those of all old objects, sorted.
+    /// Checks the objects that were made anew: the old ones must not have lain in blocks that other objects own, such
+    /// as texts, unless they were parts of these. `blocks` are the sorted blocks of all old objects.
     result<void> check_blocks(const std::vector<std::uint64_t>& blocks);
 
     [[nodiscard]] unexpected refused(errc code, const std::string& why) const { return names_.refused(code, why); }
@@ -130,17 +130,17 @@ private:
     object_place root_ = {};
     pointees_of_root pointed_;
     std::vector<named_pointee>& pointees_ = pointed_.all;
-    std::unordered_map<pointee, std::uint64_t, pointee_hash>& moved_ = pointed_.places; // the new place of each target
-    std::vector<named_pointee> alone_;                               // were made anew and lie in no other object
-    std::optional<std::unordered_set<pointee, pointee_hash>> parts_; // is_part_of_object()
+    std::unordered_map<pointee, std::uint64_t, pointee_hash>& moved_ = pointed_.places; // each target's new place
+    std::vector<named_pointee> alone_;                               // made anew, and part of no other object
+    std::optional<std::unordered_set<pointee, pointee_hash>> parts_; // result of pointees_in_objects()
     bool is_in_place_ = false;
-    changed_places changed_;                              // objects changed in place
+    changed_places changed_;                              // the objects changed in place
     std::map<std::uint64_t, std::uint64_t> by_functions_; // begin and end of each object that functions make
     std::vector<pointer> pointers_;
     std::map<std::string, std::uint64_t> defaults_; // by the name of the class
     std::vector<filling> to_fill_;
     std::vector<std::pair<const prepared_step*, std::uint64_t>> between_;
-    std::vector<std::uint64_t> garbage_; // blocks that are freed at the end
+    std::vector<std::uint64_t> garbage_; // blocks to free at the end
 };
 
 } // namespace remanence::objects

@@ -100,7 +100,7 @@ std::optional<std::size_t> row_matching::alternative(std::uint32_t from, std::si
     const std::string name = from_.name_of(part);
     const auto before = std::count_if(old_parts.begin(), old_parts.begin() + static_cast<std::ptrdiff_t>(index),
                                       [&](const type_part& each) { return from_.name_of(each.type) == name; });
-    if (const auto found = named(name, before)) // the one with the same position among parts of this name
+    if (const auto found = named(name, before)) // same position among the parts of this name
         return found;
     if (const std::string present = present_name(name); present != name) {
         if (const auto found = named(present, before))
@@ -111,7 +111,7 @@ std::optional<std::size_t> row_matching::alternative(std::uint32_t from, std::si
         if (steps_->find(from_, part, to_, new_parts[i].type).chain.empty())
             continue;
         if (made)
-            return {}; // ambiguous
+            return {}; // several would do
         made = i;
     }
     return made;
@@ -124,7 +124,7 @@ const std::vector<std::optional<std::size_t>>& row_matching::alternatives(std::u
     return known->second;
 }
 
-bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion): each pair once
+bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion): visits each pair once
     if (&from_ == &to_ && from == to)
         return true;
     const std::tuple key(from, to, is_in_key_);
@@ -145,7 +145,7 @@ bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-
     return matches;
 }
 
-/// Members that do not match are left to the function.
+/// Matches the members that are converted automatically. Those that do not match are left to the function.
 bool row_matching::match_by_steps(std::uint32_t from, std::uint32_t to, step_chain chain) { // NOLINT(misc-no-recursion)
     has_same_bytes_ = false;
     const std::vector<type_part>* const old_members = members_of(from_.rows[from]);
@@ -187,7 +187,7 @@ bool row_matching::match_by_steps(std::uint32_t from, std::uint32_t to, step_cha
 void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    const auto has_other_name = [&] { // for example the name of a container that allows equal keys
+    const auto has_other_name = [&] { // for example, the name of a container that allows equal keys
         return without_arguments(was.name) != without_arguments(is.name);
     };
     const bool is_keyed = !inspect::is_foreign(was) && (form_of(was) == form::set || form_of(was) == form::map);
@@ -249,7 +249,8 @@ bool row_matching::match_in_optional(std::uint32_t from, std::uint32_t to) { // 
     return true;
 }
 
-/// Matches a row, or two, whose form another row describes. A number with a unit only matches one with the same unit.
+/// Matches a row that another one describes, or two such rows. A number with a unit matches only one with the same
+/// unit.
 bool row_matching::match_wrapped(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
@@ -330,12 +331,12 @@ bool row_matching::match_variants(std::uint32_t from, std::uint32_t to) { // NOL
 }
 
 bool row_matching::match_packed(std::uint32_t from, std::uint32_t to) {
-    if (layout_difference(from_, from, to_, to, enumerators::any)) // this compares the tree, whose rows are not matched
+    if (layout_difference(from_, from, to_, to, enumerators::any)) // also compares the tree's rows
         has_same_bytes_ = false;
     return accept(from, to, from_.rows[from].name != to_.rows[to].name);
 }
 
-/// Sequences and sets are made from sequences, sets and arrays.
+/// Matches what becomes a sequence or a set. It can be made from a sequence, a set or an array.
 bool row_matching::match_elements(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion)
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
@@ -366,8 +367,8 @@ bool row_matching::match_key(std::uint32_t from, std::uint32_t to) { // NOLINT(m
     return matches;
 }
 
-/// The comparator of an ordered container may be a function of the program, which is not called here. Then the elements
-/// must have its order already.
+/// If the comparator of an ordered container is a function of the program, it cannot be called here. Then the old
+/// elements must already be in its order.
 bool row_matching::match_order(std::uint32_t from, std::uint32_t to) {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
@@ -433,7 +434,7 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
     const auto has_no_place = [](const type_part& each) { return !each.offset; };
     const bool is_whole = std::none_of(old_members.begin(), old_members.end(), has_no_place) &&
                           std::none_of(new_members.begin(), new_members.end(), has_no_place);
-    const bool is_told = inspect::has_bit_fields(was) || inspect::may_leave_out(was); // its bytes are compared instead
+    const bool is_told = inspect::has_bit_fields(was) || inspect::may_leave_out(was); // compared as bytes
     if (!is_whole && (!is_told || layout_difference(from_, from, to_, to)))
         return refuse(from, to, ", with members whose place is not known, such as bit-fields");
     return check_renamings(from, to) && matches;

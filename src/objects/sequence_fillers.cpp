@@ -1,4 +1,4 @@
-// Fills containers whose elements have an order and no keys.
+// Fills containers whose elements have an order, but no keys.
 #include "objects/container_layout.hpp"
 #include "objects/shaped_filler.hpp"
 
@@ -10,7 +10,7 @@ using detail::shape_kind;
 
 namespace {
 
-/// Fills std::vector and vector_pi: one block.
+/// Fills std::vector and vector_pi. Their elements lie in one block.
 class filler_of_vector final : public shaped_filler {
 public:
     using shaped_filler::shaped_filler;
@@ -50,7 +50,7 @@ private:
     std::uint64_t next_ = 0;
 };
 
-/// Fills a deque: blocks of elements, a map of their addresses, two iterators.
+/// Fills a deque: blocks of elements, a map with the addresses of these blocks, and two iterators.
 class filler_of_deque final : public shaped_filler {
 public:
     using shaped_filler::shaped_filler;
@@ -133,7 +133,8 @@ private:
     std::uint64_t last_ = 0;
 };
 
-/// Fills std::vector<bool>: words of bits. An element is made in a byte behind the words, and then written as a bit.
+/// Fills std::vector<bool>, whose elements are bits of words. Each element is made in a byte behind the words, and then
+/// copied to its bit.
 class filler_of_bits final : public shaped_filler {
 public:
     using shaped_filler::shaped_filler;

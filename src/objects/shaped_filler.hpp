@@ -1,5 +1,5 @@
-// Declares how containers of each shape are filled; object_builder.cpp describes what is known about each. One source
-// file has the shapes of one kind.
+// Declares the functions that fill containers of each shape, each source file for one kind of shapes.
+// object_builder.cpp checks that the layout of a container is known.
 #pragma once
 
 #include "objects/object_builder.hpp"
@@ -9,7 +9,6 @@
 
 namespace remanence::objects {
 
-/// The common base of all fillers.
 class shaped_filler : public container_filler {
 public:
     shaped_filler(object_builder& to, object_place container)
@@ -21,10 +20,9 @@ protected:
     const types::type_row& is_;
 };
 
-/// Returns the place of an element's key.
 inline object_place key_of(const element_place& element) { return element.has_key ? element.key : element.value; }
 
-/// Makes a filler whose container is empty, and which knows how many elements it will get.
+/// Makes a filler for an empty container, and tells it how many elements will come.
 template <class Filler>
 result<std::unique_ptr<container_filler>> begun(object_builder& builder, object_place container, std::uint64_t count) {
     auto filler = std::make_unique<Filler>(builder, container);
@@ -32,8 +30,8 @@ result<std::unique_ptr<container_filler>> begun(object_builder& builder, object_
     return std::unique_ptr<container_filler>(std::move(filler));
 }
 
-// Each of these makes the container empty. errc::exhausted; errc::invalid_argument if the schema describes an
-// impossible container.
+// Each of these functions makes the container empty and returns its filler. errc::exhausted; errc::invalid_argument if
+// the schema describes an impossible container.
 result<std::unique_ptr<container_filler>> make_sequence_filler(object_builder& builder, object_place container,
                                                                std::uint64_t count);
 result<std::unique_ptr<container_filler>> make_ordered_filler(object_builder& builder, object_place container,

@@ -18,19 +18,19 @@ using types::type_row;
 
 namespace {
 
-/// The last member on the path to an object, and the row of the object that has it.
+/// The last member on the path to an object, and the row of the object that has this member.
 struct last_member {
     std::uint32_t owner;
-    std::string_view name = {}; // empty: the last step is an element
+    std::string_view name = {}; // empty if the last step leads to an element
 };
 
-/// Visits the object, and then everything that it holds.
+/// Visits an object and everything in it.
 template <class Visit>
 result<void> visit_all(heap_source& objects, object_place of, last_member by, unsigned depth, const Visit& visit) {
     if (depth == inspect::k_depth_max)
         return objects.too_deep(of);
     REM_TRY(visit(of, by));
-    if (is_character_array(objects.schema(), of.row)) // written as a text
+    if (is_character_array(objects.schema(), of.row)) // a text, which has no parts
         return {};
     return for_each_part(objects, of, [&](const inspect::object_part& each) -> result<bool> {
         last_member to = by;
@@ -41,12 +41,12 @@ result<void> visit_all(heap_source& objects, object_place of, last_member by, un
     });
 }
 
-/// Returns the names of the types in a schema, or only of those that its pointers lead to.
+/// Returns the names of all types in a schema, or only of those to which its pointers lead.
 std::set<std::string> names_of_types(const type_description& schema, bool only_pointees) {
     std::set<std::string> names;
     for (std::uint32_t i = 0; i != schema.rows.size(); ++i) {
         if (!only_pointees && inspect::is_text(schema.rows[i]))
-            names.insert("char"); // its row does not mention it
+            names.insert("char"); // its row does not name its element type
         if (!only_pointees)
             names.insert(schema.name_of(i));
         else if (schema.rows[i].kind == type_kind::pointer)
@@ -55,7 +55,7 @@ std::set<std::string> names_of_types(const type_description& schema, bool only_p
     return names;
 }
 
-/// True if objects of this row, or objects that they hold or point at, hide bytes that may be an address.
+/// True if objects of this row, or objects in them or behind their pointers, hide bytes that may be an address.
 // NOLINTNEXTLINE(misc-no-recursion): each row once
 bool hides_addresses(const type_description& schema, std::uint32_t index, std::set<std::uint32_t>& seen) {
     if (!seen.insert(index).second)
@@ -69,8 +69,8 @@ bool hides_addresses(const type_description& schema, std::uint32_t index, std::s
            });
 }
 
-/// True if words of these blocks, or of blocks that they lead to, may be addresses in one of the blocks `own`, which is
-/// sorted.
+/// True if a word in these blocks, or in blocks to which their words lead, may be an address in a block of `own`. `own`
+/// is sorted.
 bool may_lead_to(txn::heap_memory& memory, std::vector<std::uint64_t> blocks, const std::vector<std::uint64_t>& own) {
     std::unordered_set<std::uint64_t> seen;
     while (!blocks.empty()) {
@@ -118,7 +118,7 @@ result<void> collect_pointees(heap_source& objects, object_place root, pointees_
         return {};
     };
     REM_TRY(visit_all(objects, root, {root.row}, 0, visit));
-    for (std::size_t i = 0; i != found.all.size(); ++i) { // found.all grows meanwhile
+    for (std::size_t i = 0; i != found.all.size(); ++i) { // found.all grows in this loop
         const object_place next{found.all[i].row, found.all[i].at};
         REM_TRY(visit_all(objects, next, {next.row}, 0, visit));
     }
@@ -163,7 +163,7 @@ result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_
 
 namespace {
 
-/// Does the search of root_with_common_objects() among the other roots.
+/// Implements root_with_common_objects(): compares the root with each other root.
 class common_objects {
 public:
     common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas, std::string_view root,
@@ -195,7 +195,7 @@ private:
         return common || hides ? compare_blocks(other, schema, common, hides) : result<void>();
     }
 
-    /// Returns the name of a type that the pointers of one root lead to, and that the other root has.
+    /// Returns the name of a type that one root has, and to which pointers of the other lead.
     [[nodiscard]] std::optional<std::string> common_type(const type_description& other) const {
         const auto common = first_in_both(own_pointees_, names_of_types(other, false));
         return common ? common : first_in_both(names_of_types(other, true), own_types_);
@@ -247,7 +247,7 @@ private:
     types::memory_bytes bytes_;
     const std::set<std::string> own_types_ = names_of_types(schema_, false);
     const std::set<std::string> own_pointees_ = names_of_types(schema_, true);
-    std::optional<std::vector<std::uint64_t>> own_blocks_; // found when they are first needed
+    std::optional<std::vector<std::uint64_t>> own_blocks_; // computed when first needed
     std::string found_;
 };
 

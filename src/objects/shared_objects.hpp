@@ -1,5 +1,5 @@
-// Finds out if a root shares objects with other roots: it points at theirs, they point at its, or both point at the
-// same.
+// Finds out whether a root shares objects with other roots: it points at objects of theirs, they point at its own, or
+// both point at the same.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,7 +17,7 @@
 
 namespace remanence::objects {
 
-/// The target of a pointer.
+/// The target of a pointer: its row in the schema, and its heap offset.
 struct pointee {
     std::uint32_t row;
     std::uint64_t at;
@@ -27,31 +27,33 @@ struct pointee_hash {
     std::size_t operator()(const pointee& key) const { return std::hash<std::uint64_t>()(key.at * 31 + key.row); }
 };
 
-/// A target with the first pointer found that leads to it.
+/// A target, with the first pointer to it that was found.
 struct named_pointee : pointee {
-    std::uint32_t owner;     // row of the object that has the pointer
-    std::string_view member; // that member, a view of the schema's; empty: an element
+    std::uint32_t owner;     // row of the object that has this pointer
+    std::string_view member; // name of the pointer's member, in the schema; empty for an element
 };
 
 struct pointees_of_root {
     std::vector<named_pointee> all;
-    std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // all targets, with the value 0
+    std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // all targets as keys; the value is 0
 };
 
-/// True if one of the rows is a pointer.
+/// True if a row of the schema is a pointer.
 [[nodiscard]] bool has_pointer(const types::type_description& schema);
-/// Collects the targets of the object's pointers, and the targets of their pointers. errc::corrupt. O(objects).
+/// Collects the targets of all pointers in an object, and of all pointers in these targets. errc::corrupt. O(objects).
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found);
-/// Returns the targets that are parts of the root, or of objects that pointers lead to, at the places of these parts.
-/// errc::corrupt. O(objects).
+/// Returns those targets that are parts of the root's object, or of an object to which pointers lead. errc::corrupt.
+/// O(objects).
 result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
                                                                       const pointees_of_root& all);
-/// Returns the blocks that the object owns, and those that its pointers lead to. errc::corrupt. O(objects).
+/// Returns the blocks of the object and of all objects to which its pointers lead, with the blocks that these own.
+/// errc::corrupt. O(objects).
 result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_source& objects, object_place root);
 
 /// Returns a sentence about the first root that shares objects with this one; empty if there is none. Skips roots whose
-/// schemas exclude it. If classes hide their members, or a root has no schema, each aligned word that may be an address
-/// counts as a pointer, and the block that it leads to is searched, too. errc::corrupt. O(objects of such roots).
+/// schemas exclude that. If a class hides its members, or a root has no schema, each aligned word that may be an
+/// address counts as a pointer, and the block to which it leads is searched, too. errc::corrupt. O(objects of such
+/// roots).
 result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
                                              std::string_view root, const types::type_description& schema,
                                              std::uint64_t object);

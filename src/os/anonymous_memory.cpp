@@ -24,12 +24,12 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-// Older headers lack it.
+// Older headers do not define it.
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-// glibc exports these and declares them nowhere; null with other libraries.
+// glibc exports these functions but no header declares them; they are null with other C libraries.
 extern "C" [[gnu::weak]] void _IO_list_lock();   // NOLINT(bugprone-reserved-identifier)
 extern "C" [[gnu::weak]] void _IO_list_unlock(); // NOLINT(bugprone-reserved-identifier)
 
@@ -37,14 +37,14 @@ namespace remanence::os {
 
 namespace {
 
-// A range that is free of persistent heaps (os/memory.cpp), of the system's mappings without a limit on stacks (at
-// 0x2aaa'aaaa'a000), and of AddressSanitizer's.
+// A range without persistent heaps (os/memory.cpp), without AddressSanitizer's memory, and without the system's
+// mappings when stacks have no limit (0x2aaa'aaaa'a000).
 constexpr std::uint64_t k_free_begin = 0x3000'0000'0000;
 constexpr std::uint64_t k_free_end = 0x5000'0000'0000;
 constexpr std::uint64_t k_free_alignment = GiB;
 constexpr int k_free_tries = 16;
 
-/// Keeps the caller's errno: code that frees memory expects it to stay.
+/// Restores errno when it is destroyed: code that frees memory relies on that.
 class kept_errno {
 public:
     kept_errno() = default;
@@ -86,12 +86,12 @@ int map_where_free(std::byte* where, std::uint64_t bytes, int rights) noexcept {
         return errno;
     if (got == where)
         return 0;
-    ::munmap(got, bytes); // a kernel before 4.17 takes the address as a hint only
+    ::munmap(got, bytes); // before Linux 4.17 the kernel may choose another address
     return EEXIST;
 }
 
 std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
-#ifdef REMANENCE_TSAN_BASES // ThreadSanitizer supports no memory there
+#ifdef REMANENCE_TSAN_BASES // ThreadSanitizer does not support this range
     static_cast<void>(bytes);
     return nullptr;
 #else
@@ -106,7 +106,7 @@ std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
         const int code = map_where_free(wanted, bytes, PROT_NONE);
         if (code == 0)
             ::munmap(wanted, bytes);
-        if (code != EEXIST) // or a limit is met: such a process has few mappings, and make_writable() tests again
+        if (code != EEXIST) // free, or a limit was met, which make_writable() will find
             return wanted;
     }
     return nullptr;
@@ -123,7 +123,7 @@ int make_writable(std::byte* where, std::uint64_t bytes, addresses are) noexcept
 void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept {
     const kept_errno kept;
     if (::madvise(where, bytes, MADV_DONTNEED) != 0 && ::madvise(where, bytes, MADV_DONTNEED_LOCKED) != 0)
-        // An older kernel keeps what mlockall() locked. We promise zeros.
+        // An older kernel refuses memory that mlockall() has locked. The caller relies on zeros.
         std::memset(where, 0, bytes);
 }
 
@@ -143,7 +143,7 @@ int renew_memory(std::byte* where, std::uint64_t bytes) noexcept {
 int bind_to_node(std::byte* where, std::uint64_t bytes, unsigned node) noexcept {
     const kept_errno kept;
     constexpr std::size_t k_word_bits = sizeof(unsigned long) * CHAR_BIT;
-    std::array<unsigned long, 16> nodes{}; // as many as kernels support: 1,024
+    std::array<unsigned long, 16> nodes{}; // the most that kernels support: 1,024
     if (node >= nodes.size() * k_word_bits)
         return EINVAL;
     nodes[node / k_word_bits] = 1UL << (node % k_word_bits);
@@ -167,8 +167,7 @@ std::uint64_t resident_bytes(const std::byte* where, std::uint64_t bytes) noexce
     return found * page;
 }
 
-// Documentation/filesystems/proc.rst: the program's pages, how many of them are in memory, and how many of these are of
-// files.
+// Documentation/filesystems/proc.rst: total pages of the program, pages in memory, and those of them that are of files.
 std::uint64_t anonymous_bytes() noexcept {
     const kept_errno kept;
     const descriptor opened(open_file("/proc/self/statm", O_RDONLY));
@@ -191,7 +190,7 @@ void thread_exit_hook::create(void (*at_exit)(void*)) noexcept {
 }
 
 void thread_exit_hook::arm() noexcept {
-    if (exists_) // otherwise threads do not return what they leave behind
+    if (exists_) // without the key, ending threads return nothing
         ::pthread_setspecific(key_, this);
 }
 
@@ -203,7 +202,7 @@ struct fork_calls {
     void (*in_child)();
 };
 constinit fork_calls around_fork{};
-// State of the current fork, guarded by what fork_calls::before locks.
+// State of the current fork, guarded by the locks that fork_calls::before acquires.
 constinit sigset_t mask_before_fork{};
 constinit bool are_streams_locked = false;
 
@@ -229,7 +228,7 @@ void end_fork_in_parent() {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// In the child, fork() itself has freed the list of streams.
+// In the child, fork() itself has unlocked the list of streams.
 void end_fork_in_child() {
     const sigset_t before = mask_before_fork;
     around_fork.in_child();

@@ -15,7 +15,7 @@ void note_calls(void** calls, std::size_t count) noexcept {
 std::vector<std::string> texts_of_calls(void* const* calls, std::size_t count) {
     const auto known = std::find(calls, calls + count, nullptr) - calls;
     struct free_deleter {
-        void operator()(char** texts) const { std::free(texts); } // NOLINT: the C library's
+        void operator()(char** texts) const { std::free(texts); } // NOLINT: the C library allocated it
     };
     const std::unique_ptr<char*, free_deleter> texts(::backtrace_symbols(calls, static_cast<int>(known)));
     if (texts == nullptr)

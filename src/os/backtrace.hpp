@@ -1,4 +1,4 @@
-// The calls that led to a place in the program. Depends on the standard library only.
+// Records the calls that led to a place in the program. Depends on the standard library only.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace remanence::os {
 
-/// Sets `calls` to the return addresses of the calls that led here, innermost first, and the rest to null. The first
-/// call in a process calls malloc().
+/// Sets `calls` to the return addresses of the calls that led to this one, innermost first, and the rest of `calls` to
+/// null. The first call in a process uses malloc().
 void note_calls(void** calls, std::size_t count) noexcept;
 
-/// Returns the C library's text for each call, up to the first null.
+/// Returns the C library's description of each call, up to the first null.
 [[nodiscard]] std::vector<std::string> texts_of_calls(void* const* calls, std::size_t count);
 
 } // namespace remanence::os

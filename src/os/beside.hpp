@@ -6,8 +6,8 @@
 
 namespace remanence::os {
 
-/// Runs `work`, which must not throw, on a thread of its own with all signals blocked. If the process gets no thread,
-/// the constructor runs it. The destructor waits for it.
+/// Runs `work`, which must not throw, on a new thread with all signals blocked. If no thread can be made, the
+/// constructor runs it. The destructor waits until it is done.
 class beside {
 public:
     explicit beside(const std::function<void()>& work);

@@ -5,8 +5,8 @@
 
 namespace remanence::os {
 
-/// Blocks all signals of the calling thread while it lives. Threads started meanwhile block them for good, so the
-/// program's handlers run on the program's threads.
+/// Blocks all signals of the calling thread while this object exists. Threads started meanwhile inherit that for their
+/// whole life, so the program's handlers run on the program's threads.
 class blocked_signals {
 public:
     blocked_signals();

@@ -1,9 +1,10 @@
-// pthread_cancel() and the library: cancelling a thread in the middle of a commit would leave the commit half done.
+// Protects the library from pthread_cancel(): cancelling a thread in the middle of a commit would leave the commit half
+// done.
 #pragma once
 
 namespace remanence::os {
 
-/// Defers cancellation of the calling thread while it lives. Nests.
+/// Defers cancellation of the calling thread while this object exists. Can be nested.
 class no_cancellation {
 public:
     no_cancellation() noexcept;
@@ -15,8 +16,8 @@ private:
     int before_ = 0;
 };
 
-/// Ends the calling thread if pthread_cancel() asked for it and cancellation is enabled: by unwinding through all
-/// destructors.
+/// If pthread_cancel() was called for the calling thread and cancellation is enabled, ends the thread by unwinding
+/// through all destructors.
 void end_if_cancelled();
 
 } // namespace remanence::os

@@ -1,4 +1,4 @@
-// Counts what is written to files, for statistics, on any file system below.
+// Counts, for statistics, what is written to the files of another file system.
 #pragma once
 
 #include "os/file.hpp"
@@ -12,12 +12,12 @@ namespace remanence::os {
 
 class counting_files final : public file_system {
 public:
-    /// `below` must outlive this, and this must outlive the files that it opens.
+    /// `below` must outlive this object, which must outlive the files that it opens.
     explicit counting_files(file_system& below) : below_(below) {}
 
-    /// Returns the bytes passed to write(), write_direct() and write_durable() so far, even if these failed.
+    /// Returns the bytes passed to write(), write_direct() and write_durable() so far, including calls that failed.
     [[nodiscard]] std::uint64_t written_bytes() const { return written_bytes_.load(std::memory_order_relaxed); }
-    /// Returns how often a call waited for the device: syncs of files and directories, durable writes.
+    /// Returns how many calls have waited for the device: syncs of files and directories, durable writes.
     [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
 
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override;

@@ -22,10 +22,10 @@ standard_descriptors_taken::standard_descriptors_taken() noexcept {
     for (int each = 0; each < k_standard_count; ++each) {
         if (::fcntl(each, F_GETFD) >= 0)
             continue;
-        const int got = ::open("/", O_PATH | O_CLOEXEC); // the lowest free number
+        const int got = ::open("/", O_PATH | O_CLOEXEC); // open() returns the lowest free number
         if (got < 0)
             return;
-        if (got >= k_standard_count) { // another thread was faster
+        if (got >= k_standard_count) { // another thread has opened it meanwhile
             ::close(got);
             continue;
         }
@@ -84,7 +84,7 @@ bool text_lines::next(std::string& line) {
         read_.resize(looked_at + static_cast<std::size_t>(got > 0 ? got : 0));
         if (got > 0)
             continue;
-        line = std::exchange(read_, {}); // the last line may have no newline
+        line = std::exchange(read_, {}); // a last line without a newline
         return !line.empty();
     }
 }

@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<fault_locator> locate_fault = nullptr; // set before the handler is installed
 
-// snprintf is not async-signal-safe.
+// Used since snprintf() is not async-signal-safe.
 void say_number(std::uint64_t value) {
     char digits[24];
     char* at = digits + sizeof digits;
@@ -32,7 +32,7 @@ constinit signal_chain bus_errors(SIGBUS, on_bus_error);
 
 void on_bus_error(int signal, siginfo_t* info, void* context) {
     const int code = errno;
-    const bool is_fault = info->si_code > 0; // otherwise the signal was sent, and has no address
+    const bool is_fault = info->si_code > 0; // otherwise a process sent the signal, and there is no address
     if (fault_place place{}; is_fault && !signal_chain::is_back(*info) && locate_fault.load()(info->si_addr, place)) {
         const no_cancellation saying;
         say("remanence: cannot read the heap ");

@@ -1,5 +1,5 @@
-// The process's handler of SIGBUS: says which heap the fault is in, before the program's own handler gets the signal or
-// the process dies.
+// The process's handler of SIGBUS: names the heap in which the fault happened. Then the program's own handler gets the
+// signal, or the process ends.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,15 +10,16 @@ namespace remanence::os {
 
 /// What lies at a faulting address.
 struct fault_place {
-    const char* path;     // of the heap
-    std::uint64_t offset; // from its base
+    const char* path;     // path of the heap
+    std::uint64_t offset; // offset of the address from the heap's base
 };
 
-/// Async-signal-safe. Returns false if the address lies in no heap.
+/// Finds what lies at the address; returns false if no heap does. Must be async-signal-safe.
 using fault_locator = bool (*)(const void* address, fault_place& place);
 
-/// Installs our handler in front of the present one, unless that is ours already. The other handler gets every SIGBUS
-/// after ours. Call it for each heap, with the same `locate`: the program may have installed another handler since.
+/// Installs our handler in front of the present one, unless ours is the present one. Ours passes every SIGBUS on to the
+/// other. Must be called for each heap, with the same `locate`, since the program may have installed another handler
+/// meanwhile.
 result<void> put_fault_handler_in_front(fault_locator locate);
 
 } // namespace remanence::os

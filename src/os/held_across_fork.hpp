@@ -1,5 +1,5 @@
-// A forked child has only the thread that forked, so what another thread had locked would stay locked. Depends on the
-// standard library and POSIX only.
+// Protects mutexes from fork(): a forked child has only the thread that forked, so a mutex that another thread had
+// locked would stay locked. Depends on the standard library and POSIX only.
 #pragma once
 
 #include <mutex>
@@ -8,10 +8,11 @@
 
 namespace remanence::os {
 
-/// A static object beside the mutex. fork() waits for the mutex, so the child finds it free, and what it guards
-/// consistent. A thread that holds it must neither fork nor lock another such mutex. It is made when the program
-/// starts: at the first use another thread could fork meanwhile. Without memory for it, the mutex is not held across
-/// forks. std::shared_mutex would not work: it remembers its thread, and the child's thread is another one.
+/// A static object beside the mutex. It makes fork() acquire the mutex, so in the child the mutex is free and what it
+/// guards is consistent. A thread that holds the mutex must neither fork nor lock another such mutex. The object is
+/// constructed when the program starts, since at the first use another thread could be forking. If there is no memory
+/// for it, fork() does not acquire the mutex. std::shared_mutex would not work: it records which thread holds it, and
+/// the child's thread is another one.
 template <std::mutex& Mutex>
 class held_across_fork {
 public:

@@ -1,4 +1,4 @@
-// Limits of the process, the system or the disk that a system call may meet. Only this file maps them to error codes
+// Limits of the process, the system or the disk that a system call may exceed. Only this file maps them to error codes
 // and advice.
 #pragma once
 
@@ -14,7 +14,7 @@ struct limit {
     std::string_view advice; // one or two sentences
 };
 
-/// Returns the limit that this error number means; nothing if it means something else.
+/// Returns the limit that this errno number stands for; nothing if it stands for another error.
 [[nodiscard]] std::optional<limit> limit_met(int code) noexcept;
 
 } // namespace remanence::os

@@ -20,7 +20,7 @@ struct close_directory {
     void operator()(DIR* opened) const { ::closedir(opened); }
 };
 
-/// Returns the names in a directory of /proc that are numbers; nothing if it cannot be read.
+/// Returns the names in a directory of /proc that are numbers; returns nothing if the directory cannot be read.
 std::vector<int> numbers_in(const std::string& directory) {
     std::vector<int> found;
     const int descriptor = open_file(directory.c_str(), O_RDONLY | O_DIRECTORY);
@@ -95,7 +95,7 @@ bool lock_holder::holds(std::int64_t byte) const {
     return std::ranges::any_of(locks, [=](const auto& each) { return each.first <= byte && byte <= each.second; });
 }
 
-// The state follows the program's name, which is in parentheses and may contain others.
+// The state follows the program's name, which is in parentheses and may itself contain some.
 char state_of_process(int process) {
     std::string line;
     (void)text_lines(("/proc/" + std::to_string(process) + "/stat").c_str()).next(line);

@@ -27,8 +27,9 @@ namespace remanence::os {
 
 namespace {
 
-// Where bases are chosen: outside of the loader's and AddressSanitizer's ranges. The sixth byte is 0x10-0x1f, so text
-// never looks like an address. ThreadSanitizer allows few addresses, so its builds use another range.
+// The range of bases: outside of the addresses that the loader and AddressSanitizer use. The sixth byte of an address
+// is 0x10-0x1f, so text never looks like an address. ThreadSanitizer allows few addresses, so its builds use another
+// range.
 #ifdef REMANENCE_TSAN_BASES
 constexpr std::uint64_t k_bases_begin = 0x5700'0000'0000;
 constexpr std::uint64_t k_bases_end = 0x5a00'0000'0000;
@@ -36,10 +37,11 @@ constexpr std::uint64_t k_bases_end = 0x5a00'0000'0000;
 constexpr std::uint64_t k_bases_begin = 0x1000'8000'0000;
 constexpr std::uint64_t k_bases_end = 0x2000'0000'0000;
 #endif
-// elsewhere() tries the last sixteenth of them first. at_random() never uses it, so no heap has its base there.
+// elsewhere() tries the last sixteenth of the range first. at_random() never uses that part, so no heap has its base
+// there.
 constexpr std::uint64_t k_elsewhere_begin = k_bases_end - (k_bases_end - k_bases_begin) / (16 * GiB) * GiB;
 constexpr int k_random_tries = 64;
-constexpr int k_random_tries_elsewhere = 8; // then tries at_random()
+constexpr int k_random_tries_elsewhere = 8; // afterwards at_random() is tried
 
 std::string hexadecimal(std::uint64_t value) {
     char text[32];
@@ -58,7 +60,7 @@ unexpected mapping_failure(int code, const char* operation, const void* where, s
                 {}, code);
 }
 
-// Returns 0 or errno; EEXIST: something else is there.
+// Returns 0 or errno; EEXIST means that something else is mapped there.
 int try_to_reserve(std::uint64_t base, std::uint64_t bytes) { return map_where_free(pointer(base), bytes, PROT_NONE); }
 
 struct random_place {
@@ -79,7 +81,7 @@ result<random_place> try_to_reserve_within(std::uint64_t begin, std::uint64_t en
     }
 }
 
-// Reads all mappings of the process to say what is in the way.
+// Reads all mappings of the process to name the one that is in the way.
 unexpected reservation_failure(int code, std::uint64_t base, std::uint64_t bytes) {
     if (code == EEXIST) {
         std::string holder = mapping_at(base, bytes);
@@ -167,7 +169,7 @@ result<void> map_anonymous(std::byte* where, std::uint64_t bytes) {
 result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
     if (::madvise(where, bytes, MADV_DONTNEED) == 0)
         return {};
-    // mlockall() asks to keep memory in RAM. We may drop its contents all the same.
+    // After mlockall() the kernel refuses to drop pages. This memory may be dropped all the same.
     if (errno == EINVAL && ::madvise(where, bytes, MADV_DONTNEED_LOCKED) == 0) // since Linux 5.18
         return {};
     return mapping_failure(errno, "cannot drop", where, bytes);
@@ -178,7 +180,7 @@ result<void> make_private(std::byte* where, std::uint64_t bytes) {
         return {};
     if (errno != EINVAL)
         return mapping_failure(errno, "cannot copy", where, bytes);
-    for (std::uint64_t at = 0; at < bytes; at += k_page_bytes) // before Linux 5.14; other threads may be writing
+    for (std::uint64_t at = 0; at < bytes; at += k_page_bytes) // before Linux 5.14; atomic for other writers
         std::atomic_ref(reinterpret_cast<unsigned char&>(where[at])).fetch_or(0, std::memory_order_relaxed);
     return {};
 }
@@ -234,7 +236,7 @@ void keep_what_is_read(std::byte* where, std::uint64_t bytes) { ::mlock2(where, 
 
 void page_out(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_PAGEOUT); }
 
-// Documentation/admin-guide/mm/pagemap.rst: eight bytes per page; bit 63: it is in memory.
+// Documentation/admin-guide/mm/pagemap.rst: eight bytes per page; bit 63 means that the page is in memory.
 [[gnu::cold]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes) {
     const descriptor opened(open_file("/proc/self/pagemap", O_RDONLY));
     if (!opened.valid())
@@ -262,7 +264,7 @@ void begin_to_read(const std::byte* where, std::uint64_t bytes) {
 }
 
 void will_read(std::byte* where, std::uint64_t bytes) {
-    begin_to_read(where, bytes); // with read_no_more_than_asked(), the second call would read page by page
+    begin_to_read(where, bytes); // otherwise, after read_no_more_than_asked(), the next call would read page by page
     ::madvise(where, bytes, MADV_POPULATE_READ);
 }
 
@@ -352,8 +354,8 @@ std::vector<process_memory> memory_of_process(bool with_files) {
     std::vector<process_memory> found;
     text_lines maps("/proc/self/maps");
     const auto here = reinterpret_cast<std::uint64_t>(&maps);
-    std::uint64_t guard_end = 0; // end of the last mapping, if that is small and inaccessible
-    address_range run{};         // contiguous mappings of one kind: perhaps pieces of one
+    std::uint64_t guard_end = 0; // end of the previous mapping if that is small and inaccessible
+    address_range run{};         // contiguous mappings of one kind, perhaps parts of one mapping
     std::size_t found_before_run = 0;
     for (std::string line; maps.next(line);) {
         const auto read = read_maps_line(line);
@@ -400,7 +402,7 @@ std::optional<std::uint64_t> word_of_process(std::uint64_t address) {
         return word;
     if (errno == EFAULT)
         return std::nullopt;
-    return *reinterpret_cast<const volatile std::uint64_t*>(address); // a sandbox refuses the call
+    return *reinterpret_cast<const volatile std::uint64_t*>(address); // for a sandbox that refuses the system call
 }
 
 result<void> random_bytes(void* into, std::size_t bytes) {
@@ -427,7 +429,7 @@ result<fork_guard> fork_guard::create() {
     auto* alive = static_cast<volatile bool*>(got);
     *alive = true;
     if (!of_process.compare_exchange_strong(known, alive, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        ::munmap(got, page); // another thread was first
+        ::munmap(got, page); // another thread has made one meanwhile
         alive = known;
     }
     return fork_guard(alive);

@@ -1,4 +1,4 @@
-// Address space: reserves addresses, maps anonymous memory, gives pages back.
+// Address space: reserves addresses, maps anonymous memory, drops pages.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,21 +14,21 @@ namespace remanence::os {
 /// Addresses reserved for one heap, inaccessible until something is mapped there. The destructor unmaps them.
 class reservation {
 public:
-    /// Reserves exactly [base, base+bytes). errc::base_taken names the mapping that is in the way.
+    /// Reserves exactly [base, base+bytes). errc::base_taken, with the mapping that is in the way.
     static result<reservation> at(std::uint64_t base, std::uint64_t bytes);
-    /// Reserves a random GiB-aligned place in the range that neither the loader nor the sanitizers use.
+    /// Reserves a random GiB-aligned range of addresses that neither the loader nor the sanitizers use.
     static result<reservation> at_random(std::uint64_t bytes);
-    /// Reserves a GiB-aligned place that at_random() never uses, for a heap without a fixed base: there it is in no
-    /// other heap's way. If some random places there are all taken, does at_random().
+    /// Reserves a GiB-aligned range that at_random() never uses, for a heap without a fixed base: there it is in no
+    /// other heap's way. If several random ranges there are in use, calls at_random().
     static result<reservation> elsewhere(std::uint64_t bytes);
-    /// As at(), or as elsewhere() if something else is there.
+    /// As at(); if something else is mapped there, as elsewhere().
     static result<reservation> at_or_elsewhere(std::uint64_t base, std::uint64_t bytes);
 
     reservation(reservation&& other) noexcept;
     reservation& operator=(reservation&& other) noexcept;
     ~reservation();
 
-    /// Grows to `bytes` if the addresses behind it are free.
+    /// Extends the reservation to `bytes` if the addresses behind it are free.
     result<void> extend(std::uint64_t bytes);
 
     [[nodiscard]] std::byte* base() const { return base_; }
@@ -49,14 +49,14 @@ inline constexpr std::uint64_t k_address_end = std::uint64_t{1} << 47;
 result<void> map_anonymous(std::byte* where, std::uint64_t bytes);
 /// Drops the pages: private file mappings show the file again, anonymous memory reads as zeros.
 result<void> drop_pages(std::byte* where, std::uint64_t bytes);
-/// Makes pages of writable memory that are still the file's private copies, with their present content.
+/// Makes private copies, with their present content, of pages of writable memory that are still the file's.
 result<void> make_private(std::byte* where, std::uint64_t bytes);
 /// Makes memory read-only.
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes);
-/// Makes memory readable and writable.
+/// Makes memory readable and writable again.
 result<void> protect_nothing(std::byte* where, std::uint64_t bytes);
 
-/// A mapping at an address of its own, inaccessible at first, which is moved to another place later.
+/// A mapping at an address of its own, inaccessible at first, to be moved to another address later.
 class moving_mapping {
 public:
     static result<moving_mapping> create(std::uint64_t bytes);
@@ -66,7 +66,8 @@ public:
 
     [[nodiscard]] std::byte* base() const { return base_; }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    /// Moves the mapping, which has one kind of access rights, over the one at `where`, in one step. Call it once.
+    /// Moves the mapping over the one at `where`, in one step. All its pages must have the same access rights. Can be
+    /// called once.
     result<void> move_to(std::byte* where);
 
 private:
@@ -75,57 +76,57 @@ private:
     std::uint64_t bytes_;
 };
 
-/// Leaves the range out of core files.
+/// Excludes the range from core files.
 void exclude_from_core(std::byte* where, std::uint64_t bytes);
 /// Lets the kernel use huge pages here. A hint.
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes);
-/// Makes the kernel read only the pages that are asked for. A hint.
+/// Makes the kernel read only the requested pages, without read-ahead. A hint.
 void read_no_more_than_asked(std::byte* where, std::uint64_t bytes);
 /// Undoes read_no_more_than_asked(), read_ahead_a_lot() and keep_what_is_read().
 void read_as_usual(std::byte* where, std::uint64_t bytes);
 /// Tells the kernel that the range is read from one end to the other. A hint.
 void read_ahead_a_lot(std::byte* where, std::uint64_t bytes);
-/// Keeps pages in memory that are read, as far as the process may lock memory. A hint. Linux 4.4.
+/// Locks pages in memory when they are read, as far as the process may lock memory. A hint. Linux 4.4.
 void keep_what_is_read(std::byte* where, std::uint64_t bytes);
-/// Takes pages out of memory that can be read again, or go to swap. A hint. Linux 5.4.
+/// Evicts pages from memory: pages of files are dropped or written, others are swapped out. A hint. Linux 5.4.
 void page_out(std::byte* where, std::uint64_t bytes);
 /// Returns how many bytes of the range are in memory and mapped here; 0 if that is unknown.
 [[nodiscard]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes);
-/// Begins to read the range, without waiting. A hint.
+/// Begins to read the range, without waiting for it. A hint.
 void begin_to_read(const std::byte* where, std::uint64_t bytes);
-/// Reads the range into memory at once: page by page it would take about ten times as long. A hint.
+/// Reads the range into memory at once, since page by page it would take about ten times as long. A hint.
 void will_read(std::byte* where, std::uint64_t bytes);
 
-/// Return an address, a multiple of k_base_alignment, with `bytes` free bytes between `begin` and `end`; 0 if there is
-/// none. O(mappings).
+/// These return an address, a multiple of k_base_alignment, with `bytes` free bytes between `begin` and `end`; 0 if
+/// there is none. O(mappings).
 [[nodiscard]] std::uint64_t lowest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes);
 [[nodiscard]] std::uint64_t highest_free_addresses(std::uint64_t begin, std::uint64_t end, std::uint64_t bytes);
 
-/// Returns the line of /proc/self/maps that covers an address of [where, where+bytes); empty if none does.
+/// Returns the line of /proc/self/maps for a mapping that overlaps [where, where+bytes); empty if there is none.
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
 
-/// Memory that ends with the process: stacks, malloc's memory, other private writable memory without a file. Also
-/// `file`: mapped files, such as code, constants and most static objects.
+/// Memory whose contents end with the process: stacks, malloc's memory, other private writable memory without a file.
+/// As `file` also mapped files, such as code, constants and most static objects.
 struct process_memory {
     enum class kind { stack_of_this_thread, stack, malloc, other, file };
     std::uint64_t begin;
     std::uint64_t end;
-    kind what; // the guard page below it identifies a thread's stack: an educated guess
+    kind what; // a thread's stack is recognised by the guard page below it: an educated guess
 };
 /// Returns the process's memory by address, views of heaps included, from /proc/self/maps; empty if that cannot be
-/// read. Includes files only if `with_files`. Leaves out mappings of 1 TiB and more, even if they are in pieces: those
-/// are the shadow memory of sanitizers. O(mappings).
+/// read. Includes files only if `with_files`. Excludes memory of 1 TiB and more, even if it is in several mappings:
+/// that is the shadow memory of sanitizers. O(mappings).
 std::vector<process_memory> memory_of_process(bool with_files = false);
 
-/// Returns the word at an address of private memory that was there a moment ago; nothing if another thread has unmapped
-/// it.
+/// Returns the word at an address of private memory that was mapped a moment ago; nothing if another thread has
+/// unmapped it meanwhile.
 std::optional<std::uint64_t> word_of_process(std::uint64_t address);
 
 /// Fills `bytes` from the kernel's random source.
 result<void> random_bytes(void* into, std::size_t bytes);
 
-/// A marker that reads false in a forked child: the parent's heaps are not the child's. All of a process share one
-/// page, which lives as long as the process, so that thousands of heaps need only one mapping.
+/// A marker that reads as false in a forked child, to which the parent's heaps do not belong. All markers of a process
+/// share one page, which is never unmapped, so that thousands of heaps need only one mapping.
 class fork_guard {
 public:
     static result<fork_guard> create();
@@ -133,7 +134,7 @@ public:
 
 private:
     explicit fork_guard(const volatile bool* alive) : alive_(alive) {}
-    const volatile bool* alive_; // on a page that the kernel clears in the child (MADV_WIPEONFORK)
+    const volatile bool* alive_; // on a page that is zeros in a forked child (MADV_WIPEONFORK)
 };
 
 } // namespace remanence::os

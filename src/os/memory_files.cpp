@@ -17,17 +17,17 @@ unexpected not_in_memory(const std::string& path) {
     return fail(errc::not_supported, "cannot change " + path + ": it is open for looking only.", path);
 }
 
-/// Returns an error about the copy, not about the file whose name it has.
+/// Returns an error that is about the copy in memory, not about the file whose name the copy has.
 unexpected memory_failure(const std::string& operation, const std::string& path, int code,
                           std::uint64_t offset = error::k_no_offset) {
-    const auto met = limit_met(code == ENOSPC ? ENOMEM : code); // the copy's disk is memory
+    const auto met = limit_met(code == ENOSPC ? ENOMEM : code); // the disk of the copy is memory
     return fail(met ? met->code : errc::io,
                 operation + " a copy of " + path + " in memory: " + std::strerror(code) + ". " +
                     std::string(met ? met->advice : "The system refuses; see its log."),
                 path, code, offset);
 }
 
-/// Locks of a file that no one else uses.
+/// Locks of a file that nobody else can open.
 class no_locks final : public byte_locks {
 public:
     result<bool> try_lock(std::uint64_t /*byte*/, lock_kind /*kind*/) override { return true; }
@@ -102,7 +102,7 @@ public:
         return not_in_memory(path_);
     }
     [[nodiscard]] bool fills_holes_when_read() override { return true; }
-    result<bool> try_lock(lock_kind /*kind*/) override { return true; } // no one else uses it
+    result<bool> try_lock(lock_kind /*kind*/) override { return true; } // nobody else can open the file
     result<bool> is_locked_exclusively() override { return false; }
 
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {

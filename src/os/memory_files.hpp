@@ -1,6 +1,6 @@
-// A file system with one file, which lies in memory: a copy of a file that others write to, under that file's name. Its
-// pages belong to the kernel (memfd_create), so that a mapping of it takes no further memory. They end with the last
-// file object and mapping.
+// A file system with one file, which lies in memory. The file is a copy of a file that others write to, and has that
+// file's name. The kernel owns its pages (memfd_create), so a mapping of it uses no further memory. They are freed with
+// the last file object and mapping.
 #pragma once
 
 #include "os/descriptor.hpp"
@@ -11,10 +11,11 @@
 
 namespace remanence::os {
 
-/// Nothing is ever durable: sync does nothing. There are no other files, and none can be made.
+/// Nothing is ever durable: sync does nothing. No other file exists or can be created.
 class memory_files final : public file_system {
 public:
-    /// Makes an empty file called `path`. errc::io, errc::no_space: the system has no descriptor, or no such files.
+    /// Creates an empty file called `path`. errc::io, errc::no_space: the system has no descriptor left, or does not
+    /// support such files.
     static result<std::unique_ptr<memory_files>> create(std::string path);
 
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override;

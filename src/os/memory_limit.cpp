@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t k_text_bytes_max = 64 * KiB;
 
-/// Returns the text of such a file, up to 64 KiB; files of /proc do not know their size.
+/// Returns the text of a file in /proc, up to 64 KiB; such files do not know their size.
 std::string text_of(file_system& files, const std::string& path) {
     auto opened = files.open(path, access::read_only);
     if (!opened)
@@ -26,7 +26,7 @@ std::string text_of(file_system& files, const std::string& path) {
     std::string text;
     for (std::uint64_t bytes = std::min<std::uint64_t>(bytes_max, 4 * KiB);; bytes = std::min(4 * bytes, bytes_max)) {
         text.assign(bytes, '\0');
-        // The file ends earlier: read() has filled in what there is.
+        // The file is shorter; read() has filled in its contents all the same.
         (void)(*opened)->read(0, std::as_writable_bytes(std::span(text)));
         if (text.back() == '\0' || bytes == bytes_max)
             break;
@@ -54,8 +54,8 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
     return number;
 }
 
-/// Applies the limits of a group and of its parents. In a container, the path that the kernel names may not exist; the
-/// container's own group is then the root.
+/// Applies the limits of a group and of its parents. In a container, the path that the kernel names may not exist; then
+/// the root is the container's own group.
 void take_limits(file_system& files, const std::string& mount, std::string_view group, const char* name,
                  std::uint64_t& limit) {
     std::string path(group);

@@ -7,8 +7,8 @@
 
 namespace remanence::os {
 
-/// Returns the machine's memory, or the lowest limit of the process's control groups (v1 and v2) and their parents if
-/// that is less, from /proc and /sys. Returns 0 if they tell nothing.
+/// Returns the size of the machine's memory, or the lowest limit of the process's control groups (v1 and v2) and their
+/// parents if that is less. Reads /proc and /sys; returns 0 if they do not tell.
 std::uint64_t memory_limit(file_system& files);
 
 } // namespace remanence::os

@@ -1,6 +1,6 @@
-// Tells AddressSanitizer, or Valgrind, which memory belongs to blocks, so that they find uses of freed blocks: in
-// builds with that sanitizer, or with REMANENCE_VALGRIND. In other builds these functions do nothing. Depends on the
-// standard library only.
+// Tells AddressSanitizer or Valgrind which memory belongs to blocks, so that they find uses of freed blocks. In builds
+// without that sanitizer and without REMANENCE_VALGRIND these functions do nothing. Depends on the standard library
+// only.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ inline constexpr bool k_marks_memory = true;
 inline constexpr bool k_marks_memory = false;
 #endif
 
-/// Marks a range that the program must not use, although it lies in a block.
+/// Marks a part of a block that the program must not use.
 inline void forbid_memory([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN
     __asan_poison_memory_region(start, bytes);
@@ -39,7 +39,7 @@ inline void forbid_memory([[maybe_unused]] const void* start, [[maybe_unused]] s
 #endif
 }
 
-/// Marks a range with contents that may be used.
+/// Marks a range whose contents the program may use.
 inline void allow_memory([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN
     __asan_unpoison_memory_region(start, bytes);
@@ -59,7 +59,7 @@ inline void mark_allocated([[maybe_unused]] const void* start, [[maybe_unused]] 
 #endif
 }
 
-/// Marks a freed block. Call it before another thread can get its memory.
+/// Marks a freed block. Must be called before another thread can allocate its memory.
 inline void mark_freed([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef REM_MARKS_FOR_ASAN
     __asan_poison_memory_region(start, bytes);

@@ -80,7 +80,7 @@ public:
     result<std::uint64_t> size() override { return size_; }
     result<void> resize(call_site where, std::uint64_t bytes) override {
         if (bytes < size_)
-            // If the file grows again, what was cut off reads as zeros.
+            // If the file grows again, what was cut off must read as zeros.
             REM_TRY(punch(where, bytes, size_ - bytes, unpunchable::is_zeroed));
         visible_ = std::min(visible_, bytes);
         size_ = bytes;
@@ -94,7 +94,7 @@ public:
         const std::uint64_t end = std::min(offset + bytes, size_);
         if (offset >= end)
             return {};
-        // The partial pages at both ends are written; the whole pages between become a hole.
+        // Writes zeros to the partial pages at both ends; the whole pages between them become a hole.
         static const page_bytes zeros{};
         const std::uint64_t from = std::min(align_up(offset, k_page_bytes), end);
         const std::uint64_t to = std::max(align_down(end, k_page_bytes), from);
@@ -121,7 +121,7 @@ public:
             REM_TRY(note_size_now());
         return locked;
     }
-    // Maps the file below where it shows through, so that its pages are shared with all processes that map it.
+    // Maps the file below wherever it is unchanged, so that its pages are shared with all processes that map it.
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         auto* const base = static_cast<std::byte*>(where);
         const std::uint64_t end = offset + bytes;
@@ -156,7 +156,7 @@ public:
     [[nodiscard]] const std::string& path() const override { return below_->path(); }
 
 private:
-    /// A process that had the lock may have extended the file since it was opened.
+    /// Reads the size again, since a process that had the lock may have extended the file after it was opened.
     result<void> note_size_now() {
         if (!pages_.empty() || !holes_.empty())
             return {};
@@ -166,7 +166,8 @@ private:
         size_ = visible_ = *size;
         return {};
     }
-    /// Returns the page in memory, with its present content unless all of it is about to be overwritten.
+    /// Returns the page in memory. Its present content is read from below unless `all` of it is about to be
+    /// overwritten.
     result<page_bytes*> writable(std::uint64_t page, bool all) {
         if (auto found = pages_.find(page); found != pages_.end())
             return found->second.get();
@@ -193,9 +194,9 @@ private:
 
     std::unique_ptr<file> below_;
     std::uint64_t size_;
-    std::uint64_t visible_; // of the file below: what lies behind was cut off, or never existed
-    std::unordered_map<std::uint64_t, std::unique_ptr<page_bytes>> pages_; // written pages, shown before holes
-    std::map<std::uint64_t, std::uint64_t> holes_;                         // begin to end: punched, whole pages
+    std::uint64_t visible_; // of the file below; what lies behind was cut off, or never existed
+    std::unordered_map<std::uint64_t, std::unique_ptr<page_bytes>> pages_; // written pages; they hide holes
+    std::map<std::uint64_t, std::uint64_t> holes_;                         // punched whole pages: begin to end
 };
 
 } // namespace

@@ -20,10 +20,10 @@ constexpr std::chrono::nanoseconds k_longest_pause = std::chrono::milliseconds(4
 
 class locks_of_opening;
 
-// All locks of the process. A forked child closes their descriptors. It must not unlock, which would release the
-// parent's locks.
+// The locks of all openings in the process. A forked child closes their descriptors. It must not unlock, since that
+// would release the parent's locks.
 constinit std::mutex all_locks_mutex;
-constinit locks_of_opening* all_locks = nullptr; // under the mutex
+constinit locks_of_opening* all_locks = nullptr; // guarded by the mutex
 
 class locks_of_opening final : public byte_locks {
 public:
@@ -52,7 +52,7 @@ public:
         return refused("cannot lock");
     }
 
-    // The kernel can only wait without a limit, so this polls. A pause never exceeds the time that is left.
+    // The kernel offers no timed wait, so this polls. A pause never exceeds the time that is left.
     result<bool> lock(std::uint64_t byte, lock_kind kind, deadline until) override {
         for (std::chrono::nanoseconds pause = k_first_pause;; pause = std::min(2 * pause, k_longest_pause)) {
             auto taken = try_lock(byte, kind);
@@ -70,7 +70,7 @@ public:
 
     void unlock(std::uint64_t first, std::uint64_t count) noexcept override {
         struct flock wanted = lock_of(F_UNLCK, first, count);
-        (void)::fcntl(descriptor_, F_OFD_SETLK, &wanted); // fails only for a closed descriptor
+        (void)::fcntl(descriptor_, F_OFD_SETLK, &wanted); // fails only if the descriptor is closed
     }
 
     result<std::optional<std::uint64_t>> locked_by_others(std::uint64_t first, std::uint64_t count) override {
@@ -79,7 +79,7 @@ public:
             return refused("cannot query the locks of");
         if (found.l_type == F_UNLCK)
             return std::optional<std::uint64_t>();
-        // The kernel reports neighbouring locks as one.
+        // The kernel reports adjacent locks as one, which may begin before `first`.
         return std::optional(std::max(first, static_cast<std::uint64_t>(found.l_start)));
     }
 
@@ -110,10 +110,10 @@ private:
     int descriptor_;
     std::string path_;
     locks_of_opening* next_ = nullptr;
-    locks_of_opening** link_ = &all_locks; // the pointer that points here
+    locks_of_opening** link_ = &all_locks; // the pointer that points to this object
 };
 
-// Registered when the program starts: at the first use another thread could fork meanwhile.
+// Registered when the program starts, since at the first use another thread could be forking.
 const int at_fork = ::pthread_atfork([] { all_locks_mutex.lock(); }, [] { all_locks_mutex.unlock(); },
                                      [] {
                                          locks_of_opening::close_all_in_child();

@@ -8,8 +8,8 @@
 
 namespace remanence::os {
 
-/// Takes over `descriptor`, which must be an open file description of its own, used for nothing else. `path` is for
-/// messages.
+/// Takes ownership of `descriptor`, which must be an open file description that is used for nothing else. `path`
+/// appears in messages.
 std::unique_ptr<byte_locks> posix_byte_locks(int descriptor, std::string path);
 
 } // namespace remanence::os

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::uint64_t k_direct_alignment = 4 * KiB;
 
-/// Returns the name of a file system if other machines may change its files, or a program implements it; otherwise an
-/// empty string. Locks and shared memory may not work there as they do here.
+/// Returns the name of a file system if other machines may change its files, or if a program implements it; otherwise
+/// an empty string. On such file systems locks and shared memory may not work.
 std::string kind_if_reached_by_others(std::uint64_t magic) {
     constexpr std::pair<std::uint64_t, const char*> k_kinds[] = {
         {NFS_SUPER_MAGIC, "NFS"},     {SMB_SUPER_MAGIC, "SMB"},   {CIFS_SUPER_MAGIC, "SMB"}, {SMB2_SUPER_MAGIC, "SMB"},
@@ -43,14 +43,14 @@ public:
     posix_file(int descriptor, const struct stat& which, std::string path)
         : descriptor_(descriptor), device_(which.st_dev), inode_(which.st_ino), path_(std::move(path)) {}
     ~posix_file() override {
-        // The lock belongs to the open file description, which forked children share. So the process that took
-        // it releases it here, and a child does not.
+        // The lock belongs to the open file description, which forked children share. So only the process that acquired
+        // the lock releases it here.
         if (locked_by_ == ::getpid())
             (void)lock_as(F_UNLCK);
         for (const int each : {direct_, durable_})
             if (each >= 0)
                 ::close(each);
-        ::close(descriptor_); // nothing is lost here: every durable byte was synced before
+        ::close(descriptor_); // an error here would lose nothing: every durable byte was synced before
     }
 
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override {
@@ -115,7 +115,7 @@ public:
         return *is_in_tmpfs_;
     }
 
-    // Does not wait, so that sync() still gets the error of a failed write.
+    // Does not wait, so that sync() still reports the error of a failed write.
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override {
         ::sync_file_range(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
     }
@@ -139,7 +139,7 @@ public:
             return before.error();
         auto reserved = reserve_space(where, offset, bytes);
         if (!reserved)
-            (void)resize(where, *before); // ext4 has reserved as much as there was; best effort
+            (void)resize(where, *before); // best effort: ext4 has reserved as much space as was free
         return reserved;
     }
 
@@ -168,7 +168,7 @@ public:
 
     result<bool> try_lock(lock_kind kind) override {
         if (lock_as(kind == lock_kind::exclusive ? F_WRLCK : F_RDLCK) == 0) {
-            if (kind == lock_kind::shared && locked_by_ != 0) { // the lock may have been exclusive
+            if (kind == lock_kind::shared && locked_by_ != 0) { // downgrades: the lock may have been exclusive
                 struct flock of_readers = lock_of(F_UNLCK, k_first_reader_lock, k_lock_offset - k_first_reader_lock);
                 (void)::fcntl(descriptor_, F_OFD_SETLK, &of_readers);
             }
@@ -189,7 +189,7 @@ public:
 
     result<void> map_private(void* where, std::size_t bytes, std::uint64_t offset, access protection) override {
         int rights = protection == access::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
-        // Without MAP_NORESERVE, accounting flags keep the kernel from merging neighbouring mappings.
+        // Without MAP_NORESERVE, accounting flags prevent the kernel from merging adjacent mappings.
         void* got = ::mmap(where, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_,
                            static_cast<off_t>(offset));
         if (got == MAP_FAILED)
@@ -203,7 +203,7 @@ public:
             return system_failure(errno, "cannot open once more", path_);
         const int rights = flags & O_ACCMODE;
         int again = open_file(path_of_descriptor().c_str(), rights);
-        if (again < 0 && errno == ENOENT) // there is no /proc
+        if (again < 0 && errno == ENOENT) // /proc is not mounted
             again = open_file(path_.c_str(), rights | O_NONBLOCK);
         if (again < 0)
             return system_failure(errno, "cannot open once more", path_);
@@ -228,7 +228,7 @@ public:
         }
         (void)::madvise(got, bytes, MADV_DONTDUMP); // a hint
         return std::shared_ptr<std::byte>(static_cast<std::byte*>(got), [bytes, owner = ::getpid()](std::byte* begin) {
-            if (::getpid() == owner) // in a child something else may be there
+            if (::getpid() == owner) // in a child, something else may be mapped there
                 ::munmap(begin, bytes);
         });
     }
@@ -275,8 +275,8 @@ public:
     [[nodiscard]] const std::string& path() const override { return path_; }
 
 private:
-    // errc::io whatever the reason, even a lack of space: it is unknown what reached the disk, so the caller must not
-    // retry (I5).
+    // Returns errc::io for every reason, even a lack of space: it is unknown what reached the disk, so the caller must
+    // not retry (I5).
     unexpected sync_failure(const std::string& operation, int code) const {
         return fail(
             errc::io,
@@ -300,8 +300,8 @@ private:
         return {};
     }
 
-    // Opens a second descriptor, since these flags belong to the open file description. Uses /proc, since the name may
-    // have changed.
+    // Opens a second descriptor, since these flags belong to the open file description. Opens it through /proc, since
+    // the name may have changed.
     int open_again(int flags) const { return open_file(path_of_descriptor().c_str(), O_WRONLY | flags); }
     [[nodiscard]] std::string path_of_descriptor() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
@@ -318,7 +318,8 @@ private:
         struct flock lock = lock_of(type, first, k_lock_offset + 1 - first);
         return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
     }
-    // Returns nothing if the file system does not support the flags of this descriptor, or refuses these blocks.
+    // Returns nothing if the file system does not support the flags of this descriptor, or refuses a write of these
+    // blocks.
     std::optional<result<void>> write_if_taken(int& descriptor, std::uint64_t offset,
                                                std::span<const std::byte> bytes) {
         if (descriptor < 0)
@@ -342,7 +343,7 @@ private:
         return {};
     }
 
-    // For file systems without fallocate: writes every block that may be a hole, with its contents.
+    // For file systems without fallocate: overwrites every block that may be a hole with its own contents.
     result<void> reserve_by_writing(call_site where, std::uint64_t offset, std::uint64_t bytes) {
         auto old_end = size();
         if (!old_end)
@@ -372,12 +373,12 @@ private:
     int descriptor_;
     dev_t device_;
     ino_t inode_;
-    pid_t locked_by_ = 0; // 0: not locked by this object
+    pid_t locked_by_ = 0; // 0: this object has not locked the file
     static constexpr int k_refused = -1;
     static constexpr int k_not_tried = -2;
     int direct_ = k_not_tried;        // O_DIRECT
     int durable_ = k_not_tried;       // O_DIRECT | O_DSYNC
-    std::optional<bool> is_in_tmpfs_; // set when it is first asked for
+    std::optional<bool> is_in_tmpfs_; // set at the first query
     std::string path_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace remanence::os {
 
-/// Takes over `descriptor`. `which` is its fstat() result; `path` is the name by which it was opened.
+/// Takes ownership of `descriptor`. `which` is its fstat() result; `path` is the name by which it was opened.
 std::unique_ptr<file> posix_file_of(int descriptor, const struct stat& which, std::string path);
 
 } // namespace remanence::os

@@ -1,5 +1,5 @@
-// The real file system: names and directories by Linux system calls. Each failure becomes a message that says what to
-// do.
+// The real file system: names and directories, by Linux system calls. Each failure becomes a message that tells the
+// user what to do.
 
 #include "base/undying.hpp"
 #include "os/descriptor.hpp"
@@ -31,7 +31,8 @@ bool is_symbolic_link(const std::string& path) {
     return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
-/// Returns the error for a symbolic link that leads nowhere. The system reports it as if the link did not exist.
+/// Returns the error for a symbolic link to a file that does not exist. The system reports it as if the link did not
+/// exist.
 unexpected leads_nowhere(const std::string& path) {
     std::error_code unreadable;
     return fail(errc::not_found,
@@ -42,8 +43,7 @@ unexpected leads_nowhere(const std::string& path) {
 
 class posix_files final : public file_system {
 public:
-    // Reading leaves no trace, not even an access time, if the user owns the file; otherwise the system refuses
-    // O_NOATIME.
+    // Reading does not even change the access time if the user owns the file; otherwise the system refuses O_NOATIME.
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override {
         if (mode == access::read_write)
             return open_with(path, O_RDWR, 0);
@@ -80,7 +80,7 @@ public:
             return {};
         if (errno != EINVAL)
             return system_failure(errno, "cannot rename " + from + " to", to);
-        // The file system lacks RENAME_NOREPLACE. link() refuses to replace just as well.
+        // The file system does not support RENAME_NOREPLACE. link() does not replace a file either.
         if (::link(from.c_str(), to.c_str()) != 0)
             return system_failure(errno, "cannot rename " + from + " to", to);
         if (::unlink(from.c_str()) != 0)
@@ -123,13 +123,13 @@ public:
 
 private:
     static result<std::unique_ptr<file>> open_with(const std::string& path, int flags, unsigned mode) {
-        // Test before opening, since opening a device may have effects, and test again afterwards, since the name may
-        // have changed meanwhile. O_NONBLOCK because opening a FIFO would otherwise wait for its other end.
+        // Tests before opening, since opening a device may have effects, and again afterwards, since the name may have
+        // changed meanwhile. Without O_NONBLOCK, opening a FIFO would wait for its other end.
         struct stat info{};
         if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
             return not_regular(path);
         int descriptor = open_file(path.c_str(), flags | O_NONBLOCK, static_cast<mode_t>(mode));
-        if (descriptor < 0 && errno == EWOULDBLOCK) { // a lease on a regular file, which its holder is asked to give up
+        if (descriptor < 0 && errno == EWOULDBLOCK) { // a lease on a regular file: its holder is asked to end it
             descriptor = open_file(path.c_str(), flags, static_cast<mode_t>(mode));
         }
         const bool creates = (flags & O_CREAT) != 0;

@@ -14,8 +14,9 @@ namespace remanence::os {
 
 namespace {
 
-constexpr int k_looks_before_sleep = 100; // some microseconds, many times what is done under such a mutex
-// If a thousand threads tested each millisecond, the thread that has the lock could not run.
+constexpr int k_looks_before_sleep = 100; // some microseconds, many times as long as such a mutex is held
+// Sleeping threads test less and less often: a thousand threads that test each millisecond could keep the owner from
+// running.
 constexpr long k_first_sleep_ns = 1'000'000;
 constexpr long k_last_sleep_ns = 64 * k_first_sleep_ns;
 
@@ -25,7 +26,7 @@ void rest_a_little() noexcept {
 #endif
 }
 
-/// Returns the lower half of the owner word, for the kernel.
+/// Returns the lower half of the owner word, which is the word that the kernel compares.
 std::uint32_t* word(std::atomic<std::uint64_t>& owner) noexcept {
     static_assert(sizeof owner == sizeof(std::uint64_t) && std::atomic<std::uint64_t>::is_always_lock_free);
     return reinterpret_cast<std::uint32_t*>(&owner) + (std::endian::native == std::endian::big ? 1 : 0);
@@ -39,10 +40,10 @@ void quick_mutex::wait_and_lock() noexcept {
         if (try_lock())
             return;
     }
-    const int kept = errno; // code that frees memory expects errno to stay
+    const int kept = errno; // callers that free memory rely on an unchanged errno
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     timespec sleep{0, k_first_sleep_ns};
-    while (!try_lock()) { // whatever ended the sleep
+    while (!try_lock()) { // repeated for whatever reason the sleep ended
         if (const auto other = static_cast<std::uint32_t>(owner_.load(std::memory_order_relaxed)); other != 0)
             (void)::syscall(SYS_futex, word(owner_), FUTEX_WAIT_PRIVATE, other, &sleep, nullptr, 0);
         if (sleep.tv_nsec < k_last_sleep_ns)

@@ -1,5 +1,5 @@
-// A mutex for operations of some ten nanoseconds that are done millions of times. Without contention it takes half the
-// time of std::mutex, since unlocking is a plain store. Depends on the standard library only.
+// A mutex for operations of some ten nanoseconds that run millions of times. Without contention it takes half as long
+// as std::mutex, since unlocking is a plain store. Depends on the standard library only.
 #pragma once
 
 #include <atomic>
@@ -7,12 +7,12 @@
 
 namespace remanence::os {
 
-/// One per thread; its address identifies the thread in locks.
+/// One variable for each thread; its address identifies the thread in locks.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local char t_name_in_locks;
 
 /// Lockable, not recursive, not fair. A thread that waits long sleeps until it is woken. But unlock() does not wait
-/// until its store is visible to all, so it may miss a thread that has just gone to sleep. So sleeping threads test
-/// again after 1 ms, then 2 ms, and so on up to 64 ms.
+/// until its store is visible to all threads, so it may miss a thread that has just gone to sleep. Therefore sleeping
+/// threads test again after 1 ms, then after 2 ms, and so on up to 64 ms.
 class quick_mutex {
 public:
     void lock() noexcept {
@@ -22,8 +22,8 @@ public:
     [[nodiscard]] bool try_lock() noexcept {
         return owner_.load(std::memory_order_relaxed) == k_nobody && try_to_take();
     }
-    /// Locks unless this thread has the lock: then a signal handler forks, and the interrupted work continues, in the
-    /// child, too.
+    /// Locks unless this thread holds the lock already. It does if it was interrupted by a signal handler that forks;
+    /// the interrupted work then continues, in the child, too.
     void lock_before_fork() noexcept {
         stays_locked_ = owner_.load(std::memory_order_relaxed) == this_thread();
         if (!stays_locked_)

@@ -7,7 +7,7 @@
 
 namespace remanence::os {
 
-/// Returns when the word is no longer `expected`, after wake_all(), after `at_most`, or for no reason.
+/// Returns when the word is not `expected`, after wake_all(), after `at_most`, or spuriously.
 void wait_on(const std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds at_most) noexcept;
 void wake_all(std::atomic<std::uint32_t>& word) noexcept;
 

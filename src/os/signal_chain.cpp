@@ -11,8 +11,8 @@ namespace remanence::os {
 
 namespace {
 
-// Put into a field of the kernel's report on a fault that is otherwise unused, before the previous handler gets it. If
-// that handler calls ours, we would otherwise pass the fault back and forth for ever.
+// Written to a field of the kernel's report on a fault that is otherwise unused, before the previous handler is called.
+// Without this mark, if that handler calls ours, the two would pass the fault to each other for ever.
 constexpr int k_passed_on = 0x52454d;
 
 std::mutex installing;
@@ -36,7 +36,7 @@ result<void> signal_chain::put_in_front(const sigset_t& blocked) {
         return {};
     struct sigaction now{};
     ::sigaction(signal_, nullptr, &now);
-    // Set before the handler may need it.
+    // Set before our handler is installed, which needs it.
     const auto* before = new struct sigaction(now);
     if (first_.load() == nullptr)
         first_ = before;
@@ -63,14 +63,14 @@ void signal_chain::pass_on(int signal, siginfo_t* info, void* context) noexcept 
     if (is_ignored && !is_fault)
         return;
     if (is_default || is_ignored) {
-        ::sigaction(signal, action, nullptr); // then returning repeats the access under that action
+        ::sigaction(signal, action, nullptr); // then the access is repeated under that action
         if (!is_fault)
             ::raise(signal);
         return;
     }
     if ((action->sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
         link.store(&k_default, std::memory_order_release);
-    // As the kernel would have called it.
+    // The signals that the kernel would have blocked for it.
     sigset_t blocked = static_cast<const ucontext_t*>(context)->uc_sigmask;
     ::sigorset(&blocked, &blocked, &action->sa_mask);
     if ((action->sa_flags & SA_NODEFER) == 0)

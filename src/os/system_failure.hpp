@@ -8,7 +8,7 @@
 
 namespace remanence::os {
 
-/// `code` is an errno number. `operation` says what failed, for example "cannot read".
+/// `code` is an errno number. `operation` tells what failed, for example "cannot read".
 [[nodiscard]] unexpected system_failure(int code, const std::string& operation, const std::string& path,
                                         std::uint64_t offset = error::k_no_offset);
 

@@ -39,7 +39,7 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     const int code = errno;
     const bool is_write = is_write_to_protected_page(*info, context);
     if (is_write) {
-        const no_cancellation waiting; // otherwise the program would be unwound from where it does not expect it
+        const no_cancellation waiting; // otherwise the program could be unwound from an arbitrary instruction
         write_trap* trap = traps.find(info->si_addr);
         if (trap != nullptr && trap->on_write(static_cast<std::byte*>(info->si_addr))) {
             errno = code;
@@ -66,7 +66,8 @@ result<void> put_write_traps_in_front() {
         return fail(errc::no_memory,
                     "there is no memory for the table of write traps (1 MiB). Free some, and open the heap again.", {},
                     ENOMEM);
-    // Loads what say_backtrace() needs. Neither a handler may do that nor a thread with a lock that fork() waits for.
+    // Loads what say_backtrace() needs. Neither a handler may do that, nor a thread that holds a lock which fork()
+    // acquires.
     static std::atomic<bool> is_loaded = false;
     if (!is_loaded.load(std::memory_order_relaxed)) {
         void* unused[1];

@@ -1,4 +1,4 @@
-// A separate file, so that programs without a history do not link history_of_heap.cpp's parts for it.
+// A separate file, so that programs without a history do not link what this function needs from history_of_heap.cpp.
 #include "history/name_of_history.hpp"
 #include "recover/history_of_heap.hpp"
 #include "recover/recovery.hpp"
@@ -29,8 +29,8 @@ result<void> change_history(os::file_system& files, const std::string& path,
         return recovered.error();
     if (most)
         return (*store)->record_history(history::written(*most));
-    // The file is removed first. A heap that records a history without a file begins it anew, but a file of which the
-    // heap says nothing would be refused.
+    // The file is removed first: if this is interrupted, the heap still records a history and begins a new file. A file
+    // without a record in the heap would be refused instead.
     if (*file)
         REM_TRY(history::remove_history(files, beside, **file));
     return is_recorded ? (*store)->record_history({}) : result<void>();

@@ -1,4 +1,4 @@
-// The log's part of a history that is kept over sessions. A file of its own, so that programs without a history do not
+// Copies the part of a kept history that is only in the log. A separate file, so that programs without a history do not
 // link it.
 
 #include "history/logged_events.hpp"
@@ -10,7 +10,7 @@
 
 namespace remanence::recover {
 
-// H6: runs before a superblock says that the log is not needed.
+// H6: runs before a superblock declares the log unnecessary.
 result<void> keep_history(os::file_system& files, const store::heap_file& store,
                           const std::vector<scanned_record>& records) {
     std::vector<history::logged_events> commits;

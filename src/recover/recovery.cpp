@@ -10,8 +10,8 @@ namespace remanence::recover {
 
 namespace {
 
-/// Makes a page as its records say. Its bytes in the image are not verified: an interrupted checkpoint may have left
-/// them half old, half new. The checksum of its last change says what they must become.
+/// Applies the page's records to it. Its bytes in the image are not verified, since an interrupted checkpoint may have
+/// written a part of them. The checksum of its last change tells what they must become.
 result<std::uint32_t> make_page(store::image& image, const replayed_page& page, std::span<std::byte> bytes) {
     auto before = image.checksum_of(page.index);
     if (!before)
@@ -34,12 +34,12 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
     for (const scanned_record& record : records)
         REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.image().has_contents(chunk); }));
     REM_TRY(all.leave_out_what_has_no_place());
-    // The written contents of fresh chunks were durable before the record that names them (I2).
+    // This requires only what was durable before its record: the written contents of fresh chunks (I2).
     REM_TRY(store.extend_to_image());
     const auto make = [&](const replayed_page& page, std::span<std::byte> bytes) {
         return make_page(store.image(), page, bytes);
     };
-    // I1: every record is durable. I5: unconditionally.
+    // I1: every record is durable. I5: pages are written even if they seem to be right already.
     return all.apply(
         make, [&](std::span<const store::applied_page> pages) { return store.writer().apply(pages); }, progress);
 }
@@ -52,13 +52,13 @@ result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& 
         REM_TRY(keep(files, store, records));
     REM_TRY(replay_all(store, log.path(), records, progress));
     REM_TRY(store.unused().discard_unstored());
-    REM_TRY(store.room().reserve_map(0)); // what the dead writer had reserved beyond the layout was just given back
+    REM_TRY(store.room().reserve_map(0)); // discard_unstored() may have returned room that a dead writer reserved
     const std::uint64_t version = records.empty() ? store.image().pinned().version : records.back().version;
     const std::uint64_t chain = records.empty() ? store.super().chain : records.back().checksum;
     // R2: clean, so that the next commit begins a new epoch.
     const bool has_given_back = !store.copies().not_yet_free().empty();
     REM_TRY(store.writer().publish({version, chain, store.session(), true, format::k_log_header_bytes}));
-    if (has_given_back) { // the previous superblock named their copies
+    if (has_given_back) { // their copies were spared, since the previous superblock named them
         if (auto discarded = store.unused().discard_unstored(); !discarded && discarded.why().code != errc::no_space)
             return discarded.error();
     }
@@ -68,7 +68,7 @@ result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& 
     return outcome;
 }
 
-/// A power loss may have torn the other superblock. Publishing the clean one again makes that place whole.
+/// A power loss may have torn the other superblock. Publishing the clean one again overwrites it.
 result<void> restore_other_superblock(store::heap_file& store) {
     if (!store.supers().other_damage())
         return {};
@@ -79,13 +79,13 @@ result<void> restore_other_superblock(store::heap_file& store) {
 
 } // namespace
 
-// The last record says up to which version they were durable.
+// The last record tells up to which version they are known to be durable.
 result<void> confirm(os::file& log, const std::vector<scanned_record>& records) {
     if (records.empty())
         return {};
     for (const scanned_record& record : records) {
         if (record.version > records.back().durable_through)
-            REM_TRY(log.write("log: confirm records", record.offset, record.bytes)); // I5: not just synced
+            REM_TRY(log.write("log: confirm records", record.offset, record.bytes)); // I5: a sync is not enough
     }
     return log.sync("log: sync confirmed records");
 }
@@ -101,8 +101,8 @@ result<recovery_outcome> recover(os::file_system& files, store::heap_file& store
         return outcome;
     }
     REM_TRY(log::lock_log(**log));
-    REM_TRY(store.supers().confirm());          // before we rely on it to apply pages or remove the log
-    auto records = scan(**log, store.supers()); // also if the heap is clean: it must not be older than its log (I3)
+    REM_TRY(store.supers().confirm());          // before pages are applied or the log is removed
+    auto records = scan(**log, store.supers()); // even beside a clean heap, which must not be older than its log (I3)
     if (!records)
         return records.error();
     if (store.is_clean()) {
@@ -129,8 +129,8 @@ result<void> check_clean(os::file_system& files, const store::heap_file& store) 
     return {};
 }
 
-// Does not sync the directory. If the log comes back after a power loss, it lies beside a clean heap that is not older,
-// and the next open removes it again.
+// Does not sync the directory. If the log is there again after a power loss, it lies beside a clean heap that is not
+// older, and the next open removes it.
 result<void> remove_log(os::file_system& files, const std::string& path, os::file& log) {
     return files.remove("log: remove", path, log);
 }

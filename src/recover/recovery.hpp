@@ -1,7 +1,7 @@
 // Brings a heap file that was not closed cleanly to its last commit: scans the redo log, applies it to the image, marks
-// the heap clean, removes the log. This is the only code that changes a store while it opens.
+// the heap as clean, and removes the log. This is the only code that changes a store while it opens.
 //
-// The argument, case by case, is in docs/format.md.
+// The argument, case by case: docs/format.md.
 #pragma once
 
 #include "base/result.hpp"
@@ -26,31 +26,31 @@ struct recovery_outcome {
     std::uint64_t bytes = 0;   // their size in the log
     // set by salvage() only
     log::record_totals totals{};        // what the records change
-    std::vector<last_change> changes{}; // sorted by page; without changes older than their chunk's birth
-    chunk_births births{};              // which version placed each chunk
+    std::vector<last_change> changes{}; // sorted by page; excludes changes that are older than their chunk's place
+    chunk_births births{};              // the version that placed each chunk or gave it back
 };
 
 /// Recovers the heap. Precondition: the store was opened for reading and writing. Afterwards it is clean and has no
-/// log. Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file); in_use, if the log is
-/// another open heap's. `keep`: keep_history(), or null in a program that lacks this part; then a history ends.
+/// log. Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file); in_use if the log
+/// belongs to another open heap. `keep` is keep_history(), or null in a program without that part; then a history ends.
 using history_keeper = result<void> (*)(os::file_system& files, const store::heap_file& store,
                                         const std::vector<scanned_record>& records);
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress,
                                  history_keeper keep);
 
-/// Copies the events of a kept history from the records to its file. Call it before a superblock says that the records
-/// are not needed.
+/// Copies the events of a kept history from the records to its file. Must be called before a superblock declares the
+/// records unnecessary.
 result<void> keep_history(os::file_system& files, const store::heap_file& store,
                           const std::vector<scanned_record>& records);
 
-/// Makes the records durable; they are consecutive. The last ones may be in the page cache only, if their writer died
-/// or their sync failed.
+/// Makes the records, which are consecutive, durable. The last ones may be in the page cache only, because their writer
+/// died or their sync failed.
 result<void> confirm(os::file& log, const std::vector<scanned_record>& records);
 
-/// Checks I3: a heap that says it was closed cleanly must not be older than a log beside it. Changes nothing.
+/// Checks I3: a heap that counts as closed cleanly must not be older than a log beside it. Changes nothing.
 result<void> check_clean(os::file_system& files, const store::heap_file& store);
-/// Removes the log of a heap whose superblock says that it is clean. If the name belongs to another heap's log by now,
-/// that one stays.
+/// Removes the log of a heap whose superblock says that it is clean. If the file of that name is another heap's log by
+/// now, leaves it there.
 result<void> remove_log(os::file_system& files, const std::string& path, os::file& log);
 
 } // namespace remanence::recover

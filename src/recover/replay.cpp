@@ -19,11 +19,11 @@ std::uint32_t replayed_page::apply(std::span<std::byte> page, std::uint32_t befo
     return checksum;
 }
 
-/// The parts of a record, sorted by how they are applied.
+/// The parts of a record, grouped by how they are applied.
 struct replay::parts {
     std::vector<chunk_range> given_back;
     std::vector<log::placed_chunk> chunks;
-    std::vector<log::placed_chunk*> relocated; // those of `chunks` that move
+    std::vector<log::placed_chunk*> relocated; // the ones of `chunks` that move
     std::vector<log::placed_chunk*> fresh;     // the others
     std::vector<log::page_entry> changes;
 };
@@ -50,7 +50,7 @@ result<void> replay::sort(const scanned_record& record, const contents_query& ha
         return unfit();
     std::uint64_t image_bytes = *rest;
     std::unordered_set<std::uint64_t> placed;
-    for (const chunk_range& run : all.given_back) { // R3: no record places them again before the next checkpoint
+    for (const chunk_range& run : all.given_back) { // R3: not placed again before the next checkpoint
         for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
             placed.insert(chunk);
     }
@@ -75,7 +75,7 @@ result<void> replay::sort(const scanned_record& record, const contents_query& ha
     return image_bytes != record.image_bytes || !copies_.may_all_move(moved) ? unfit() : result<void>();
 }
 
-// Chunks must be taken in the order of their commits, since each takes room in the chunk map.
+// Chunks must be accepted in the order of their commits, since each may use room in the chunk map.
 void replay::take(std::uint64_t version, parts& all) {
     for (const chunk_range& run : all.given_back) {
         for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
@@ -84,7 +84,7 @@ void replay::take(std::uint64_t version, parts& all) {
     for (const log::placed_chunk* each : all.relocated)
         births_[each->chunk] = version;
     for (const log::placed_chunk* each : all.fresh) {
-        if (each->has_contents()) // otherwise the log has their contents, from this record on
+        if (each->has_contents()) // otherwise the log has their contents, beginning with this record
             births_[each->chunk] = version;
     }
     if (!all.given_back.empty())
@@ -119,7 +119,7 @@ result<void> replay::leave_out_what_has_no_place() {
 }
 
 result<void> replay::apply(const page_maker& make, const page_sink& sink, const progress_callback& progress) {
-    // A counting sort: brings the changes of each page together, in their order.
+    // A counting sort: groups the changes by page without changing their order.
     std::vector<std::size_t> ends;
     std::size_t end = 0;
     for (const touched_page& each : pages_) {

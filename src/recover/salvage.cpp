@@ -9,7 +9,7 @@ namespace remanence::recover {
 
 namespace {
 
-/// Returns the records before the damage, which is reported to `damaged`.
+/// Returns the records before the first damage, and reports that damage to `damaged`.
 result<std::vector<scanned_record>> sound_records(os::file_system& files, const store::heap_file& store,
                                                   const damage_callback& damaged) {
     std::vector<scanned_record> none;
@@ -30,14 +30,14 @@ result<std::vector<scanned_record>> sound_records(os::file_system& files, const 
     return std::move(scanned->records);
 }
 
-/// Applies records up to the first that does not fit. Returns how many.
+/// Applies records up to the first one that does not fit. Returns how many fit.
 std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_record>& records,
                              const damage_callback& damaged, const progress_callback& progress,
                              recovery_outcome& outcome) {
     replay all(store.copies(), store.whole_chunks(), store.log_path());
     const auto has_contents = [&](std::uint64_t chunk) -> result<bool> {
         const auto known = store.image().has_contents(chunk);
-        return known && *known; // a damaged checksum table does not stop the replay
+        return known && *known; // a damaged checksum table must not stop the replay
     };
     std::size_t applied = 0;
     for (const scanned_record& record : records) {
@@ -51,7 +51,7 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
         damaged(placed.why());
     if (auto long_enough = store.extend_to_image(); !long_enough)
         damaged(long_enough.why());
-    // The page goes into the image whatever it has become, with the checksum that it should have.
+    // Writes the page even if it has become wrong, with the checksum that it should have.
     const auto make = [&](const replayed_page& page, std::span<std::byte> bytes) -> result<std::uint32_t> {
         outcome.changes.push_back({page.index, page.changes.back().version});
         auto before = store.image().checksum_of(page.index);
@@ -59,7 +59,7 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
             damaged(before.why());
             before = std::uint32_t{0};
         }
-        if (*before != 0) // a page that cannot be read fails its checksum, too
+        if (*before != 0) // if the page cannot be read, its checksum will be wrong as well
             static_cast<void>(store.image().read_unverified(page.index, bytes));
         return page.apply(bytes, *before);
     };
@@ -68,7 +68,7 @@ std::size_t replay_what_fits(store::heap_file& store, const std::vector<scanned_
         if (done)
             return {};
         damaged(done.why());
-        for (const store::applied_page& page : pages) { // a page whose table is damaged must not keep the others back
+        for (const store::applied_page& page : pages) { // one by one: a damaged table must not prevent the others
             if (auto alone = store.writer().apply({&page, 1}); !alone)
                 damaged(alone.why());
         }
@@ -107,7 +107,7 @@ result<recovery_outcome> salvage(os::file_system& files, store::heap_file& store
         outcome.bytes += align_up(record.bytes.size(), format::k_record_alignment);
         outcome.totals.add(record.bytes, store.where().chunk_pages());
     }
-    // A damaged table stays as it was. Its pages cannot be checked.
+    // A table that is damaged stays as it is; its pages cannot be checked.
     if (auto published = publish(store, version, chain); !published) {
         if (!is_damage(published.why().code))
             return published.error();

@@ -30,8 +30,8 @@ unexpected damaged_superblock(const store::superblock_pair& supers, std::uint64_
                 supers.path(), 0, offset);
 }
 
-/// Returns the session as log and records name it. A heap of format 2 has none, and a heap just upgraded has not begun
-/// one: their logs have the UUID in its place.
+/// Returns the session number that the log and its records must have. A heap of format 2 has none, and a heap that was
+/// just upgraded has not begun a session; their logs have the heap's UUID in its place.
 const log::session_number& session_of(const store::superblock_pair& supers) {
     const format::superblock& super = supers.current();
     return super.session == log::session_number{} ? super.uuid : super.session;
@@ -42,8 +42,8 @@ bool has_fitting_checksum(const Header& header) {
     return header.checksum == checksum64(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum)));
 }
 
-/// Reads the log's header. Returns nothing if it was never written, because the log's creation was interrupted.
-/// errc::corrupt if it is damaged. It cannot be torn, since it lies within one sector (R6).
+/// Reads the log's header. Returns nothing if it was never written, because the creation of the log was interrupted.
+/// errc::corrupt if it is damaged. A header cannot be torn, since it lies within one sector (R6).
 result<std::optional<format::log_header>> read_header(os::file& log) {
     format::log_header header{};
     auto size = log.size();
@@ -69,8 +69,9 @@ result<std::optional<format::log_header>> read_header(os::file& log) {
 }
 
 /// A log belongs to a heap if superblock and log name the same session. There is one exception: if the power failed
-/// before the superblock followed, the log is of the next epoch and has no records; scan() checks that. Any other log
-/// would apply commits to a heap that lacks what they build on, or would be removed with its commits.
+/// before the session's first superblock was durable, the log is of the next epoch and contains no records; scan()
+/// checks that. Any other log is refused: its commits would be applied to a heap that lacks earlier ones, or they would
+/// be removed with the log.
 result<void> refuse_other_session(const std::string& path, const format::log_header& header,
                                   const store::superblock_pair& supers) {
     const std::uint64_t epoch = supers.current().epoch;
@@ -128,8 +129,8 @@ result<std::unique_ptr<os::file>> open_log(os::file_system& files, const store::
     if (!*present) {
         if (supers.is_clean())
             return std::unique_ptr<os::file>();
-        // Every superblock that is written while a log is needed finds that log on the disk. So if the log is missing
-        // and one superblock is damaged, most likely a clean close removed the log, and the damaged superblock said so.
+        // Every superblock that needs a log is written after that log is durable. So if the log is missing and one
+        // superblock is damaged, most likely that superblock was the clean one, and a clean close then removed the log.
         if (auto damaged = supers.other_damage())
             return damaged_superblock(supers, *damaged, "needs a redo log, which is not there");
         return missing_log(store, path); // I3
@@ -164,7 +165,7 @@ unexpected cut_off(const std::string& path, std::uint64_t size) {
                 path, 0, size);
 }
 
-/// Returns where the last of the records ends that are known to have been durable.
+/// Returns where the last record that is known to have been durable ends.
 std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint64_t durable_through) {
     std::uint64_t end = 0;
     for (const scanned_record& record : records) {
@@ -174,7 +175,7 @@ std::uint64_t durable_end(const std::vector<scanned_record>& records, std::uint6
     return end;
 }
 
-/// The log's window as found: records from `begin` on, and perhaps further ones from the log's beginning on.
+/// The log's window as found: records that begin at `begin`, and perhaps others that begin at the log's beginning.
 struct window {
     std::uint64_t begin;
     std::uint64_t end; // end of the last record
@@ -187,11 +188,11 @@ struct window {
         in_two_parts = true;
         far_end = std::exchange(end, format::k_log_header_bytes);
     }
-    /// Returns the two places where the next record may be.
+    /// Returns the two places at which the next record may lie.
     [[nodiscard]] std::array<std::uint64_t, 2> next_places() const {
         return {end, may_go_on_at_beginning() ? format::k_log_header_bytes : end};
     }
-    /// Returns the parts of the log outside of the window.
+    /// Returns the two parts of the log that are outside of the window.
     [[nodiscard]] std::array<file_range, 2> outside(std::uint64_t log_bytes) const {
         const std::uint64_t low = in_two_parts ? end : format::k_log_header_bytes;
         const std::uint64_t high = in_two_parts ? far_end : end;
@@ -200,7 +201,7 @@ struct window {
     }
 };
 
-/// Returns the record header of this version if it is at that place, whether or not its record is whole.
+/// Returns the header of the record of this version if it lies at that place, even if the record is incomplete.
 result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_bytes, std::uint64_t at,
                                                const store::superblock_pair& supers, std::uint64_t version) {
     record_header header{};
@@ -212,9 +213,9 @@ result<std::optional<record_header>> header_at(os::file& log, std::uint64_t log_
     return is_it ? std::optional(header) : std::nullopt;
 }
 
-/// Fails if the log was cut off. A needed log was durable with its first segment before the superblock that says so,
-/// and with all segments before the window. It grows by whole segments, each durable with the first record that reaches
-/// into it. So an incomplete segment can hold only records that were being written.
+/// Fails if the log was cut off. Before a superblock needed the log, the log was durable with its first segment; all
+/// segments before the window are durable as well. The log grows by whole segments, each durable with the first record
+/// that reaches into it. So an incomplete segment can contain only records that were still being written.
 result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::vector<scanned_record>& records,
                             const window& found, const store::superblock_pair& supers, std::uint64_t version) {
     constexpr std::uint64_t k_header = format::k_log_header_bytes;
@@ -223,7 +224,8 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
         return cut_off(log.path(), log_bytes);
     if (log_bytes == k_header + whole)
         return {};
-    // A write extends a file by whole sectors, and a header lies within one.
+    // A write extends a file by whole sectors, and a record header lies within one. So a file that ends within a header
+    // was cut off.
     std::uint64_t magic = 0;
     if (found.end + sizeof magic <= log_bytes && found.end + sizeof(record_header) > log_bytes) {
         REM_TRY(log.read(found.end, std::as_writable_bytes(std::span(&magic, 1))));
@@ -243,7 +245,7 @@ result<void> refuse_cut_off(os::file& log, std::uint64_t log_bytes, const std::v
     return {};
 }
 
-/// Reads the record at `offset`. Returns false if there is no intact one of this session.
+/// Reads the record at `offset`. Returns false if no intact record of this session lies there.
 result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t offset,
                          const log::session_number& session, scanned_record& record, record_header& header) {
     if (offset + sizeof header > log_bytes)
@@ -253,7 +255,7 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
     if (!log::looks_like_record(head, header) || header.session != session)
         return false;
     if (header.payload_bytes > log_bytes - offset - sizeof header)
-        return false; // I7: test before allocating
+        return false; // I7: tested before the allocation
     record.bytes.resize(sizeof header + static_cast<std::size_t>(header.payload_bytes));
     REM_TRY(log.read(offset, record.bytes));
     if (!log::record_is_intact(record.bytes))
@@ -266,7 +268,7 @@ result<bool> read_record(os::file& log, std::uint64_t log_bytes, std::uint64_t o
     return true;
 }
 
-/// Returns the first record in this part of the log that cannot exist without commit `expected`; nothing if there is
+/// Returns the first record in this part of the log that proves that commit `expected` was durable; nothing if there is
 /// none.
 result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t log_bytes, file_range part,
                                                  const log::session_number& session, std::uint64_t epoch,
@@ -283,8 +285,8 @@ result<std::optional<scanned_record>> find_proof(os::file& log, std::uint64_t lo
                 continue;
             if (header.session != session || header.epoch < epoch)
                 continue;
-            // I3: a later epoch began with a superblock that is gone. In this epoch only records count that say that
-            // `expected` was durable.
+            // I3: a record of a later epoch counts, since a superblock that is lost began that epoch. A record of this
+            // epoch counts only if it says that `expected` was durable.
             if (header.epoch == epoch && (header.version <= expected || header.durable_through < expected))
                 continue;
             scanned_record later;
@@ -309,14 +311,14 @@ unexpected later_session(const std::string& path, std::uint64_t offset, const st
         path, 0, offset);
 }
 
-/// R2: a record that does not chain is a torn tail, unless a later record says that it was durable. The later one may
-/// lie before it in the file.
+/// R2: a record that does not chain is a torn tail, unless a later record says that it was durable. In the file, the
+/// later record may lie before it.
 result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window& found,
                            const store::superblock_pair& supers, std::uint64_t expected) {
     auto header = read_header(log);
     if (!header)
         return header.error();
-    // Beside a clean heap the log's session may differ from the superblock's.
+    // Beside a clean heap, the session of the log may differ from that of the superblock.
     const log::session_number session = *header ? (*header)->session : session_of(supers);
     for (const file_range part : found.outside(log_bytes)) {
         auto later = find_proof(log, log_bytes, part, session, supers.current().epoch, expected);
@@ -324,7 +326,7 @@ result<void> refuse_damage(os::file& log, std::uint64_t log_bytes, const window&
             return later.error();
         if (!*later)
             continue;
-        if (auto damaged = supers.other_damage()) // then the record follows the damaged superblock
+        if (auto damaged = supers.other_damage()) // then the record is one of those after the damaged superblock
             return damaged_superblock(supers, *damaged, "is older than the redo log " + log.path());
         if (session != session_of(supers))
             return later_session(log.path(), (*later)->offset, supers);
@@ -352,7 +354,7 @@ result<void> refuse_bad_end(os::file& log, std::uint64_t log_bytes, const scanne
     return {};
 }
 
-/// Reads the record at `offset`. Returns false if it is not the one that follows this version.
+/// Reads the record at `offset`. Returns false if it does not follow the commit of this version.
 result<bool> read_follower(os::file& log, std::uint64_t log_bytes, std::uint64_t offset,
                            const store::session_identity& session, std::uint64_t version, std::uint64_t predecessor,
                            scanned_record& record) {
@@ -392,8 +394,8 @@ result<std::optional<scanned_record>> next_record(os::file& log, const store::se
     return std::optional<scanned_record>();
 }
 
-// R2: a version is written once in an epoch, so its record can be at only one of the two places. Only that record names
-// the checksum of the previous one.
+// R2: a version is written once in an epoch, so its record can be at only one of the two places. Only the right record
+// names the checksum of the previous one.
 result<scanned_log> scan_up_to_damage(os::file& log, const store::superblock_pair& supers) {
     auto size = log.size();
     if (!size)

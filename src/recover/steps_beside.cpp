@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t k_no_limit = std::numeric_limits<std::uint64_t>::max();
 
-/// The commits that the log has beyond the checkpoint.
+/// The commits in the log that follow the checkpoint.
 struct logged_commits {
     history::commit_name checkpoint{};
     std::vector<scanned_record> records;
@@ -54,11 +54,11 @@ result<logged_commits> log_of(os::file_system& below, const std::string& path, s
     return found;
 }
 
-/// The first commit whose events are not sound; none if all are.
+/// The first commit whose events are damaged; none if all are sound.
 using unsound_commit = std::optional<std::uint64_t>;
 
 struct read_file {
-    std::optional<history::entry_end> known; // the last commit that the log, or its checkpoint, knows
+    std::optional<history::entry_end> known; // the last entry's commit that the log or its checkpoint also names
     unsound_commit unsound{};
 };
 
@@ -96,14 +96,14 @@ result<unsound_commit> add_entries_up_to(const history::entry_end& known, os::fi
     return unsound;
 }
 
-/// Adds the events that the log has behind `known`.
+/// Adds the events that follow `known` in the log.
 unsound_commit add_logged(const logged_commits& log, const history::commit_name& known, history::step_loader& steps) {
     for (const scanned_record& each : log.records) {
         if (each.version <= known.version)
             continue;
         const auto events = log::events_in(each.bytes);
         if (!events)
-            return known.version; // the history leads no further
+            return known.version; // the history ends here
         if (!steps.add(each.version, *events))
             return each.version;
     }
@@ -146,7 +146,7 @@ result<history_beside> read_history(os::file_system& below, const store::heap_fi
     if (!unsound)
         return unsound.error();
     if (*unsound && known && **unsound > known->commit.version)
-        return none(history::unsound_at(path, **unsound)); // the events are in the log, not in the file
+        return none(history::unsound_at(path, **unsound)); // the damaged events are in the log, not in the file
     if (*unsound) {
         auto why = history::why_unfit(*file, uuid, path, last, heap.image().bytes());
         return why ? result<history_beside>(none(std::move(*why))) : why.error();

@@ -1,5 +1,5 @@
-// Reads the steps of a kept history without changing anything: from the file beside the heap, and from the log what the
-// file lacks.
+// Reads the steps of a kept history without changing anything: from the file beside the heap, and from the log those
+// that the file lacks.
 #pragma once
 
 #include "base/result.hpp"
@@ -14,21 +14,23 @@
 
 namespace remanence::recover {
 
-/// What was found in the file beside a heap.
+/// The steps found beside a heap.
 struct history_beside {
-    std::optional<history::step_tree> steps; // those that led to the heap's last commit, without limits; none: `why`
-    std::string why;                         // one sentence
-    bool is_there = false;                   // something has the file's name
-    std::uint64_t entries = 0;               // sound entries from the file's beginning on
-    history::entry_end sound_end{};          // where these end
+    std::optional<history::step_tree> steps; // those up to the heap's last commit, without limits; if none: see `why`
+    std::string why;                         // why there are no steps: one sentence
+    bool is_there = false;                   // a file of that name exists
+    std::uint64_t entries = 0;               // number of sound entries at the file's beginning
+    history::entry_end sound_end{};          // where the last of these ends
 };
 
-/// Reads the history and the log (H5, H6). `heap` is in the state that a recovery leaves, perhaps in memory only.
-/// `files` are those that it was read from. errc::in_use: the heap was written to meanwhile. Throws std::bad_alloc.
+/// Reads the history and the log (H5, H6). `heap` must be in the state in which a recovery leaves it, perhaps in memory
+/// only. `files` must be those from which it was read. errc::in_use if the heap was written to meanwhile. Throws
+/// std::bad_alloc. O(history and log).
 /// O(history and log).
 result<history_beside> read_history(os::file_system& files, const store::heap_file& heap);
 
-/// Return the state that has this version, or is kept by this name. errc::no_step, with a list of those that exist.
+/// These return the state of this version, or the one kept by this name. errc::no_step, with a list of those that
+/// exist.
 result<std::uint64_t> state_of(const history::step_tree& steps, std::uint64_t version, const std::string& path);
 result<std::uint64_t> state_of(const history::step_tree& steps, const std::string& name, const std::string& path);
 

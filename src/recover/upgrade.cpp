@@ -15,8 +15,8 @@ result<upgrade_outcome> upgrade(os::file_system& files, const std::string& path,
     const bool is_stated = application.empty() || (*store)->application() == application;
     if (outcome.format_before == format::k_format_version && is_stated)
         return outcome;
-    // Recovery leaves a clean heap of the older format. Its log may come back, since the removal is not synced: see
-    // recover::open_log().
+    // Recovery leaves a clean heap of the older format. Its log may be there again after a crash, since the removal is
+    // not synced: see recover::open_log().
     auto recovered = recover::recover(files, **store, {}, keep_history);
     if (!recovered)
         return recovered.error();

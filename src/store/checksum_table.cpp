@@ -145,7 +145,7 @@ result<node_reference> checksum_table::take_changed(std::vector<planned_write>& 
             if (loaded->changed)
                 changed.push_back(index);
         }
-        std::sort(changed.begin(), changed.end()); // so that they are written in one sweep over the file
+        std::sort(changed.begin(), changed.end()); // so that the checkpoint writes them in one sweep over the file
         for (std::uint64_t index : changed) {
             node& current = *levels_[level].at(index);
             auto reference = reference_to(level, index);

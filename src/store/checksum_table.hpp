@@ -1,7 +1,7 @@
 // The page checksums of one region: a tree of 4 KiB nodes, each with two places in the file.
 //
-// A checkpoint writes changed nodes to the place that is not current, and hands the new root to the superblock. So
-// nothing that a durable superblock names is overwritten (I1).
+// A checkpoint writes each changed node to its place that is not current, and returns the new root for the next
+// superblock. So nothing that a durable superblock names is overwritten (I1).
 #pragma once
 
 #include "base/result.hpp"
@@ -26,18 +26,19 @@ public:
     /// Returns the file bytes that the table of a region of `region_bytes` occupies, with both places of every node.
     static std::uint64_t file_bytes(std::uint64_t region_bytes);
 
-    /// Returns the checksum of a page of the region; 0: never written, all zeros. errc::corrupt if the table is
-    /// damaged.
+    /// Returns the checksum of a page of the region. 0 means that the page was never written and is all zeros.
+    /// errc::corrupt if the table is damaged.
     result<std::uint32_t> get(std::uint64_t page);
-    /// Changes the checksum in memory. take_changed() takes it from there.
+    /// Changes the checksum in memory only. The next take_changed() includes the node that holds it.
     result<void> set(std::uint64_t page, std::uint32_t checksum);
-    /// Reserves the space to write a change to `page` later.
+    /// Reserves the file space that a later change of this page's checksum will need.
     result<void> reserve(std::uint64_t page);
-    /// Appends the changed nodes to `writes`, children before parents; writes nothing. Returns the root for the
-    /// superblock that is to name them. Until they are written, ask only for nodes that are in memory already.
+    /// Appends a planned write for each changed node to `writes`, children before parents; writes nothing to the file.
+    /// Returns the new root for the next superblock. Until those writes are done, call get() only for pages whose nodes
+    /// are in memory.
     result<format::node_reference> take_changed(std::vector<planned_write>& writes);
 
-    /// Reads all nodes. The next take_changed() takes all of them, changed or not. errc::corrupt.
+    /// Reads all nodes, and marks them as changed, so that the next take_changed() includes all of them. errc::corrupt.
     result<void> take_over();
 
     /// Reads every node from the file. Calls `damaged(file offset)` for each one that cannot be read or fails its
@@ -64,11 +65,11 @@ private:
     std::uint64_t table_offset_;
     format::node_reference root_;
     std::vector<std::uint64_t> level_begin_; // first node of each level, in the order of the file: leaves first
-    std::vector<level_nodes> levels_;        // nodes in memory: 0.1% of the heap touched so far
+    std::vector<level_nodes> levels_;        // nodes in memory: 0.1% of the part of the heap that was accessed
     std::vector<bool> leaf_reserved_;
 };
 
-/// Returns the checksum of a node as its parent keeps it. It is never 0, which stands for a node that was never
+/// Returns the checksum of a node, which its parent stores. It is never 0: there 0 means that the node was never
 /// written.
 std::uint64_t node_checksum(std::span<const std::byte> node);
 

@@ -11,8 +11,8 @@ namespace remanence::store {
 
 namespace {
 
-constexpr std::size_t k_exceptions_to_move = 8192;      // a chunk takes two mappings at worst; a process has 65,530
-constexpr std::size_t k_exceptions_to_give_back = 4096; // two mappings each, too
+constexpr std::size_t k_exceptions_to_move = 8192;      // moving one adds two mappings at worst, of 65,530
+constexpr std::size_t k_exceptions_to_give_back = 4096; // a run also adds two mappings at worst
 
 } // namespace
 
@@ -137,7 +137,8 @@ bool chunk_copies::hold_early(std::uint64_t chunk) {
         return false;
     if (is_stored(chunk) && !early_.contains(chunk)) {
         move_in(*map_with_early_, chunk, 0);
-        // may_move(): nothing durable names the copy that the chunk takes. That copy must not be punched from now on.
+        // may_hold_early() made sure that nothing durable names the copy to which the chunk will move. From now on that
+        // copy must not be punched.
         retired_.erase(chunk);
     }
     early_.insert(chunk);
@@ -186,7 +187,7 @@ std::size_t chunk_copies::room_to_give_back(std::span<const chunk_range> chunks)
     return chunks.size();
 }
 
-// I7: also checks what records say.
+// I7: records are input, so this also checks the runs that a record names.
 std::optional<std::uint64_t> chunk_copies::image_bytes_without(std::span<const chunk_range> chunks) const {
     const std::uint64_t image_chunks = image_bytes_ / layout_.chunk_bytes();
     chunk_map after = map_;
@@ -216,7 +217,7 @@ void chunk_copies::give_back(std::span<const chunk_range> chunks, std::uint64_t 
 }
 
 void chunk_copies::note_checkpoint() {
-    // Otherwise reserve_map() has reserved a larger area since the last checkpoint.
+    // If the offsets differ, reserve_map() has reserved a larger area since the last checkpoint.
     if (next_map_area_.area_offset == current_.map.area_offset)
         next_map_area_ = current_.map;
     retired_.note_checkpoint(current_.checkpoint_version);

@@ -1,11 +1,12 @@
-// Which of its copies each chunk is in, and what a commit may do with it. All of it is in memory.
+// Tells in which copy each chunk is, and what a commit may do with it. All of this state is in memory.
 //
-// A chunk is stored nowhere, or in one of its two copies. A commit places a fresh chunk at its copy A, and moves a
-// rewritten one to the copy that it is not in. A checkpoint writes the chunk map. A spill may write a chunk earlier to
-// the copy that it takes with the next commit: the chunk is then *held early*.
+// A chunk is stored nowhere, or in one of its two copies. A commit places a fresh chunk in its copy A, and moves a
+// rewritten chunk to its other copy. A checkpoint writes the chunk map. A spill may write a chunk before the next
+// commit, to the copy to which that commit will move it: the chunk is then *held early*.
 //
-// Invariants: accepted chunks have room in the chunk map, since each exception costs two mappings at worst (a process
-// has 65,530); R3, with retired_copies and given_back. Under the lock of the store.
+// Invariants: the chunk map has room for every accepted chunk; its size is limited because each exception adds two
+// mappings at worst and a process may have 65,530. R3, together with retired_copies and given_back. Protected by the
+// lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -28,15 +29,15 @@ namespace remanence::store {
 
 /// A part of the heap as it is to be mapped.
 struct extent {
-    heap_range heap;           // false: it reads as zeros
-    bool stored;               // if stored
-    std::uint64_t file_offset; // of a stored one
+    heap_range heap;           // the part; it reads as zeros if `stored` is false
+    bool stored;               // true if the part has a place in the file
+    std::uint64_t file_offset; // of the stored part
 };
 
 class chunk_copies {
 public:
-    /// Begins as the superblock says, without its chunk map. The superblock must outlive this, and is always the
-    /// current one.
+    /// Begins with the state that the superblock describes, without its chunk map. The superblock must outlive this
+    /// object and always be the current one.
     explicit chunk_copies(const format::superblock& current)
         : current_(current), layout_(current), next_map_area_(current.map), image_bytes_(current.image_bytes) {}
     /// Reads the chunk map that the superblock names. errc::corrupt.
@@ -44,7 +45,7 @@ public:
 
     [[nodiscard]] const layout& where() const { return layout_; }
 
-    // What is committed.
+    // The committed state.
 
     /// Returns the end of the committed part of the heap. Beyond it, and in zero chunks, everything reads as zeros.
     [[nodiscard]] std::uint64_t image_bytes() const { return image_bytes_; }
@@ -53,16 +54,16 @@ public:
         return chunk * layout_.chunk_bytes() < image_bytes_ && map_.place_of(chunk) != chunk_place::nowhere;
     }
     [[nodiscard]] std::vector<extent> extents() const;
-    /// Returns where a heap offset lies in the file: in the copy that its chunk is in, or was in last, or will be in
-    /// first. Precondition: covered by a region.
+    /// Returns the file offset of a heap offset: in the copy that its chunk is in, or in copy A if the chunk is not
+    /// stored. Precondition: a region covers it.
     [[nodiscard]] std::uint64_t copy_of(std::uint64_t heap_offset) const;
-    /// Returns where this copy of a chunk ends.
+    /// Returns the file offset at which the chunk's copy ends.
     [[nodiscard]] std::uint64_t end_of_copy(std::uint64_t chunk) const {
         return copy_of(chunk * layout_.chunk_bytes()) + layout_.chunk_bytes();
     }
-    /// Returns the heap offset whose chunk is in the copy at this file offset; nothing if there is none.
+    /// Returns the heap offset of the chunk whose current copy contains this file offset; nothing if there is none.
     [[nodiscard]] std::optional<std::uint64_t> heap_offset_at(std::uint64_t file_offset) const;
-    /// Returns the copy that the chunk is not in. Precondition: its region has two.
+    /// Returns which copy the chunk is not in. Precondition: its region has both copies.
     [[nodiscard]] chunk_place other_place_of(std::uint64_t chunk) const;
     [[nodiscard]] std::uint64_t other_copy_of(std::uint64_t chunk) const {
         return layout_.copy_in(other_place_of(chunk), chunk * layout_.chunk_bytes());
@@ -72,15 +73,15 @@ public:
 
     /// True if a commit may move the chunk, once the region has copies B (R3).
     [[nodiscard]] bool may_move(std::uint64_t chunk) const;
-    /// True if a commit may move it now, or after a checkpoint.
+    /// True if a commit may move the chunk now or after the next checkpoint.
     [[nodiscard]] bool may_move_after_checkpoint(std::uint64_t chunk) const;
-    /// True if a record may say that the chunk moves there.
+    /// True if a record may move the chunk to `to`.
     [[nodiscard]] bool can_move(std::uint64_t chunk, chunk_place to) const;
-    /// Returns how many of these chunks, from the first one on, may move before the chunk map is full. Counts those
-    /// held early.
+    /// Returns how many of these chunks, from the first one on, may move before the chunk map is full. Counts the
+    /// chunks held early as if they had moved.
     [[nodiscard]] std::size_t room_to_move(std::span<const std::uint64_t> chunks) const;
-    /// True if the chunk map can be written once all of these have moved. For records: they have chunks in another
-    /// order, and a process with a higher limit may have written them.
+    /// True if the chunk map can still be written after all of these chunks have moved. For reading records: a record
+    /// lists its chunks in another order, and a process with a higher limit may have written it.
     [[nodiscard]] bool may_all_move(std::span<const std::uint64_t> chunks) const;
     /// Returns how many of these runs, from the first one on, the chunk map has room to give back.
     [[nodiscard]] std::size_t room_to_give_back(std::span<const chunk_range> chunks) const;
@@ -88,53 +89,53 @@ public:
     /// if the chunk map has no room.
     [[nodiscard]] std::optional<std::uint64_t> image_bytes_without(std::span<const chunk_range> chunks) const;
     /// Returns chunks whose move would shrink the chunk map and the number of mappings: the shortest runs at copies B,
-    /// up to `chunks` chunks. Empty if the map has at most `exceptions`. O(exceptions).
+    /// up to `chunks` chunks. Returns none unless the map has more than `exceptions` exceptions. O(exceptions).
     [[nodiscard]] std::vector<std::uint64_t> scattered(std::size_t exceptions, std::uint64_t chunks) const;
 
-    /// Notes that pages of this chunk are being written early, to early_copy_of(). unused_space keeps them until the
-    /// chunk is accepted or release_early() is called. Returns false if the chunk map has no room, or if something
+    /// Notes that pages of this chunk are being written early, to early_copy_of(). unused_space spares that copy until
+    /// the chunk is accepted or release_early() is called. Returns false if the chunk map has no room, or if something
     /// durable may still name that copy.
     bool hold_early(std::uint64_t chunk);
     /// True if hold_early() would succeed.
     [[nodiscard]] bool may_hold_early(std::uint64_t chunk) const;
     void release_early(std::uint64_t chunk) noexcept;
-    /// Returns where the chunk's pages are written early: its other copy if it is stored, else its copy.
+    /// Returns where the chunk's pages are written early: in its other copy if it is stored, else in its copy A.
     [[nodiscard]] std::uint64_t early_copy_of(std::uint64_t chunk) const {
         return is_stored(chunk) ? other_copy_of(chunk) : copy_of(chunk * layout_.chunk_bytes());
     }
     [[nodiscard]] const std::set<std::uint64_t>& held_early() const { return early_; }
 
-    // What a commit did: the log has the record that says so.
+    // What a commit did. Call these after the log has the commit's record.
 
-    /// Notes that the chunk, which had no contents, is at its copy A.
+    /// Notes that the chunk, which held nothing, is now in its copy A.
     void place_fresh(std::uint64_t chunk, std::uint64_t version);
-    /// Notes that the chunk is in its other copy. room_to_move(), hold_early() or may_all_move() said that the map has
-    /// room for all chunks of the record. `maps_former_copy`: see retired_copies::add().
+    /// Notes that the chunk is now in its other copy. Precondition: room_to_move(), hold_early() or may_all_move() has
+    /// confirmed that the map has room for all chunks of the record. `maps_former_copy`: see retired_copies::add().
     void move(std::uint64_t chunk, std::uint64_t version, bool maps_former_copy);
-    /// Notes that these chunks hold nothing any more. Precondition: image_bytes_without() returned a value for them.
+    /// Notes that these chunks hold nothing now. Precondition: image_bytes_without() returned a value for them.
     void give_back(std::span<const chunk_range> chunks, std::uint64_t version);
 
-    /// Returns chunks given back since the last checkpoint: the current superblock may still name them.
+    /// Returns the chunks given back since the last checkpoint, whose copies the current superblock may still name.
     [[nodiscard]] const given_back& not_yet_free() const { return given_back_; }
     [[nodiscard]] retired_copies& retired() { return retired_; }
     [[nodiscard]] const retired_copies& retired() const { return retired_; }
-    /// Returns the length of the copies that chunks left since the last checkpoint. Nothing may move there before the
-    /// next one.
+    /// Returns the total length of the copies that chunks left since the last checkpoint. No chunk may move to them
+    /// before the next checkpoint.
     [[nodiscard]] std::uint64_t retired_bytes() const { return retired_.newly_retired() * layout_.chunk_bytes(); }
 
     // The chunk map, for the code that writes it.
 
     [[nodiscard]] chunk_map& map() { return map_; }
-    /// Returns where the last part of the file ends, whether or not the file is that long.
+    /// Returns where the last part of the file ends, even if the file is still shorter.
     [[nodiscard]] std::uint64_t file_end() const { return layout_.end(next_map_area_); }
-    /// Returns the area that the next map is written to. Its `slot` is the current one.
+    /// Returns the area to which the next map will be written. Its `slot` is the one in use now.
     [[nodiscard]] const format::map_reference& next_map_area() const { return next_map_area_; }
     void use_map_area(const format::map_reference& area) { next_map_area_ = area; }
-    /// Notes that a checkpoint has made another superblock current, with this map.
+    /// Notes that a checkpoint has made a new superblock current, which names a new map.
     void note_checkpoint();
 
 private:
-    /// Moves the chunk in `map`, which is map_ or a copy of it that says what map_ will be.
+    /// Moves the chunk in `map`: map_ itself, or a copy of it that shows what map_ will become.
     void move_in(chunk_map& map, std::uint64_t chunk, std::uint64_t version) const;
     [[nodiscard]] const chunk_map& map_with_early() const;
 
@@ -146,7 +147,7 @@ private:
     retired_copies retired_;
     given_back given_back_;
     std::set<std::uint64_t> early_;
-    // map_ as if all stored chunks of early_ had moved. Computed when it is first asked for.
+    // map_ as if all stored chunks of early_ had moved. Computed when first needed.
     mutable std::optional<chunk_map> map_with_early_;
 };
 

@@ -105,7 +105,7 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
     for (const chunk_exception& e : map.exceptions_) {
         std::uint64_t at = offset + static_cast<std::uint64_t>(&e - map.exceptions_.data()) * sizeof e;
         if (e.encoding != chunk_encoding::raw && e.encoding != chunk_encoding::zero)
-            return unknown_encoding(file, at, e.encoding); // first: its other fields may mean something else
+            return unknown_encoding(file, at, e.encoding); // first: it may change the meaning of the other fields
         if (e.chunk < next || e.run_length == 0 || e.run_length > chunk_count || e.chunk > chunk_count - e.run_length) {
             return damaged_map(file, at, "an entry is out of order or bounds");
         }
@@ -138,7 +138,7 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
         return true;
     std::vector<chunk_exception> now;
     if (begin != exceptions_.begin())
-        now.push_back(*--begin); // it may continue into `by`
+        now.push_back(*--begin); // this exception may be adjacent to `by`
     if (auto touched = begin + static_cast<std::ptrdiff_t>(now.size()); touched != end && touched->chunk < first)
         now.push_back(part_of(*touched, touched->chunk, first));
     if (by)
@@ -146,7 +146,7 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
     if (end != begin && end_of(*std::prev(end)) > first + count)
         now.push_back(part_of(*std::prev(end), first + count, end_of(*std::prev(end))));
     if (end != exceptions_.end())
-        now.push_back(*end++); // `by` may continue into it
+        now.push_back(*end++); // this exception may be adjacent to `by`
     join(now);
     const auto replaced = static_cast<std::size_t>(end - begin);
     if (exceptions_.size() - replaced + now.size() > std::max(exceptions_max, exceptions_.size()))
@@ -161,8 +161,8 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
     return true;
 }
 
-// Without room for another exception, the shorter part of the split run counts as stored: a hole in the file, which
-// reads as zeros, too.
+// Without room for another exception, the shorter of the two parts into which the run would be split counts as stored.
+// It is a hole in the file and also reads as zeros.
 void chunk_map::erase(std::uint64_t chunk) {
     if (replace(chunk, 1, std::nullopt))
         return;

@@ -1,8 +1,9 @@
 // Which chunks are not at their copy A: a sorted list of exceptions.
 //
-// Exceptions are chunks that hold nothing although the heap extends beyond them (never committed, or given back), and
-// chunks at their copy B. Mappings limit their number (a process may have 65,530), so the list is one array. A
-// checkpoint writes it whole to the other one of two places (I1). Its checksum is in the superblock.
+// An exception is a run of chunks that either hold nothing although the heap extends beyond them (never committed, or
+// given back), or are at their copy B. The limit on mappings (65,530 for a process) also limits the number of
+// exceptions, so the list is one array. A checkpoint writes the whole list to the one of two places that is not current
+// (I1). The superblock contains its checksum.
 #pragma once
 
 #include "base/result.hpp"
@@ -26,20 +27,20 @@ public:
     static result<chunk_map> read(os::file& file, const format::superblock& super);
 
     [[nodiscard]] chunk_place place_of(std::uint64_t chunk) const;
-    /// Notes that the chunk, which held nothing, was committed at its copy A.
+    /// Notes that the chunk, which held nothing, is now stored at its copy A.
     void erase(std::uint64_t chunk);
-    /// Notes that [first, first+count), which lies beyond every other exception, was skipped. Without room for another
-    /// exception the chunks count as stored: they are holes in the file, which read as zeros, too.
+    /// Adds an exception for [first, first+count), which lies beyond all others and holds nothing. If there is no room
+    /// for another exception, the chunks count as stored: they are holes in the file, which also read as zeros.
     void append_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
 
-    /// Notes that [first, first+count), which is stored, no longer is. Returns false, and changes nothing, without room
-    /// for another exception.
+    /// Notes that the stored chunks [first, first+count) now hold nothing. Returns false, and changes nothing, if there
+    /// is no room for another exception.
     bool add_zero_run(std::uint64_t first, std::uint64_t count, std::uint64_t birth_version);
 
-    // Chunks move one by one, so there may be more than k_exceptions_max exceptions in the middle of a commit. The
-    // caller makes sure that there are not in the end.
+    // Chunks move one by one, so the list may exceed k_exceptions_max in the middle of a commit. The caller makes sure
+    // that it does not at the end.
 
-    /// Notes that the chunk, which is stored, is now at its copy B, at `location` of the file.
+    /// Notes that the stored chunk is now at its copy B, at file offset `location`.
     void move_to_copy_b(std::uint64_t chunk, std::uint64_t location, std::uint64_t chunk_bytes,
                         std::uint64_t birth_version);
     /// Notes that the chunk is at its copy A again.
@@ -50,23 +51,22 @@ public:
 
     [[nodiscard]] std::span<const format::chunk_exception> exceptions() const { return exceptions_; }
     [[nodiscard]] bool changed() const { return changed_; }
-    /// Makes a map that is not empty count as changed.
+    /// Marks the map as changed unless it is empty.
     void take_over() { changed_ = changed_ || !exceptions_.empty(); }
 
-    /// The list as it is to be written to the slot that is not current, and the reference for the superblock that is to
-    /// name it.
+    /// The write that puts the list into the slot that is not current, and the reference to it for the next superblock.
     struct placed {
         format::map_reference reference;
         planned_write write; // empty if the list is empty
     };
-    /// Composes that write. The map counts as unchanged from then on.
+    /// Composes that write, and marks the map as unchanged.
     placed place(format::map_reference area);
 
-    static constexpr std::size_t k_exceptions_max = 16384; // two mappings each at worst: half of what a process has
+    static constexpr std::size_t k_exceptions_max = 16384; // each adds two mappings at worst: half of a process's limit
 
 private:
-    /// Replaces all exceptions in [first, first+count) by this one, or by none. Returns false, and changes nothing, if
-    /// that would make more than `exceptions_max` exceptions, and more than before.
+    /// Replaces all exceptions within [first, first+count) by `by`, or removes them. If the list would then exceed both
+    /// `exceptions_max` and its present length, changes nothing and returns false.
     bool replace(std::uint64_t first, std::uint64_t count, const std::optional<format::chunk_exception>& by,
                  std::size_t exceptions_max = k_exceptions_max);
 

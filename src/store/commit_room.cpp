@@ -23,8 +23,7 @@ result<void> commit_room::add_regions(std::uint64_t heap_bytes) {
     superblock next = supers_.current();
     if (next.region_count == next.regions.size() || heap_bytes > k_layout_bytes_max)
         return exhausted();
-    // Grows by at least half of the heap's size, so that even a large heap has few regions. What is not used yet is a
-    // hole.
+    // Grows by at least half of the heap's size, so that even a large heap has few regions. The unused part is a hole.
     region r{};
     r.heap_offset = have;
     r.bytes = align_up(std::max(heap_bytes - have, std::min(have / 2, k_layout_bytes_max - have)),
@@ -62,13 +61,13 @@ result<void> commit_room::add_copies_b(std::span<const std::uint64_t> chunks) {
 }
 
 result<void> commit_room::reserve_pages(std::uint64_t first_page, std::uint64_t count) {
-    if (file_.file().fills_holes_when_read()) { // then reserve whole chunks, since they will be mapped
+    if (file_.file().fills_holes_when_read()) { // whole chunks, since whole chunks are mapped
         const std::uint64_t end = align_up(first_page + count, copies_.where().chunk_pages());
         first_page = align_down(first_page, copies_.where().chunk_pages());
         count = end - first_page;
     }
     REM_TRY(file_.reserve("store: reserve pages", {copies_.copy_of(first_page * k_page_bytes), count * k_page_bytes}));
-    // Copies B of two regions may follow each other. A leaf does not extend beyond its region.
+    // Copies B of two regions may be adjacent, so the pages may cross regions. A leaf covers pages of one region only.
     for (std::uint64_t page = first_page; page < first_page + count; page += format::k_leaf_pages)
         REM_TRY(checksums_.reserve(page));
     return checksums_.reserve(first_page + count - 1);
@@ -99,7 +98,7 @@ result<void> commit_room::reserve_map(std::uint64_t more) {
     if (area.area_offset > k_layout_bytes_max)
         return exhausted();
     REM_TRY(file_.reserve("store: reserve larger chunk map", {area.area_offset, 2 * area.slot_bytes}));
-    copies_.use_map_area(area); // I8: the old area is kept
+    copies_.use_map_area(area); // I8: the old area stays as it is
     return {};
 }
 

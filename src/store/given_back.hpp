@@ -1,7 +1,7 @@
 // Chunks that a record has given back, and whose copies the current superblock may still name.
 //
-// R3 is kept here, with retired_copies: both copies of such a chunk keep their bytes, and nothing is written to them,
-//    until a superblock that covers the record is current. Under the lock of the store.
+// R3 is enforced here and in retired_copies: both copies of such a chunk retain their bytes, and nothing is written to
+// them, until a superblock that covers the record is current. Protected by the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -15,7 +15,7 @@ namespace remanence::store {
 
 class given_back {
 public:
-    /// Notes that the chunks, none of which is here yet, hold nothing since this commit.
+    /// Notes that these chunks hold nothing since the commit `version`. Precondition: none of them is in this list.
     void add(chunk_range chunks, std::uint64_t version) {
         const auto behind = std::ranges::upper_bound(runs_, chunks.first, {}, first_of);
         runs_.insert(behind, {chunks, version});
@@ -25,7 +25,7 @@ public:
         return behind != runs_.begin() && std::prev(behind)->chunks.contains(chunk);
     }
     [[nodiscard]] bool empty() const { return runs_.empty(); }
-    /// Notes that a superblock of this version is current.
+    /// Removes the chunks that the current superblock, which has this version, no longer names.
     void note_checkpoint(std::uint64_t version) {
         std::erase_if(runs_, [&](const run& each) { return each.version <= version; });
     }
@@ -36,8 +36,8 @@ public:
         for (const run& each : runs_)
             f(each.chunks);
     }
-    /// Returns the first chunk in [first, end) that is here, and the first one after it that is not. Returns `end`
-    /// twice if none is.
+    /// Returns the first chunk in [first, end) that is in this list, and the first chunk after it that is not. Returns
+    /// `end` twice if there is none.
     [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> first_within(std::uint64_t first, std::uint64_t end) const {
         auto found = std::ranges::upper_bound(runs_, first, {}, end_of);
         if (found == runs_.end() || found->chunks.first >= end)

@@ -17,14 +17,15 @@ namespace {
 constexpr std::uint64_t k_piece_bytes = 1 * MiB;
 constexpr std::uint64_t k_superblocks_bytes = format::k_superblock_count * format::k_superblock_bytes;
 
-/// Where a copy goes.
+/// What a copier writes to.
 class target {
 public:
     target() = default;
     target(const target&) = delete;
     target& operator=(const target&) = delete;
     virtual ~target() = default;
-    /// True if the page at `at` of the file need not be written: it is there already, or may stay a hole.
+    /// True if the page at file offset `at` need not be written, because the target already holds it or it may stay a
+    /// hole.
     virtual bool has(std::uint64_t at, std::uint32_t checksum) = 0;
     virtual result<void> write(std::uint64_t at, std::span<const std::byte> pages) = 0;
 };
@@ -39,20 +40,20 @@ public:
           progress_(progress),
           piece_(static_cast<std::size_t>(k_piece_bytes)) {}
 
-    /// Copies bytes as they are, up to `end`: superblocks, chunk maps, checksum tables, and what lies between.
+    /// Copies everything up to `end` unchanged: superblocks, chunk maps, checksum tables, and what lies between them.
     result<void> copy_as_it_is(std::uint64_t end) {
         return copy(end, [&](std::span<std::byte> into) -> result<void> {
             auto size = file_.size();
             if (!size)
                 return size.error();
             const auto present = static_cast<std::size_t>(
-                std::min<std::uint64_t>(into.size(), std::max(*size, at_) - at_)); // the last page may be incomplete
+                std::min<std::uint64_t>(into.size(), std::max(*size, at_) - at_)); // the file may end within a page
             std::fill(into.begin() + static_cast<std::ptrdiff_t>(present), into.end(), std::byte{0});
             REM_TRY(file_.read(at_, into.first(present)));
             return to_.write(at_, into);
         });
     }
-    /// Copies one copy of a region. Writes zeros where a chunk is in its other copy.
+    /// Copies one of the copies of a region. Writes zeros in place of chunks that are in the other copy.
     result<void> copy_all(const layout::copies& copies) {
         return copy(copies.file.end(), [&](std::span<std::byte> into) -> result<void> {
             const std::uint64_t first = (copies.heap_offset + (at_ - copies.file.offset)) / k_page_bytes;
@@ -65,7 +66,7 @@ public:
                     if (!checksum)
                         return checksum.error();
                     if (to_.has(at_ + end * k_page_bytes, *checksum))
-                        break; // the target has this page already
+                        break; // the target already holds this page
                 }
                 const auto wanted = into.subspan(i * k_page_bytes, (end - i) * k_page_bytes);
                 if (wanted.empty()) {
@@ -109,8 +110,8 @@ private:
     std::vector<std::byte> piece_;
 };
 
-/// Returns where the copy ends. A heap that we may not write to may not be copied either, since we do not copy what its
-/// unknown features refer to.
+/// Returns where the copy ends. Refuses a heap that this release may not write to: it has unknown features, and data to
+/// which they refer would not be copied.
 result<std::uint64_t> copy_end(heap_file& heap) {
     REM_TRY(check_may_be_written(heap.super(), heap.path()));
     auto size = heap.file().size();
@@ -169,7 +170,7 @@ public:
 
 private:
     static std::size_t index(std::uint64_t at) { return static_cast<std::size_t>(at / k_page_bytes); }
-    /// True if the page is a hole already, and may stay one.
+    /// True if the page is a hole already and may stay one.
     [[nodiscard]] bool is_hole(std::uint64_t at, std::span<const std::byte> page) const {
         return held_[index(at)] == 0 && page_checksum_or_zero(page) == 0;
     }
@@ -198,7 +199,7 @@ result<void> file_copy::update(heap_file& heap, const copy_progress& progress) {
     superblocks_.resize(static_cast<std::size_t>(k_superblocks_bytes));
     new_file to(file_, held_, superblocks_);
     REM_TRY(copy_all(heap, *end, to, progress));
-    REM_TRY(file_.resize("store: length of copy", *end)); // because its end may be a hole
+    REM_TRY(file_.resize("store: length of copy", *end)); // a hole at the end was not written
     held_.resize(pages);
     return {};
 }
@@ -218,11 +219,11 @@ copy_in_progress::~copy_in_progress() {
         if (file_)
             // Best effort: the earlier error counts.
             (void)files_.remove("store: remove failed copy", building_, *file_);
-    } catch (const std::bad_alloc&) { // thrown for the text of another error
+    } catch (const std::bad_alloc&) { // no memory for the message of another error
     }
 }
 
-// The mark is durable before anything follows it, so that the next copy may overwrite what is left of this one.
+// The mark is durable before anything else is written, so that a later copy may overwrite the remains of this one.
 result<void> copy_in_progress::write_mark() {
     std::array<std::byte, k_page_bytes> mark{};
     std::memcpy(mark.data(), format::k_copy_magic.data(), sizeof format::k_copy_magic);
@@ -242,7 +243,7 @@ result<void> copy_in_progress::finish(existing there) {
     REM_TRY(check_is_at(*file_, building_));
     REM_TRY(there == existing::replaced ? files_.rename_over("store: rename copy over another file", building_, path_)
                                         : files_.rename_to_new("store: rename copy", building_, path_));
-    file_.reset(); // from now on that name may belong to another process's copy
+    file_.reset(); // another process may use that name for its copy from now on
     return files_.sync_directory("store: sync directory of copy", path_);
 }
 

@@ -15,25 +15,25 @@ namespace remanence::store {
 
 /// Receives the next bytes: at most 1 MiB per call, in the order of the file.
 using byte_sink = std::function<result<void>(std::span<const std::byte>)>;
-/// Is first called with 0 bytes done, before anything is written.
+/// Reports progress. Called with `done` = 0 before anything is written.
 using copy_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Passes the whole file to `sink`. Checks each page of the image (errc::corrupt, with its place). Passes zeros for
-/// what was never committed. Precondition: the heap is clean, and its superblocks, tables and map do not change. Pages
-/// may change; a page that no longer fits its checksum is an error. O(file).
+/// Passes the whole file to `sink`, with zeros for pages that were never committed. Checks each page of the image: a
+/// page that does not fit its checksum is errc::corrupt, with its place. Precondition: the heap is clean, and its
+/// superblocks, tables and map do not change meanwhile. If pages change meanwhile, that error may result. O(file).
 result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress);
 
-/// What to do with a file that has the copy's name already.
+/// What to do if a file with the copy's name exists.
 enum class existing { refused, replaced };
 
-/// A copy of a heap in a file that is empty at first.
+/// A copy of a heap in a file that is empty at the beginning.
 class file_copy {
 public:
     /// `file` must outlive this.
     explicit file_copy(os::file& file) : file_(file) {}
-    /// Makes the file hold what copy_bytes() passes on, with holes for zeros. May be called again, after a failure or
-    /// with a later commit of the heap: pages that the file has already, by their checksums, are not read again. Until
-    /// finish() the file has no superblocks, so that nobody takes it for a heap.
+    /// Makes the file hold what copy_bytes() passes to its sink, with holes in place of zeros. May be called again
+    /// after a failure, or after later commits of the heap: it does not read pages that the file already holds,
+    /// according to their checksums. Until finish() the file has no superblocks, so nobody mistakes it for a heap.
     result<void> update(heap_file& heap, const copy_progress& progress);
     /// Writes the superblocks. Precondition: the last update() succeeded.
     result<void> finish();
@@ -41,15 +41,15 @@ public:
 
 private:
     os::file& file_;
-    std::vector<std::uint32_t> held_; // checksum of each page of the file; 0: zeros
+    std::vector<std::uint32_t> held_; // checksum of each page in the file; 0 means zeros
     std::vector<std::byte> superblocks_;
 };
 
-/// A copy that is being made, as the new file NAME-new. The file is locked until it has its final name. The destructor
-/// removes it unless it got that name.
+/// A copy that is being made in the new file NAME-new. The file stays locked until it has its final name. If it never
+/// gets that name, the destructor removes it.
 class copy_in_progress {
 public:
-    /// Returns the errors of begin_new().
+    /// Fails as begin_new() does.
     static result<std::unique_ptr<copy_in_progress>> begin(os::file_system& files, const std::string& path,
                                                            unsigned mode);
     copy_in_progress(const copy_in_progress&) = delete;
@@ -58,9 +58,9 @@ public:
 
     /// As file_copy::update().
     result<void> update(heap_file& heap, const copy_progress& progress);
-    /// Writes the superblocks, syncs, and gives the file its name. Atomic: afterwards the name has the whole copy, or
-    /// what it had before. Durable once this returns. errc::exists if the name is taken and `there` refuses that. If
-    /// the sync of the directory fails, the copy may be there, durable or not.
+    /// Writes the superblocks, syncs, and renames the file. Atomic: afterwards `path` names either the whole copy or
+    /// what it named before. Durable once this returns. errc::exists if the name is in use and `there` is
+    /// existing::refused. If the sync of the directory fails, the copy may have its name, durably or not.
     result<void> finish(existing there);
 
 private:
@@ -70,13 +70,13 @@ private:
 
     os::file_system& files_;
     std::string path_;               // final name
-    std::string building_;           // name until then
+    std::string building_;           // name while the copy is made
     std::unique_ptr<os::file> file_; // null once it has its final name
     file_copy content_;
 };
 
-/// Makes a whole copy. After any failure but that of the last sync no file is left behind, except an empty one that
-/// could not be locked.
+/// Makes a whole copy. A failure leaves no file behind, with two exceptions: if the last sync fails, the copy may
+/// remain; if the new file cannot be locked, it remains empty.
 result<void> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
                          const copy_progress& progress);
 

@@ -33,9 +33,9 @@ unexpected in_use(const std::string& path) {
 
 namespace {
 
-/// Refuses anything but the remains of a creation or of a copy. A creation writes only superblocks, and a whole heap
-/// without contents is no loss. A copy begins with a mark, which is durable before anything follows it, and gets its
-/// superblocks last.
+/// Refuses a file unless it is the remains of an interrupted creation or copy. A creation writes only superblocks, and
+/// losing a whole heap without contents does no harm. A copy begins with a mark, which is durable before anything else
+/// is written, and its superblocks are written last.
 result<void> check_is_debris(os::file_system& files, os::file& file) {
     const auto refuse = [&](const std::string& what) {
         return fail(errc::exists,
@@ -58,7 +58,7 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
         const format::superblock& s = places[i];
         if (s.magic != format::k_heap_magic && s.magic != decltype(s.magic){})
             return refuse("no heap in the making");
-        // A session begins only after the name is durable. A failed commit may have left a region.
+        // Sessions begin only after the heap has its durable name. A failed commit may have left a region.
         const bool has_contents = s.epoch != 0 || s.checkpoint_version != 0;
         if (is_valid(s, i) && has_contents)
             return refuse("a heap of its own, or a copy that was interrupted when it was complete");
@@ -75,19 +75,19 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
 
 result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode) {
     const std::string building = new_path(path);
-    // Tests the longest name that will be needed: if it is too long, nothing is left behind.
+    // Tests the longest name that will be used. If it is too long, this fails before a file is made.
     if (auto has_log = files.exists(log_path(building)); !has_log)
         return has_log.error();
     auto file = files.open_or_create(building, mode);
     if (!file) {
         unexpected why = file.error();
-        why.why().path = path; // the name that the caller gave
+        why.why().path = path; // the name that the caller passed
         return why;
     }
     auto locked = (*file)->try_lock(os::lock_kind::exclusive);
     if (!locked)
         return locked.error();
-    auto mine = (*file)->is_at(building); // false if another process renamed it before we had the lock
+    auto mine = (*file)->is_at(building); // false if another process renamed the file before we locked it
     if (!mine)
         return mine.error();
     if (!*locked || !*mine) {
@@ -97,7 +97,7 @@ result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::s
                     path);
     }
     REM_TRY(check_is_debris(files, **file));
-    if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // remains of a creation
+    if (auto emptied = (*file)->resize("store: empty new file", 0); !emptied) { // it may hold the remains of a creation
         (void)files.remove("store: remove file not emptied", building, **file); // best effort: the other error counts
         return emptied.error();
     }
@@ -173,7 +173,7 @@ result<heap_identity> create_empty(os::file_system& files, const std::string& pa
         return files.sync_directory("store: sync directory of new heap", path);
     };
     if (auto built = build(); !built) {
-        // Best effort: the earlier error counts.
+        // Best effort: the earlier error is returned.
         (void)files.remove("store: remove failed heap", building, **file);
         return built.error();
     }

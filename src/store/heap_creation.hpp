@@ -1,4 +1,4 @@
-// The names of a heap's files, and a new, empty heap under one of them.
+// Names a heap's files, and creates a new, empty heap.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,21 +12,21 @@
 
 namespace remanence::store {
 
-/// Return the paths of a heap that is being built, of the redo log, and of the history.
+/// These return the paths of a heap that is being built, of the redo log, and of the history.
 std::string new_path(const std::string& heap_path);
 std::string log_path(const std::string& heap_path);
 std::string history_path(const std::string& heap_path);
 
-/// Returns errc::in_use for a heap that another process or handle has locked.
+/// Returns an errc::in_use failure for a heap that another process or handle has locked.
 unexpected in_use(const std::string& path);
 
 /// Fails with errc::unlinked if `path` no longer names this file.
 result<void> check_is_at(os::file& file, const std::string& path);
 
-/// Makes NAME-new, empty and locked: a heap is built there before it gets its name. Replaces what an interrupted
-/// creation or copy left: a file that nobody has locked, that begins like a heap or with zeros, is not a heap with
-/// contents, and has no log. errc::in_use if another process is building one. For any other file errc::exists, and
-/// nothing changes.
+/// Makes the file NAME-new, empty and locked. A heap is built there before it gets its name. Replaces the remains of an
+/// interrupted creation or copy: a file that nobody has locked, that begins like a heap or with zeros, that is not a
+/// heap with contents, and that has no log. errc::in_use if another process is building a heap there. For any other
+/// file errc::exists; that file stays unchanged.
 result<std::unique_ptr<os::file>> begin_new(os::file_system& files, const std::string& path, unsigned mode);
 
 struct creation {
@@ -34,13 +34,14 @@ struct creation {
     std::uint64_t base;
     std::string_view abi;
     unsigned mode;
-    std::string_view application = {}; // empty: no particular one
+    std::string_view application = {}; // empty: the heap belongs to no particular application
     bool aligned_blocks = false;
     bool red_zones = false;
 };
 
-/// Builds an empty heap as NAME-new, locks it, syncs it and renames it: it appears complete or not at all. Durable once
-/// this returns. Returns its UUID. errc::exists if there is such a file; errc::log_foreign if there is a log.
+/// Builds an empty heap as NAME-new, locks it, syncs it and renames it, so the heap appears complete or not at all.
+/// Durable once this returns. Returns the heap's UUID. errc::exists if a file has that name; errc::log_foreign if a log
+/// with the heap's name exists.
 using heap_identity = std::array<std::uint8_t, 16>;
 result<heap_identity> create_empty(os::file_system& files, const std::string& path, const creation& how);
 

@@ -12,7 +12,7 @@ namespace remanence::store {
 
 namespace {
 
-/// True if a redo log lies beside the file, judging by its first bytes. Errors count as "no log".
+/// True if the file beside the heap begins like a redo log. Errors count as "no log".
 bool has_redo_log(os::file_system& files, const std::string& path) {
     auto log = files.open(log_path(path), os::access::read_only);
     auto magic = format::log_header{}.magic;
@@ -50,7 +50,7 @@ result<std::unique_ptr<heap_file>> heap_file::create(os::file_system& files, con
     return store;
 }
 
-/// Does those steps of an open that open_damaged() requires, too.
+/// Does the steps of an open that open_damaged() needs, too.
 result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock,
                                                          std::optional<std::uint64_t> current_sequence) {
@@ -64,7 +64,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
             return locked.error();
         if (!*locked)
             return in_use(path);
-        auto name = (*file)->find_name(); // it may have been unlinked before it was locked
+        auto name = (*file)->find_name(); // the file may have been unlinked before this process locked it
         if (!name)
             return name.error();
         if (!name->exists)
@@ -81,7 +81,7 @@ result<std::unique_ptr<heap_file>> heap_file::begin_open(os::file_system& files,
             return locked.error();
         if (*locked)
             return in_use(path);
-        size = (*file)->size(); // the file is now as long as the superblock says
+        size = (*file)->size(); // again: the file may have grown before that superblock was written
         if (!size)
             return size.error();
     }
@@ -139,13 +139,13 @@ result<std::unique_ptr<heap_file>> heap_file::open_damaged(os::file_system& file
     if (auto read = (*store)->copies_.read_map((*store)->file()); !read) {
         if (!is_damage(read.why().code))
             return read.error();
-        damaged(read.why()); // without the map, chunks that it calls zero count as stored; they read as zeros, too
+        damaged(read.why()); // without the map all chunks count as stored; those that hold nothing read as zeros
     }
     auto place = read_log_place((*store)->file(), (*store)->super());
     if (place)
         (*store)->log_place_ = std::move(*place);
     else if (is_damage(place.why().code))
-        damaged(place.why()); // then the log is sought beside the heap
+        damaged(place.why()); // then the log is looked for beside the heap
     else
         return place.error();
     if (auto limits = (*store)->history(); !limits) {
@@ -181,8 +181,8 @@ std::uint64_t heap_file::written_end() const {
     return end;
 }
 
-// I5: resizes even if the file is as long already, since that may be true in the page cache only. Never shortens the
-// file: behind the last stored chunk there may be checksums, or the chunk map.
+// I5: resizes even if the file seems long enough, since its length may be in the page cache only. Never shortens the
+// file, since checksums or the chunk map may lie behind the last stored chunk.
 result<void> heap_file::extend_to_image() {
     REM_TRY(sized_.check_reaches(written_end()));
     if (written_end() == stored_end())
@@ -190,7 +190,7 @@ result<void> heap_file::extend_to_image() {
     return sized_.resize("store: extend for what the log has", std::max(sized_.bytes(), stored_end()));
 }
 
-// The parts refer to each other by address, so they are made again in place.
+// The parts refer to each other by address, so they are destroyed and constructed again in place.
 result<void> heap_file::follow(std::uint64_t sequence) {
     auto current = read_superblock(file(), sequence);
     if (!current)
@@ -233,7 +233,7 @@ result<session_identity> heap_file::next_session() const {
     return next;
 }
 
-// I3: the new superblock names nothing new.
+// I3: the new superblock names nothing that the old one does not.
 result<void> heap_file::upgrade(std::string_view application) {
     format::superblock next = super();
     next.format_version = format::k_format_version;
@@ -242,7 +242,7 @@ result<void> heap_file::upgrade(std::string_view application) {
     return supers_.write(next);
 }
 
-// I8: the area that the superblock names now stays as it is.
+// I8: the area that the current superblock names stays as it is.
 result<format::area_reference> heap_file::record(const recorded_page& page, os::call_site what) {
     const format::area_reference area{copies_.file_end(), page.size(), checksum64(page), 1, 0};
     if (area.offset > k_layout_bytes_max)

@@ -1,9 +1,9 @@
-// The heap file: opens and checks it, and owns its parts. Knows nothing of log records or of objects; the callers say
-// when something is durable elsewhere.
+// The heap file: opens and checks it, and owns its parts. This class knows nothing of log records or of objects. Its
+// callers make other files durable, and say when they are.
 //
-// This class has the functions that concern the whole file. Other code holds the parts that it needs: the image (what
-// is committed), the copies (which may change), room, whole chunks, the writer of checkpoints, unused space. One lock
-// protects all of it: the lock of the store, which the engine has.
+// Functions that concern the whole file are members of this class. Other code uses the parts that it needs: the image
+// (what is committed), the copies (which may change), room, whole chunks, the writer of checkpoints, unused space. One
+// lock, which the engine owns, protects all of them: the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -40,35 +40,36 @@
 
 namespace remanence::store {
 
-/// Whether a heap that names no application may be opened by a program that does.
+/// Whether a program that names an application may open a heap that names none.
 enum class unstated { refused, taken };
 
 class heap_file {
 public:
-    /// Makes an empty heap, as create_empty() does, and opens it.
+    /// Creates an empty heap as create_empty() does, and opens it.
     static result<std::unique_ptr<heap_file>> create(os::file_system& files, const std::string& path,
                                                      const creation& how);
-    /// Locks and validates. errc::in_use if another process or handle has it locked; errc::unsupported_format if its
-    /// format is older.
+    /// Locks and validates the heap. errc::in_use if another process or handle has locked it; errc::unsupported_format
+    /// if its format is older.
     static result<std::unique_ptr<heap_file>> open(os::file_system& files, const std::string& path, os::access mode);
     /// As open(), but accepts every format that can be upgraded.
     static result<std::unique_ptr<heap_file>> open_to_upgrade(os::file_system& files, const std::string& path,
                                                               os::access mode);
 
-    /// none_if_free: does not lock. Fails with errc::in_use while another process has the heap locked for writing;
-    /// tests this after the superblock was read. A process that opens the heap for writing later writes another
-    /// superblock before it changes anything that this one names, except what the log restores.
+    /// none_if_free: does not lock, and fails with errc::in_use if another process has locked the heap for writing.
+    /// This is tested after the superblock was read. If a process opens the heap for writing later, it writes another
+    /// superblock before it changes anything that this one names, except for changes that the log can restore.
     enum class locking { yes, none_if_free, no };
-    /// As open() for reading and writing, but continues as long as the heap can still be read, and reports what is
-    /// wrong: a file that ends too early, a damaged chunk map. For files that keep changes in memory
-    /// (os/overlay_files.hpp). Without the lock other processes may write meanwhile: what is read is checked, but may
-    /// be inconsistent.
+    /// As open() for reading and writing, but continues as long as the heap can be read, and reports each damage: for
+    /// instance a file that ends too early, or a damaged chunk map. For files that keep changes in memory
+    /// (os/overlay_files.hpp). Without a lock other processes may write meanwhile: what is read is still checked, but
+    /// may be inconsistent.
     static result<std::unique_ptr<heap_file>> open_damaged(os::file_system& files, const std::string& path,
                                                            const std::function<void(const failure&)>& damaged,
                                                            locking lock = locking::yes);
 
-    /// As open(), for a heap that other processes may have open, too: locks nothing. `current`: the sequence of the
-    /// current superblock, while others may be writing the next one. Without it, the newer superblock is current.
+    /// As open(), but does not lock, since other processes may have the heap open. `current` is the sequence of the
+    /// current superblock, for use while others may be writing the next one. Without it the newer superblock counts as
+    /// current.
     static result<std::unique_ptr<heap_file>> open_shared(os::file_system& files, const std::string& path,
                                                           std::optional<std::uint64_t> current,
                                                           os::access mode = os::access::read_write);
@@ -86,15 +87,15 @@ public:
     [[nodiscard]] std::string_view abi() const;
     /// Returns the application that owns the heap; empty if none is recorded.
     [[nodiscard]] std::string_view application() const;
-    /// Fails with errc::wrong_application if the program calls itself `application` and the heap is another
-    /// application's. A program that names no application may open any heap.
+    /// Fails with errc::wrong_application if the program names an application and the heap belongs to another one. A
+    /// program that names no application may open any heap.
     [[nodiscard]] result<void> check_application(std::string_view application, unstated when) const;
-    /// Returns where its log lies.
+    /// Returns where the heap's log lies.
     [[nodiscard]] const log_place& where_log_lies() const { return log_place_; }
     [[nodiscard]] std::string log_path() const { return log_place_.path_for(path()); }
     /// Returns the session of the last log.
     [[nodiscard]] session_identity session() const { return {super().epoch, super().session}; }
-    /// Returns a new session, different each time.
+    /// Returns a new session with a random number.
     [[nodiscard]] result<session_identity> next_session() const;
 
     // Parts.
@@ -114,26 +115,26 @@ public:
 
     // Functions that concern all parts.
 
-    /// Publishes a superblock of this release's format. Sets the application unless `application` is empty.
-    /// Precondition: the heap is clean, and nobody has committed.
+    /// Publishes a superblock of this release's format. Also sets the application unless `application` is empty.
+    /// Precondition: the heap is clean, and there was no commit since it was opened.
     result<void> upgrade(std::string_view application);
-    /// Moves the place of the log to this directory; empty: beside the heap. Durable once this returns. After a failure
-    /// of a write (errc::io) either place may be the recorded one. Precondition: the heap is clean, nobody has
-    /// committed, and may_be_log_directory().
+    /// Records that the log lies in this directory, or beside the heap if `directory` is empty. Durable once this
+    /// returns. If a write fails (errc::io), either place may be recorded. Precondition: the heap is clean, there was
+    /// no commit since it was opened, and may_be_log_directory().
     result<void> move_log(const std::string& directory);
-    /// Returns the limits of the history that is kept over sessions; nothing if none is kept. Reads the file.
+    /// Returns the limits of the history that the heap keeps over sessions; nothing if it keeps none. Reads the file.
     /// errc::corrupt.
     [[nodiscard]] result<std::optional<format::history_limits>> history();
-    /// Records that the heap has such a history, with these limits, or none. Durability, errors and precondition: as
-    /// move_log().
+    /// Records that the heap keeps such a history with these limits, or that it keeps none. Durability, errors and
+    /// precondition: as move_log().
     result<void> record_history(const std::optional<format::history_limits>& most);
-    /// Fails with errc::truncated if the file ends before the written part of the image, accepted chunks included.
-    /// Extends the file over chunks behind that part, whose contents are in the log, so that they can be mapped. They
-    /// read as zeros.
+    /// Fails with errc::truncated if the file ends before the written part of the image, accepted chunks included. Then
+    /// extends the file over the stored chunks behind that part, so that they can be mapped. Their contents are in the
+    /// log; until replay they read as zeros.
     result<void> extend_to_image();
-    /// Follows another process that made this superblock current: all parts become as after an open. What was accepted
-    /// and the superblock does not cover must be accepted again. Precondition: no publication is under way here, and
-    /// nothing is held early.
+    /// Adopts the superblock that another process has made current: afterwards all parts are as after an open. Records
+    /// that this superblock does not cover must be accepted again. Precondition: this process has no publication under
+    /// way, and holds no chunk early.
     result<void> follow(std::uint64_t sequence);
     /// Notes that another process may have extended the file.
     result<void> follow_length() { return sized_.follow(); }
@@ -144,15 +145,15 @@ private:
     static result<std::unique_ptr<heap_file>> begin_open(os::file_system& files, const std::string& path,
                                                          os::access mode, locking lock,
                                                          std::optional<std::uint64_t> current = {});
-    /// Does the rest of an open.
+    /// Does the remaining steps of an open.
     static result<std::unique_ptr<heap_file>> read_structure(std::unique_ptr<heap_file> store, os::access mode);
-    /// Writes a page behind everything in the file; the next superblock may name it. Durable once this returns.
+    /// Writes a page behind everything in the file, for the next superblock to name. Durable once this returns.
     result<format::area_reference> record(const recorded_page& page, os::call_site what);
-    /// Fails with errc::truncated if the file ends before the superblock's image.
+    /// Fails with errc::truncated if the file ends before the image that the superblock describes.
     [[nodiscard]] result<void> check_length() const { return sized_.check_reaches(stored_end()); }
     /// Returns where the last stored chunk ends.
     [[nodiscard]] std::uint64_t stored_end() const;
-    /// Returns where the last stored chunk ends whose contents are not in the log.
+    /// Returns where the last stored chunk ends whose contents the file holds; other chunks' contents are in the log.
     [[nodiscard]] std::uint64_t written_end() const;
 
     sized_file sized_;

@@ -71,8 +71,8 @@ private:
     void check_region(const format::region& region, const checksum_table& table) {
         const std::uint64_t first = region.heap_offset / k_page_bytes;
         const std::uint64_t end = first + region.bytes / k_page_bytes;
-        std::uint64_t next = first; // the page after the last one with a checksum
-        bool is_gap_known = true;   // false after a damaged node: then pages between may have checksums
+        std::uint64_t next = first; // the page behind the last one that has a checksum
+        bool is_gap_known = true;   // false after a damaged node: the pages of the gap may have checksums
         bool strays = false;
         auto check_gap = [&](std::uint64_t to) {
             if (is_gap_known && next < to)
@@ -110,7 +110,7 @@ private:
         }
     }
 
-    /// Gathers consecutive pages, so that they are read together.
+    /// Gathers consecutive pages, so that they can be read together.
     void check_page(std::uint64_t page, std::uint32_t checksum) {
         if (!image_.is_stored(page / image_.chunk_pages())) {
             check_run();
@@ -144,7 +144,7 @@ private:
         const std::uint64_t present = pages_present(copy, run_.size());
         const auto bytes = scratch(present * k_page_bytes);
         const auto read_at_once = present == 0 ? result<void>() : heap_.file().read(copy, bytes);
-        bool told = static_cast<bool>(read_at_once); // if that failed, read page by page to find which
+        bool told = static_cast<bool>(read_at_once); // if the read failed, each page is read alone to find the bad one
         const bool readable = told;
         for (std::size_t i = 0; i < present; ++i) {
             const auto page = bytes.subspan(i * k_page_bytes, k_page_bytes);
@@ -158,14 +158,14 @@ private:
             if (page_checksum(page) != run_[i])
                 found_in_pages(run_first_ + i, 1, "the checksum is wrong");
         }
-        if (!told) // the second read succeeded, so nothing is lost; report it all the same
+        if (!told) // the second read succeeded and nothing is lost; the first failure is reported all the same
             tell({read_at_once.why().message, copy});
         if (present < run_.size())
             found_missing(run_first_ + present, run_.size() - present);
     }
 
-    // Pages of stored chunks without a checksum are mapped like all others, so they must be zeros. Pages of fresh
-    // chunks may have a checksum that is not in the table yet.
+    // Pages without a checksum are mapped if their chunk is stored, so they must be zeros. Chunks whose checksums are
+    // not in the table yet are skipped.
     void check_zeros(std::uint64_t first_page, std::uint64_t end_page) {
         if (how_deep_ != depth::pages)
             return;
@@ -214,7 +214,7 @@ private:
         found_in_pages(first_page, count, "missing, since the file ends at byte " + std::to_string(file_bytes_));
     }
 
-    /// Joins reports about neighbours in heap and file that say the same.
+    /// Joins equal reports about pages that are adjacent in heap and file.
     void found_in_pages(std::uint64_t first, std::uint64_t count, std::string_view what) {
         const std::uint64_t copy = image_.copy_of(first * k_page_bytes);
         if (bad_.count != 0 && bad_.first + bad_.count == first && bad_.what == what &&
@@ -236,7 +236,7 @@ private:
         found_(std::move(found));
     }
 
-    /// Returns memory for the next read, uninitialised.
+    /// Returns memory for the next read; its contents are unspecified.
     std::span<std::byte> scratch(std::uint64_t bytes) {
         const auto wanted = static_cast<std::size_t>(bytes);
         if (scratch_.size() < wanted)

@@ -1,8 +1,8 @@
-// The image: the bytes of every page as of the newest version, which the superblock and the commits accepted since
-// define.
+// The image: the bytes of every page as of the newest version. The superblock and the commits accepted since then
+// define it.
 //
-// Code that reads or maps committed content (the view, recovery, tools that only read) holds this and knows nothing
-// else of the heap file. Under the lock of the store.
+// Code that reads or maps committed content (the view, recovery, tools that only read) uses this class and nothing else
+// of the heap file. Protected by the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -20,11 +20,11 @@
 
 namespace remanence::store {
 
-/// What must stay readable while it is pinned: the image as of a version, and the log records after it. Today there is
-/// one pin, and only its own checkpoint overwrites it (I4).
+/// What must stay readable while it is pinned: the image as of a version, and the log records after that version. At
+/// present there is one pin, and only the checkpoint that raises it overwrites what it protects (I4).
 struct pin {
     std::uint64_t version;
-    std::uint64_t log_begin; // position in the log where records of later versions begin
+    std::uint64_t log_begin; // position in the log of the first record after `version`
 };
 
 class image {
@@ -46,22 +46,22 @@ public:
     /// Reads whole pages and verifies each against its checksum. Pages that were never written read as zeros.
     /// errc::corrupt, with the file offset, if one fails.
     result<void> read_pages(std::uint64_t first_page, std::span<std::byte> into);
-    /// Reads a page that is in the file without verifying it, for callers that know what log records change in it.
+    /// Reads a page from the file without verifying it, for callers that know which bytes of it the log records
+    /// replace.
     result<void> read_unverified(std::uint64_t page, std::span<std::byte> into) {
         return file_.read(copy_of(page * k_page_bytes), into);
     }
-    /// Returns the checksum of a page; 0 when it is all zeros and occupies no space.
+    /// Returns the checksum of a page; 0 means that the page is all zeros and occupies no space.
     result<std::uint32_t> checksum_of(std::uint64_t page) { return checksums_.of(page); }
     /// True if a page of the chunk was ever written. A chunk that counts as stored only because the chunk map had no
-    /// room has no contents, and may still become a fresh one.
+    /// room has no contents, and a commit may still place it as a fresh one.
     result<bool> has_contents(std::uint64_t chunk) { return checksums_.has_contents(chunk); }
 
     // For code that maps the image.
 
     /// Returns all parts of the image, in order.
     [[nodiscard]] std::vector<extent> extents() const { return copies_.extents(); }
-    /// Returns where a heap offset lies in the file: in the copy that its chunk is in, or was in last, or will be in
-    /// first. Precondition: covered by a region.
+    /// Returns the file offset of a heap offset, as chunk_copies::copy_of(). Precondition: covered by a region.
     [[nodiscard]] std::uint64_t copy_of(std::uint64_t heap_offset) const { return copies_.copy_of(heap_offset); }
     [[nodiscard]] os::file& file() { return file_; }
 

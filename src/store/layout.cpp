@@ -54,7 +54,7 @@ std::uint64_t layout::end_of_areas(const format::map_reference& next_map) const 
 
 std::uint64_t layout::end(const format::map_reference& next_map) const {
     std::uint64_t end = end_of_areas(next_map);
-    for (std::size_t i = 0; i < super_.region_count; ++i) // called for each commit; all_copies() would allocate
+    for (std::size_t i = 0; i < super_.region_count; ++i) // runs at each commit; all_copies() would allocate
         end = std::max(end,
                        std::max(super_.regions[i].copy_a_offset, super_.copy_b_offsets[i]) + super_.regions[i].bytes);
     return end;

@@ -1,7 +1,7 @@
-// Where things lie in the heap file: pure computation on a superblock.
+// Where the parts of the heap file lie: pure computation from a superblock.
 //
-// The heap's addresses are divided into regions. Each region has a table of page checksums and a copy of every chunk,
-// or two copies once chunks of it were rewritten.
+// The heap's addresses are divided into regions. Each region has a table of page checksums and one copy of every chunk,
+// or two copies after one of its chunks was rewritten.
 #pragma once
 
 #include "base/range.hpp"
@@ -18,7 +18,7 @@ namespace remanence::store {
 
 class layout {
 public:
-    /// Computes from what the superblock says at the time of each call. It must outlive this.
+    /// Each call computes from the superblock as it is at that time. The superblock must outlive this object.
     explicit layout(const format::superblock& super) : super_(super) {}
 
     [[nodiscard]] std::uint64_t chunk_bytes() const { return super_.chunk_bytes; }
@@ -29,12 +29,12 @@ public:
 
     /// Returns how many bytes of the heap have a copy.
     [[nodiscard]] std::uint64_t region_bytes() const;
-    /// The functions below require that the offset, or chunk, is covered by a region.
+    /// The functions below require that a region covers the offset or the chunk.
     [[nodiscard]] std::size_t region_index(std::uint64_t heap_offset) const;
     [[nodiscard]] const format::region& region_of(std::uint64_t heap_offset) const {
         return super_.regions[region_index(heap_offset)];
     }
-    /// Returns the number of a page among those of its region.
+    /// Returns the index of a page within its region.
     [[nodiscard]] std::uint64_t page_in_region(std::uint64_t page, std::size_t region) const {
         return page - super_.regions[region].heap_offset / k_page_bytes;
     }
@@ -42,10 +42,10 @@ public:
     [[nodiscard]] bool has_copy_b(std::uint64_t chunk) const {
         return super_.copy_b_offsets[region_index(chunk * super_.chunk_bytes)] != 0;
     }
-    /// Returns where a heap offset lies in the file if its chunk is in this copy. Precondition: the region has it.
+    /// Returns the file offset of a heap offset in the given copy of its chunk. Precondition: the region has that copy.
     [[nodiscard]] std::uint64_t copy_in(chunk_place place, std::uint64_t heap_offset) const;
 
-    /// One copy of a whole region.
+    /// The extent of one copy of a whole region.
     struct copies {
         file_range file;
         std::uint64_t heap_offset;
@@ -53,10 +53,10 @@ public:
     };
     /// Returns all copies of all regions, in the order of the file.
     [[nodiscard]] std::vector<copies> all_copies() const;
-    /// Returns where the last part of the file ends, whether or not the file is that long. `next_map` is the area that
-    /// the next chunk map is written to.
+    /// Returns where the last part of the file ends, even if the file is still shorter. `next_map` is the area to which
+    /// the next chunk map will be written.
     [[nodiscard]] std::uint64_t end(const format::map_reference& next_map) const;
-    /// As end(), but only for what the file must have in any case: superblocks, checksum tables, chunk maps and the
+    /// As end(), but only for the parts that every file must contain: superblocks, checksum tables, chunk maps and the
     /// like.
     [[nodiscard]] std::uint64_t end_of_structure(const format::map_reference& next_map) const;
 

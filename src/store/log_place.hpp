@@ -1,4 +1,4 @@
-// Where the redo log of a heap lies: beside it, or in another directory, which the heap's superblock names.
+// Where the redo log of a heap lies: beside the heap, or in another directory, which the superblock names.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,13 +12,13 @@ namespace remanence::store {
 
 class log_place {
 public:
-    log_place() = default; // beside the heap
+    log_place() = default; // the log lies beside the heap
     log_place(std::string directory, const format::superblock& super);
 
-    /// Returns an absolute path; empty: the log lies beside the heap.
+    /// Returns the absolute path of the directory; empty if the log lies beside the heap.
     [[nodiscard]] const std::string& directory() const { return directory_; }
-    /// Returns NAME-log if it is beside the heap NAME. Elsewhere a part of the heap's UUID is added, since heaps may
-    /// have equal names.
+    /// Returns the path of the log. Beside the heap NAME it is NAME-log. In another directory a part of the heap's UUID
+    /// is appended, since heaps of equal names may have their logs there.
     [[nodiscard]] std::string path_for(const std::string& heap_path) const;
 
 private:
@@ -29,8 +29,7 @@ private:
 /// Reads the place that the superblock names. errc::corrupt; errc::truncated.
 result<log_place> read_log_place(os::file& file, const format::superblock& super);
 
-/// Returns the page that superblock::log_directory refers to: the path, then zeros. Precondition:
-/// may_be_log_directory().
+/// Returns the page for superblock::log_directory: the path, followed by zeros. Precondition: may_be_log_directory().
 recorded_page to_page(const std::string& directory);
 /// True if the path is absolute, and short enough.
 bool may_be_log_directory(const std::string& directory);

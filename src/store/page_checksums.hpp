@@ -1,7 +1,7 @@
 // The checksum of every page of the image.
 //
-// They are in the tables of the regions. Those of chunks that were accepted since the last checkpoint was composed are
-// only in memory (*unpublished*); until then the log has them. Under the lock of the store.
+// The tables of the regions contain the checksums. For chunks accepted since the last checkpoint was composed, the
+// checksums are only in memory (*unpublished*) and in the log. Protected by the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -21,19 +21,18 @@ namespace remanence::store {
 
 class page_checksums {
 public:
-    /// Begins as the current superblock says. All arguments must outlive this.
+    /// Begins with the tables that the current superblock names. All arguments must outlive this object.
     page_checksums(os::file& file, const format::superblock& current, const chunk_copies& copies);
 
-    /// Returns the checksum of a page; 0 if the page is all zeros and occupies no space. errc::corrupt if its table is
-    /// damaged.
+    /// Returns the checksum of a page; 0 means that the page is all zeros and occupies no space. errc::corrupt if its
+    /// table is damaged.
     result<std::uint32_t> of(std::uint64_t page);
-    /// True if a page of the chunk was ever written. A chunk that counts as stored only because the chunk map had no
-    /// room has no contents, and may still become a fresh one.
+    /// As image::has_contents().
     result<bool> has_contents(std::uint64_t chunk);
-    /// Sets the checksum of a page of a stored chunk, in memory, until a checkpoint takes it.
+    /// Sets the checksum of a page of a stored chunk, in memory only; the next checkpoint writes it.
     result<void> set(std::uint64_t page, std::uint32_t checksum);
 
-    // Whole chunks whose checksums are not in the table yet. One checksum per page.
+    // The checksums of whole chunks that are not in the tables yet, one per page.
 
     void add_fresh(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
     void replace(std::uint64_t chunk, std::vector<std::uint32_t> checksums);
@@ -42,9 +41,9 @@ public:
 
     // The tables.
 
-    /// Reserves the space to write other checksums for this page and the rest of its chunk. errc::no_space.
+    /// Reserves the file space for new checksums of this page and of its chunk. errc::no_space.
     result<void> reserve(std::uint64_t page);
-    /// Notes that the current superblock has another region, the last one.
+    /// Adds the table of the last region, which the current superblock has gained.
     void add_region();
     /// Returns one table per region, as of the last publication that was composed.
     [[nodiscard]] std::span<const checksum_table> tables() const { return tables_; }
@@ -52,7 +51,7 @@ public:
     result<void> publish_chunks();
     /// Appends the changed nodes to `writes`, and puts the new roots into `next`.
     result<void> take_changed(std::vector<planned_write>& writes, format::superblock& next);
-    /// Reads all nodes, and makes the next take_changed() take them, changed or not. errc::corrupt. O(tables).
+    /// Reads all nodes, and makes the next take_changed() include all of them. errc::corrupt. O(tables).
     result<void> take_over();
 
 private:

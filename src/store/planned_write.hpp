@@ -1,4 +1,4 @@
-// Bytes that are to be written to a place in the heap file later.
+// Bytes to be written later to a place in the heap file.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ result<std::size_t> write_run(os::file& file, std::span<const placed_page> pages
 }
 
 result<void> write_superblock(os::file& file, sticky_sync& syncs, const format::superblock& super) {
-    const std::uint64_t place = super.sequence % 2; // I3: the current one stays valid
+    const std::uint64_t place = super.sequence % 2; // I3: the current superblock stays valid
     REM_TRY(file.write("store: superblock", place * format::k_superblock_bytes, std::as_bytes(std::span(&super, 1))));
     return syncs.sync("store: sync superblock");
 }
@@ -71,8 +71,8 @@ result<void> publication::carry_out() {
     return {};
 }
 
-// begin_sync() spreads the work: otherwise the sync would keep the disk busy with everything at once, and commits would
-// wait for their log.
+// begin_sync() spreads the work. Otherwise the final sync would write everything at once, and commits would wait for
+// the disk to write their log.
 result<void> publication::write_pages(std::uint64_t bytes_max) {
     const std::size_t first = written_pages_;
     for (std::uint64_t done = 0; done < bytes_max && written_pages_ < pages_.size();) {
@@ -92,7 +92,7 @@ result<void> publication::write_pages(std::uint64_t bytes_max) {
 result<void> publication::write_nodes(std::uint64_t bytes_max) {
     for (std::uint64_t done = 0; done < bytes_max && written_nodes_ < nodes_.size(); ++written_nodes_) {
         const planned_write& node = nodes_[written_nodes_];
-        REM_TRY(file_.write("store: checksum table", node.offset, node.bytes)); // I1: where no superblock names it
+        REM_TRY(file_.write("store: checksum table", node.offset, node.bytes)); // I1: no superblock names this place
         done += node.bytes.size();
         file_.begin_sync(node.offset, node.bytes.size());
     }

@@ -1,10 +1,10 @@
 // What a checkpoint writes, from the first page to the superblock.
 //
-// image_writer::compose() makes it in memory, from what is committed then. It owns everything but the pages. The thread
-// that carries it out needs nothing else of the heap file, on which commits go on meanwhile. image_writer::adopt() ends
-// it.
+// image_writer::compose() makes it in memory from the state that is committed at that moment. It owns everything but
+// the pages. The thread that carries it out uses no other part of the heap file, so commits continue meanwhile.
+// image_writer::adopt() ends it.
 //
-// I3: pages, nodes and map are synced before the superblock that names them is written. The superblock is synced, too.
+// I3: pages, nodes and map are synced before the superblock that names them is written. Then the superblock is synced.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,40 +22,40 @@
 
 namespace remanence::store {
 
-/// A page and where in the file it belongs.
+/// A page and its file offset.
 struct placed_page {
     std::uint64_t copy;
     const std::byte* bytes;
 };
 
-/// Writes the first page, and those after it that belong right behind it: up to `bytes_max`, at least one page. Returns
-/// how many. `staging` is scratch space.
+/// Writes, in one call, the first page and as many of the following ones as are contiguous with it in the file: up to
+/// `bytes_max`, at least one page. Returns how many pages were written. `staging` is scratch space.
 result<std::size_t> write_run(os::file& file, std::span<const placed_page> pages, std::uint64_t bytes_max,
                               std::vector<std::byte>& staging);
 
-/// Writes a superblock to its place, and syncs it. What it names must be durable (I3).
+/// Writes a superblock to its place, and syncs it. Precondition: everything that it names is durable (I3).
 result<void> write_superblock(os::file& file, sticky_sync& syncs, const format::superblock& super);
 
 class publication {
 public:
     static constexpr std::uint64_t k_step_bytes = 1 * MiB;
 
-    /// The pages are in the order of their copies. They, `file` and `syncs` must stay until the publication is carried
-    /// out.
+    /// `pages` must be in the order of their file offsets. The bytes of the pages, `file` and `syncs` must outlive the
+    /// publication or its last step.
     publication(os::file& file, sticky_sync& syncs, std::vector<placed_page> pages, std::vector<planned_write> nodes,
                 std::optional<planned_write> map, const format::superblock& next);
 
-    /// Writes about `bytes_max` of what is left, or syncs. Not thread-safe. After a failure it must not be called
-    /// again, and the heap must be poisoned: it is unknown which superblock is on the disk.
+    /// Writes about `bytes_max` of what is not written yet, or syncs. Not thread-safe. After a failure it must not be
+    /// called again, and the caller must poison the heap, since it is unknown which superblock is on the disk.
     result<void> step(std::uint64_t bytes_max = k_step_bytes);
     /// Does all remaining steps.
     result<void> carry_out();
 
-    // From any thread.
+    // May be called by any thread.
 
     /// True if the superblock is durable.
     [[nodiscard]] bool is_done() const { return stage_ == stage::done; }
-    /// Return bytes of pages: written so far, and in all.
+    /// These return bytes of pages: written so far, and in total.
     [[nodiscard]] std::uint64_t written_bytes() const { return written_pages_ * k_page_bytes; }
     [[nodiscard]] std::uint64_t page_bytes() const { return pages_.size() * k_page_bytes; }
 

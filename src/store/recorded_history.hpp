@@ -1,5 +1,5 @@
-// Records in the heap whether it has a history that is kept over sessions, and its limits. So they hold whatever
-// program opens it.
+// Records in the heap whether it keeps a history over sessions, and the limits of that history. So the limits hold for
+// every program that opens the heap.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,9 +12,10 @@
 
 namespace remanence::store {
 
-/// Reads what the superblock says; nothing if the heap has no such history. errc::corrupt.
+/// Reads the limits from the page that the superblock names; returns nothing if the heap keeps no such history.
+/// errc::corrupt.
 result<std::optional<format::history_limits>> read_recorded_history(os::file& file, const format::superblock& super);
-/// Returns the page that superblock::history refers to.
+/// Returns the page for superblock::history.
 recorded_page to_page(const format::history_limits& most);
 
 } // namespace remanence::store

@@ -14,10 +14,10 @@ namespace remanence::store {
 
 using recorded_page = std::array<std::byte, k_page_bytes>;
 
-/// Reads the page. errc::corrupt, with `what` it is, if it does not fit the reference. Precondition: area.bytes is not
-/// 0.
+/// Reads the page. errc::corrupt if it does not fit the reference; `what` names the page in the message. Precondition:
+/// area.bytes is not 0.
 result<recorded_page> read_recorded_page(os::file& file, const format::area_reference& area, const std::string& what);
-/// Returns that failure.
+/// Returns that errc::corrupt failure.
 unexpected damaged_page(const os::file& file, const format::area_reference& area, const std::string& what,
                         const std::string& why);
 

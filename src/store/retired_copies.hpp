@@ -1,7 +1,7 @@
-// Copies that chunks left when they moved to their other copy, and that may still occupy space.
+// Former copies of chunks that have moved to their other copy. They may still occupy space.
 //
-// R3 is kept here: something durable may name such a copy until a checkpoint that covers the move is current. Before
-//    that, no chunk moves there, and its space is not given back. Under the lock of the store.
+// R3 is enforced here: something durable may name such a copy until a superblock that covers the move is current.
+// Before that, no chunk moves there, and the space is not given back. Protected by the lock of the store.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace remanence::store {
 
 class retired_copies {
 public:
-    /// Notes that the chunk moved with this commit. `is_mapped`: the copy that it left stays mapped until
+    /// Notes that the commit `version` moved the chunk. `is_mapped`: the former copy stays mapped until
     /// note_unmapped().
     void add(std::uint64_t chunk, std::uint64_t version, bool is_mapped) {
         copies_[chunk] = {version, is_mapped};
-        ++newly_; // it was not counted before: see may_be_taken()
+        ++newly_; // this move is not counted yet: see may_be_taken()
     }
-    /// Forgets the chunk's former copy: it is used again, or given_back covers it.
+    /// Forgets the chunk's former copy, because it is used again or given_back covers it.
     void erase(std::uint64_t chunk) { copies_.erase(chunk); }
     void note_unmapped(std::uint64_t chunk) {
         if (const auto left = copies_.find(chunk); left != copies_.end())
@@ -31,30 +31,31 @@ public:
             copy.is_mapped = false;
     }
 
-    /// True if nothing durable names a copy that the chunk left. The current superblock has this version.
+    /// True if nothing durable names a former copy of the chunk. `checkpoint_version` is that of the current
+    /// superblock.
     [[nodiscard]] bool may_be_taken(std::uint64_t chunk, std::uint64_t checkpoint_version) const {
         const auto left = copies_.find(chunk);
         return left == copies_.end() || left->second.version <= checkpoint_version;
     }
-    /// Returns how many copies were left since the last checkpoint.
+    /// Returns how many copies chunks have left since the last checkpoint.
     [[nodiscard]] std::uint64_t newly_retired() const { return newly_; }
     void note_checkpoint(std::uint64_t version) {
         newly_ = static_cast<std::uint64_t>(
             std::ranges::count_if(copies_, [&](const auto& each) { return each.second.version > version; }));
     }
 
-    /// Calls `f(chunk)` for all of them, in order.
+    /// Calls `f(chunk)` for each chunk with a former copy, in order.
     template <class F>
     void for_each(const F& f) const {
         for (const auto& [chunk, copy] : copies_)
             f(chunk);
     }
-    /// Returns the first chunk in [first, end) that left a copy; `end` if none did.
+    /// Returns the first chunk in [first, end) that has a former copy; `end` if there is none.
     [[nodiscard]] std::uint64_t first_within(std::uint64_t first, std::uint64_t end) const {
         const auto left = copies_.lower_bound(first);
         return left == copies_.end() ? end : std::min(left->first, end);
     }
-    /// Returns the chunks whose former copy may be given back, in order.
+    /// Returns the chunks whose former copies may be given back, in order.
     [[nodiscard]] std::vector<std::uint64_t> free_ones(std::uint64_t checkpoint_version) const {
         std::vector<std::uint64_t> found;
         for (const auto& [chunk, copy] : copies_) {
@@ -69,7 +70,7 @@ private:
         std::uint64_t version; // of the commit that moved the chunk
         bool is_mapped;
     };
-    std::map<std::uint64_t, retired> copies_; // by chunk
+    std::map<std::uint64_t, retired> copies_; // key: the chunk
     std::uint64_t newly_ = 0;
 };
 

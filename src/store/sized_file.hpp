@@ -1,8 +1,9 @@
 // The heap file with its length and its syncs.
 //
-// The length is not asked of the file system again: a longer file may be so in the page cache only (I5), and every
-// change of the length goes through here. Other processes change it, too, but processes write in turn: follow(). Under
-// the lock of the store; syncs() from any thread.
+// The length is cached and not queried from the file system again, which might report a length that is in the page
+// cache only (I5). Every change of the length by this process is made here. Other processes change the length, too, but
+// processes write in turn, and follow() updates it. Protected by the lock of the store; syncs() may be called by any
+// thread.
 #pragma once
 
 #include "base/range.hpp"
@@ -40,7 +41,7 @@ public:
         bytes_ = bytes;
         return {};
     }
-    /// Notes that another process may have extended the file.
+    /// Reads the length again, which another process may have changed.
     result<void> follow() {
         auto bytes = file_->size();
         if (!bytes)
@@ -48,15 +49,15 @@ public:
         bytes_ = *bytes;
         return {};
     }
-    /// Extends the file to `end` unless it is as long.
+    /// Extends the file to `end` if it is shorter.
     result<void> extend_to(std::uint64_t end) { return bytes_ >= end ? result<void>() : resize("store: extend", end); }
-    /// Makes this range read as zeros, as far as the file reaches.
+    /// Makes the part of this range that lies within the file read as zeros.
     result<void> punch(os::call_site where, file_range unused, os::unpunchable how) {
         if (unused.offset >= bytes_)
             return {};
         return file_->punch(where, unused.offset, std::min(unused.bytes, bytes_ - unused.offset), how);
     }
-    /// Fails with errc::truncated if the file is shorter.
+    /// Fails with errc::truncated if the file is shorter than `needed`.
     [[nodiscard]] result<void> check_reaches(std::uint64_t needed) const;
 
 private:

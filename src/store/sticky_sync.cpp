@@ -11,7 +11,7 @@ result<void> sticky_sync::sync(os::call_site where) {
         return {};
     failed_ = synced.why();
     if (is_refusal(failed_->code))
-        failed_->code = errc::io; // a refusal would mean that nothing was written and that the call may be repeated
+        failed_->code = errc::io; // a refusal would tell the caller that nothing was written and that it may try again
     return unexpected(*failed_);
 }
 

@@ -1,8 +1,8 @@
 // The syncs of a file that several threads write to.
 //
 // The kernel reports a failed writeback once: to the first sync after it, no matter which thread wrote the data. So
-// syncs run one after the other. Once one has failed, all later ones fail with it, and the kernel is not asked again
-// (I5).
+// this class runs syncs one after the other. Once a sync has failed, all later ones return that failure without a
+// system call (I5).
 #pragma once
 
 #include "base/result.hpp"
@@ -16,11 +16,11 @@ namespace remanence::store {
 /// Thread-safe.
 class sticky_sync {
 public:
-    /// The file must outlive this.
+    /// The file must outlive this object.
     explicit sticky_sync(os::file& file) : file_(file) {}
 
-    /// As os::file::sync(): if it succeeds, everything written before the call is durable. Its failure is never an
-    /// is_refusal().
+    /// As os::file::sync(): on success, everything written before the call is durable. The failure it returns is never
+    /// an is_refusal().
     result<void> sync(os::call_site where);
 
 private:

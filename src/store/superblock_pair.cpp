@@ -9,8 +9,8 @@ namespace remanence::store {
 
 using format::superblock;
 
-// A superblock that was read at open may be in the page cache only: its writer may have died, or its sync may have
-// failed, which leaves pages that count as clean (I5). So it is written again, not just synced.
+// The superblock that was read may be in the page cache only: its writer may have died before a sync, or the sync may
+// have failed, after which the kernel counts the pages as clean (I5). So it is written again, not just synced.
 result<void> superblock_pair::confirm() {
     if (confirmed_)
         return {};

@@ -1,8 +1,8 @@
 // The two superblocks of an open heap: the current one, and the place for the next one.
 //
-// I3 is kept here: the current superblock stays valid while the other one is written. So the current one is made
-//    durable first (confirm()), and no two are written at the same time. Under the lock of the store, except for what a
-//    publication does.
+// I3 is enforced here: the current superblock stays valid while the other one is written. So the current one is made
+// durable first (confirm()), and only one superblock is written at a time. Protected by the lock of the store, except
+// for what a publication does.
 #pragma once
 
 #include "base/result.hpp"
@@ -19,11 +19,11 @@ namespace remanence::store {
 
 class superblock_pair {
 public:
-    /// File and syncs must outlive this.
+    /// File and syncs must outlive this object.
     superblock_pair(os::file& file, sticky_sync& syncs, const current_superblock& current)
         : file_(file), syncs_(syncs), current_(current.super), other_damage_(current.other_damage) {}
 
-    /// Returns the current superblock; always at the same address.
+    /// Returns the current superblock. The reference stays valid when another one becomes current.
     [[nodiscard]] const format::superblock& current() const { return current_; }
     [[nodiscard]] bool is_clean() const { return (current_.flags & format::k_flag_clean) != 0; }
     /// Returns the path of the heap file.
@@ -31,25 +31,27 @@ public:
     /// Returns where in the file the other superblock lies, if it was damaged when the heap was opened.
     [[nodiscard]] std::optional<std::uint64_t> other_damage() const { return other_damage_; }
 
-    /// Makes sure that the superblock, as it was read, and everything written before it are durable. Call it before
-    /// anything that relies on that. Does nothing after the first time.
+    /// Makes sure that the superblock, as it was read, and everything written before it are durable. Must be called
+    /// before anything relies on that. Does nothing after the first success.
     result<void> confirm();
-    /// Notes that this process has made it durable.
+    /// Notes that this process has made the current superblock durable.
     void note_confirmed() { confirmed_ = true; }
     [[nodiscard]] bool is_confirmed() const { return confirmed_; }
 
-    /// Gives `next` the next sequence number and its checksum. errc::corrupt if its numbers are out of bounds.
+    /// Returns `next` with the next sequence number and its checksum. errc::corrupt if its numbers are out of bounds.
     [[nodiscard]] result<format::superblock> sealed(format::superblock next) const;
-    /// Writes a superblock that names no new contents, and makes it current. Precondition: no publication is under way.
+    /// Writes a superblock that names no new contents, syncs it, and makes it current. Precondition: no publication is
+    /// under way.
     result<void> write(const format::superblock& next);
 
-    /// Notes that a publication which will write a superblock was composed. Ends with adopt() or give_up_publication().
+    /// Notes that a publication was composed. Until adopt() or give_up_publication() no other superblock may be
+    /// written.
     void begin_publication() { is_publishing_ = true; }
     /// Notes that this superblock is durable, and makes it current.
     void adopt(const format::superblock& published);
     void give_up_publication() { is_publishing_ = false; }
-    /// Notes that another process has made this superblock durable and current. Precondition: no publication is under
-    /// way here.
+    /// Notes that another process has made this superblock durable and current. Precondition: this process has no
+    /// publication under way.
     void follow(const current_superblock& published) {
         current_ = published.super;
         other_damage_ = published.other_damage;

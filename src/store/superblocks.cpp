@@ -44,8 +44,8 @@ unexpected other_format(const std::string& path, std::uint32_t version, std::uin
                 path, 0, place + offsetof(superblock, format_version));
 }
 
-/// Finds where a heap's memory begins in the file, as far as possible without a superblock. It is the first thing that
-/// has a copy, behind a checksum table of unknown size.
+/// Finds where a heap's memory begins in the file when no superblock can be read. Its first page is the first part of
+/// the file that has a copy; it follows a checksum table of unknown size.
 std::optional<std::uint64_t> find_heap_header(os::file& file, std::uint64_t file_bytes) {
     constexpr std::uint64_t k_searched_bytes = 16 * MiB;
     std::uint64_t magic = 0;
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> find_heap_header(os::file& file, std::uint64_t file
     return {};
 }
 
-/// Returns why the file is not a heap, or cannot be read, when neither superblock is valid.
+/// When neither superblock is valid: returns why the file is not a heap or cannot be read.
 unexpected no_valid_superblock(os::file& file, const superblock_places& places, std::uint64_t file_bytes) {
     const std::string& path = file.path();
     auto has_magic = [](const superblock& s) { return s.magic == format::k_heap_magic; };
@@ -82,8 +82,8 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
         return fail(errc::not_a_heap, path + " is not a heap: it does not begin as one. Name another file.", path, 0,
                     0);
     }
-    // Another format may use another checksum. Believe the version only if both superblocks have it; else one of them
-    // is damaged.
+    // Another format may use another checksum. The version is believed only if both superblocks contain it; if they
+    // differ, one of them is damaged.
     const std::uint32_t version = places[0].format_version;
     if (std::all_of(places.begin(), places.end(), has_magic) && !is_known(version) &&
         places[1].format_version == version)
@@ -102,8 +102,8 @@ unexpected no_valid_superblock(os::file& file, const superblock_places& places, 
     return damaged_superblock(path, 0, what);
 }
 
-// I7: a place may be named only if its feature bit is set, so that a release that does not know the place refuses the
-// heap or its writes.
+// I7: an area may be named only if its feature bit is set. The bit makes a release that does not know the area refuse
+// the heap, or writing to it.
 bool is_sound(const area_reference& area, bool may_be_there) {
     if (is_all_zeros(std::as_bytes(std::span(&area, 1))))
         return true;
@@ -112,7 +112,7 @@ bool is_sound(const area_reference& area, bool may_be_there) {
            is_aligned(area.offset, k_page_bytes);
 }
 
-// The functions below return what is wrong with a part of a superblock; null: nothing.
+// Each function below returns what is wrong with a part of a superblock; null if nothing is.
 
 const char* wrong_in_head(const superblock& s) {
     if (!is_power_of_two(s.chunk_bytes) || s.chunk_bytes < format::k_chunk_bytes_min ||
@@ -138,7 +138,7 @@ const char* wrong_in_head(const superblock& s) {
     return nullptr;
 }
 
-/// Checks chunk map, history and log directory. Adds where they lie to `areas`.
+/// Checks chunk map, history and log directory. Appends their places in the file to `areas`.
 const char* wrong_in_areas(const superblock& s, std::vector<file_range>& areas) {
     if (s.map.slot > 1 || s.map.count > chunk_map::k_exceptions_max || s.map.slot_bytes > k_layout_bytes_max ||
         s.map.area_offset < format::k_first_map_offset || s.map.area_offset > k_layout_bytes_max ||
@@ -158,7 +158,7 @@ const char* wrong_in_areas(const superblock& s, std::vector<file_range>& areas) 
     return nullptr;
 }
 
-/// Checks the regions, their copies and the image's size. Adds where they lie to `areas`.
+/// Checks the regions, their copies and the image's size. Appends their places in the file to `areas`.
 const char* wrong_in_regions(const superblock& s, std::vector<file_range>& areas) {
     if (s.region_count > s.regions.size())
         return "number of regions";
@@ -197,7 +197,7 @@ bool lie_over_each_other(std::vector<file_range>& areas) {
            }) != areas.end();
 }
 
-// I7: a superblock with a correct checksum may still have been made by an attacker.
+// I7: a superblock with a correct checksum may still come from an attacker.
 result<void> check(const superblock& s, const std::string& path) {
     const std::uint64_t at = s.sequence % 2 * format::k_superblock_bytes;
     if (!is_known(s.format_version))

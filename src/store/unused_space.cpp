@@ -96,8 +96,8 @@ std::vector<heap_range> unused_space::without_early(heap_range heap) const {
 result<void> unused_space::discard_unstored() {
     has_new_holes_ = true;
     REM_TRY(discard_retired());
-    // I5: the file is cut also because its length may be in the page cache only, if the sync after an extension failed.
-    // A commit that relied on it would be lost.
+    // I5: the file is cut even if it was extended on purpose: if the sync after the extension failed, the length may be
+    // in the page cache only, and a commit that relied on it would be lost.
     if (const std::uint64_t end = needed_end(); file_.bytes() > end && !keeps_length_)
         REM_TRY(file_.resize("store: cut off unstored", end));
     REM_TRY(discard_dead_copies());
@@ -119,7 +119,8 @@ result<void> unused_space::discard_copies_a(heap_range heap) {
     return {};
 }
 
-// Discards copies that chunks are not in, in regions that have two. A chunk that moves there later is written whole.
+// Discards, in regions with two copies, the copy that each chunk is not in. A chunk that moves there later is written
+// whole.
 result<void> unused_space::discard_dead_copies() {
     if (!copies_.where().has_copies_b())
         return {};
@@ -139,7 +140,7 @@ result<void> unused_space::discard_copies(chunk_place place, heap_range heap) {
     return {};
 }
 
-// `heap` lies in one region. Something durable may still name copies that chunks left (R3).
+// `heap` lies in one region. Spares the former copies of chunks, which something durable may still name (R3).
 result<void> unused_space::discard_copies_but_retired(chunk_place place, heap_range heap) {
     const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
     if (!copies_.where().has_copy_b(heap.offset / chunk_bytes))

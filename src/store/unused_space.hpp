@@ -1,8 +1,8 @@
-// Gives space that is no longer needed back to the file system, and makes what is not stored read as zeros.
+// Returns space that is no longer needed to the file system, and makes everything that is not stored read as zeros.
 //
-// Fresh chunks rely on zeros where nothing is written. R3: a copy that something durable may name, or that is mapped,
-// keeps its bytes; so does one to which a chunk was written early. I8: in doubt, space is kept. Under the lock of the
-// store.
+// Fresh chunks rely on zeros wherever nothing is written. R3: a copy retains its bytes if something durable may name it
+// or if it is mapped; so does one to which a chunk was written early. I8: space that may still be needed is not given
+// back. Protected by the lock of the store.
 #pragma once
 
 #include "base/range.hpp"
@@ -23,23 +23,23 @@ public:
     unused_space(sized_file& file, const format::superblock& current, chunk_copies& copies, commit_room& room)
         : file_(file), current_(current), copies_(copies), room_(room) {}
 
-    /// Returns the stored chunks of these ranges, in runs that a record may give back, and reserves room for the
-    /// checkpoint after it. They are fewer, or none, without room in the chunk map or on the disk. After a failure the
-    /// heap must be poisoned.
+    /// Returns the stored chunks within these ranges as runs that a record may give back, and reserves room for the
+    /// checkpoint after that record. If the chunk map or the disk is full, returns fewer runs or none. After a failure
+    /// the caller must poison the heap.
     result<std::vector<chunk_range>> reserve_to_give_back(std::span<const heap_range> unused);
-    /// Makes everything that is not stored read as zeros, whatever an interrupted commit or another program left there.
-    /// Spares the copies of chunks that were given back since the last checkpoint.
+    /// Makes everything that is not stored read as zeros, no matter what an interrupted commit or another program wrote
+    /// there. Spares the copies of chunks that were given back since the last checkpoint.
     result<void> discard_unstored();
-    /// Gives back the space of copies that chunks left, if nothing durable names them and nobody maps them.
+    /// Returns the former copies of chunks to the file system, unless something durable names them or they are mapped.
     result<void> discard_retired();
-    /// Sets whether the file keeps its length: other processes that have it open may have reserved room at its end.
+    /// Sets whether the file retains its length, for a file at whose end other processes may have reserved room.
     void keep_length(bool kept) { keeps_length_ = kept; }
-    /// True if discard_unstored() was called since the last call. Then the zeros that fresh chunks rely on are not
-    /// durable before a sync.
+    /// Returns whether discard_unstored() was called since the last call of this function. If so, the zeros on which
+    /// fresh chunks rely are not durable before a sync.
     [[nodiscard]] bool take_new_holes() { return std::exchange(has_new_holes_, false); }
 
 private:
-    /// Returns where the last part of the file ends that is in use.
+    /// Returns where the last part of the file that is in use ends.
     [[nodiscard]] std::uint64_t needed_end() const;
     [[nodiscard]] std::uint64_t end_of_copies(std::uint64_t chunk) const;
     /// Returns the parts of `heap` whose chunks are neither held early nor given back since the last checkpoint.

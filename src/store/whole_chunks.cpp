@@ -10,8 +10,8 @@ constexpr std::uint64_t k_direct_bytes_min = 64 * KiB;
 
 } // namespace
 
-// Long writes go straight to the device. Short ones go to the kernel, which gathers them: waiting for each alone would
-// be slow.
+// Long writes go straight to the device. Short ones go to the page cache, which gathers them, since waiting for the
+// device after each would be slow.
 result<void> whole_chunks::write_pages(os::call_site where, std::uint64_t offset, std::span<const std::byte> pages) {
     return pages.size() < k_direct_bytes_min ? file_.file().write(where, offset, pages)
                                              : file_.file().write_direct(where, offset, pages);
@@ -19,7 +19,7 @@ result<void> whole_chunks::write_pages(os::call_site where, std::uint64_t offset
 
 result<void> whole_chunks::write_fresh(std::uint64_t first_page, std::span<const std::byte> pages) {
     const std::uint64_t last = first_page * k_page_bytes + pages.size() - 1;
-    REM_TRY(file_.extend_to(copies_.end_of_copy(last / copies_.where().chunk_bytes()))); // unless room was reserved
+    REM_TRY(file_.extend_to(copies_.end_of_copy(last / copies_.where().chunk_bytes()))); // if room was not reserved
     return write_pages("store: fresh pages", copies_.copy_of(first_page * k_page_bytes), pages);
 }
 
@@ -42,7 +42,7 @@ void whole_chunks::accept_relocated(std::uint64_t chunk, std::vector<std::uint32
     checksums_.replace(chunk, std::move(checksums));
 }
 
-// The tables must forget the checksums of their pages, which are zeros if the chunks are stored again.
+// The tables must forget the checksums of these chunks' pages, which read as zeros if the chunks are stored again.
 void whole_chunks::accept_given_back(std::span<const chunk_range> chunks, std::uint64_t version) {
     copies_.give_back(chunks, version);
     const std::vector<std::uint32_t> zeros(static_cast<std::size_t>(copies_.where().chunk_pages()));

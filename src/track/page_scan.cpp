@@ -13,7 +13,7 @@ namespace remanence::track {
 
 namespace {
 
-/// The fallback: a page is reported from its first write until it is dropped.
+/// The fallback: reports a page at each collect(), from its first write until it is dropped.
 class private_copy_scanner final : public page_scanner {
 public:
     private_copy_scanner(std::byte* base, private_copies copies, os::fork_guard process)
@@ -65,7 +65,7 @@ result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker
         return unexpected(can_scan.why());
     if (*can_scan) {
         auto made = make_write_protect_scanner(base);
-        // A seccomp profile may have been installed since the test. Other errors are reported.
+        // Any other error is reported. These two mean that a seccomp profile was installed after the test.
         if (made || (made.why().os_error != EPERM && made.why().os_error != ENOSYS))
             return made;
     }

@@ -1,8 +1,9 @@
 // Which pages of a mapping did the program write? Three tiers behind one interface.
 //
 // Contract of all tiers: a page that was written since the last watch() (or since it was mapped) is reported. Other
-// pages may be reported, too, which costs a comparison and nothing else. Call mapped(), collect() and watch() while
-// nobody writes. declare(), make_private(), and the functions that replace memory may be called while others write.
+// pages may be reported, too; each then costs a comparison and nothing else. mapped(), collect() and watch() must be
+// called while nobody writes. declare(), make_private(), and the functions that replace memory may be called while
+// other threads write.
 #pragma once
 
 #include "base/range.hpp"
@@ -27,13 +28,13 @@ enum class tracker_choice { automatic, scan, trap, fallback };
 /// Returns the choice of this name; nothing if there is none.
 std::optional<tracker_choice> tracker_named(std::string_view name);
 
-/// What a mapping holds before it is written to.
+/// What a mapping contains before it is written to.
 enum class page_contents { file, zeros };
 
 /// A run of pages of a mapping, as offsets from its base.
 using page_run = heap_range;
 
-/// Called in a signal handler, with the address of a write that is not allowed. The process dies afterwards.
+/// Called in a signal handler, with the address of a forbidden write. The process ends afterwards.
 using stray_write_reporter = void (*)(const void* address);
 
 class page_scanner {
@@ -43,49 +44,51 @@ public:
     page_scanner& operator=(const page_scanner&) = delete;
     virtual ~page_scanner() = default;
 
-    /// Notes a new mapping at [base+offset, +bytes). Call it before anybody writes there.
+    /// Notes a new mapping at [base+offset, +bytes). Must be called before anybody writes there.
     virtual result<void> mapped(std::uint64_t offset, std::uint64_t bytes, page_contents contents) = 0;
-    /// Appends the written pages of [base, base+bytes) to `runs`, in address order: those that no collect() has
-    /// reported yet, or all since the last watch().
+    /// Appends the written pages of [base, base+bytes) to `runs`, in address order: either those that no collect() has
+    /// reported yet, or all that were written since the last watch().
     virtual result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) = 0;
-    /// Begins a new round: what was collected has been dealt with, and memory holds committed content.
+    /// Begins a new round. Precondition: the pages reported so far were handled, and memory holds committed content.
     virtual void watch() {}
 
-    /// Returns the bytes of a page as they were before its first write in this round, or null if they were not kept.
-    /// Valid between a collect() and the next watch().
+    /// Returns the bytes that a page had before its first write in this round, or null if the tracker has not copied
+    /// them. Valid between a collect() and the next watch().
     [[nodiscard]] virtual const std::byte* old_bytes(std::uint64_t /*offset*/) const { return nullptr; }
     /// Lets system calls write to [base+offset, +bytes) until the next watch().
     virtual result<void> declare(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
-    /// Makes pages private copies with their present content, where they are the file's. They count as written.
+    /// Makes private copies, with their present content, of those of these pages that are still the file's. They count
+    /// as written.
     virtual result<void> make_private(page_run where) = 0;
     /// Allows or forbids writes. Has an effect only after report_stray_writes().
     virtual void allow_writes(bool /*allowed*/) {}
-    /// Makes a forbidden write call `report` and end the process. Returns false if this tier cannot notice one.
+    /// From now on, a forbidden write calls `report` and ends the process. Returns false if this tier cannot detect
+    /// one.
     virtual bool report_stray_writes(stray_write_reporter /*report*/) { return false; }
 
-    // Replacing a range, or pieces of it, by other memory while other threads may write there. One range at a time. The
-    // caller must block signals meanwhile, and must not write there.
+    // Replacing a range, or parts of it, by other memory while other threads may write there. Only one range at a time.
+    // The caller must block signals meanwhile, and must not write there.
 
-    /// Makes threads that write to [base+offset, +bytes) wait until let_writes_go_on(). System calls that write there
-    /// fail with EFAULT.
+    /// Makes threads that write to `where` wait until let_writes_go_on(). System calls that write there fail with
+    /// EFAULT.
     virtual result<void> pause_writes(page_run where) = 0;
-    /// Puts a private mapping of a file, which nobody has written to, into the paused range. From then on it counts as
+    /// Moves a private mapping of a file, to which nobody has written, into the paused range. From then on it counts as
     /// mapped() there: earlier writes are not reported, later ones are. After a failure nothing has changed.
     virtual result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) = 0;
     virtual result<void> let_writes_go_on() = 0;
 
-    /// True if collect() reports hardly anything but writes of this round. False if it may report pages that were
+    /// True if collect() reports almost only pages written in this round. False if it may report pages that were
     /// written and committed long ago.
     [[nodiscard]] virtual bool tells_rounds_apart() const { return true; }
 
     [[nodiscard]] virtual const char* name() const = 0;
 };
 
-/// Makes a scanner for the mapping at `base`, which is a multiple of k_base_alignment. `automatic` takes the scan tier
-/// (userfaultfd write-protection and PAGEMAP_SCAN, Linux 6.7) if a self-test with real writes shows that it works here,
-/// otherwise the fallback (the private-copy bit of /proc/self/pagemap). The trap tier (protected pages and a SIGSEGV
-/// handler) must be asked for, since system calls cannot write to its pages undeclared. errc::not_supported if the
-/// machine lacks the tier that was asked for.
+/// Creates a scanner for the mapping at `base`, a multiple of k_base_alignment. `automatic` chooses the scan tier
+/// (userfaultfd write-protection and PAGEMAP_SCAN, Linux 6.7) if a self-test with real writes shows that it works on
+/// this machine, otherwise the fallback (the private-copy bit of /proc/self/pagemap). The trap tier (protected pages
+/// and a SIGSEGV handler) must be chosen explicitly, since system calls cannot write to its pages undeclared.
+/// errc::not_supported if the machine does not support the chosen tier.
 result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker_choice choice);
 
 } // namespace remanence::track

@@ -1,4 +1,4 @@
-// The kernel's PAGEMAP_SCAN interface, from Linux 6.7 on, which older headers lack
+// The kernel's PAGEMAP_SCAN interface (Linux 6.7), which older headers do not declare
 // (Documentation/admin-guide/mm/pagemap.rst).
 #pragma once
 

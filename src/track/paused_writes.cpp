@@ -6,11 +6,11 @@ namespace remanence::track {
 
 namespace {
 
-// A write that traps after the pause has ended was late, and works when it is repeated. If it keeps trapping, the cause
-// is not ours.
+// A write that traps only after the pause has ended succeeds when it is repeated. If it keeps trapping, something else
+// protects the page, and this class does not handle the trap.
 constexpr int k_repetitions_max = 1000;
 
-// For memory that the kernel lacks at the moment: one second in all.
+// How often to try when the kernel lacks memory at the moment: for one second in total.
 constexpr int k_tries_to_open = 1000;
 constexpr timespec k_before_next_try{0, 1'000'000};
 
@@ -35,7 +35,7 @@ result<void> paused_writes::begin(page_run where) {
     range_.begin(base_ + where.offset, where.bytes);
     auto closed = os::protect_read_only(base_ + where.offset, where.bytes);
     if (!closed) {
-        (void)os::protect_nothing(base_ + where.offset, where.bytes); // a part of it may be protected
+        (void)os::protect_nothing(base_ + where.offset, where.bytes); // a part of it may be protected already
         range_.end();
     }
     return closed;
@@ -43,7 +43,7 @@ result<void> paused_writes::begin(page_run where) {
 
 result<void> paused_writes::replace(os::moving_mapping& by, std::uint64_t offset) { return by.move_to(base_ + offset); }
 
-// A thread that writes while it stays protected dies.
+// If this fails, a part of the range stays protected, and a thread that writes there ends the process.
 result<void> paused_writes::end() {
     auto opened = os::protect_nothing(base_ + where_.offset, where_.bytes);
     for (int tries = 1; !opened && tries < k_tries_to_open; ++tries) {
@@ -55,7 +55,7 @@ result<void> paused_writes::end() {
 }
 
 bool paused_writes::on_write(std::byte* address) noexcept {
-    if (!process_.same_process()) { // a forked child, which has its own copy of the memory
+    if (!process_.same_process()) { // a forked child, whose copy of the memory stays protected
         const auto in_page = reinterpret_cast<std::uintptr_t>(address) % k_page_bytes;
         return static_cast<bool>(os::protect_nothing(address - in_page, k_page_bytes));
     }

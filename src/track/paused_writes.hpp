@@ -1,5 +1,5 @@
-// Makes threads that write to a range of memory wait until other memory is in its place. For trackers that leave all
-// memory writable.
+// Makes threads that write to a range of memory wait until it has been replaced by other memory. For trackers that
+// leave all memory writable.
 #pragma once
 
 #include "os/memory.hpp"
@@ -12,7 +12,7 @@
 
 namespace remanence::track {
 
-/// The paused range, as a signal handler sees it. There is one at a time.
+/// The paused range, as a signal handler sees it. Only one exists at a time.
 class paused_range {
 public:
     void begin(const std::byte* first, std::uint64_t bytes) noexcept {
@@ -39,7 +39,7 @@ public:
     paused_writes& operator=(const paused_writes&) = delete;
     ~paused_writes();
 
-    // As the functions of page_scanner.
+    // These work as the functions of page_scanner.
     result<void> begin(page_run where);
     result<void> replace(os::moving_mapping& by, std::uint64_t offset);
     result<void> end();
@@ -48,7 +48,7 @@ private:
     bool on_write(std::byte* address) noexcept override;
 
     std::byte* base_;
-    std::uint64_t trapped_bytes_ = 0; // from base_ on: for these the process's handler calls on_write()
+    std::uint64_t trapped_bytes_ = 0; // length from base_ on for which the process's handler calls on_write()
     os::fork_guard process_;
     page_run where_{};
     paused_range range_;

@@ -22,23 +22,23 @@ constexpr std::uint64_t k_file_bit = std::uint64_t{1} << 61;
 constexpr std::uint64_t k_swapped_bit = std::uint64_t{1} << 62;
 constexpr std::uint64_t k_present_bit = std::uint64_t{1} << 63;
 
-constexpr std::size_t k_entries = 4096;         // read per call
-constexpr std::size_t k_regions_reported = 512; // reported per system call
+constexpr std::size_t k_entries = 4096;         // read by one call
+constexpr std::size_t k_regions_reported = 512; // by one system call
 
 std::mutex opening; // guards process_descriptor::get()
 const os::held_across_fork<opening> k_opening_held;
 
 } // namespace
 
-// While the kernel moves a page to compact memory, its entry says that it is swapped, whether it is a copy or the
-// file's.
+// While the kernel moves a page to compact memory, the page's entry says "swapped", whether the page is a private copy
+// or the file's.
 bool is_private_copy(std::uint64_t entry) {
     return (entry & k_file_bit) == 0 && (entry & (k_present_bit | k_swapped_bit)) != 0;
 }
 
 [[gnu::cold]] unexpected tracker_failure(const char* operation) {
     const int code = errno;
-    const bool is_of_disk = code == ENOSPC || code == EDQUOT; // a scan of memory does not get these
+    const bool is_of_disk = code == ENOSPC || code == EDQUOT; // PAGEMAP_SCAN and reads of pagemap never return these
     const auto met = is_of_disk ? std::nullopt : os::limit_met(code);
     return fail(met ? met->code : errc::io,
                 std::string("page tracking: ") + operation + ": " + std::strerror(code) + ". " +

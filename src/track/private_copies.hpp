@@ -1,5 +1,5 @@
-// Which pages of a private mapping are private copies, that is, were written since they were last dropped? Uses the
-// private-copy bit of /proc/self/pagemap; works on any Linux.
+// Finds the pages of a private mapping that are private copies, that is, were written since they were last dropped.
+// Uses the private-copy bit of /proc/self/pagemap; works on any Linux.
 #pragma once
 
 #include "os/descriptor.hpp"
@@ -13,8 +13,8 @@ namespace remanence::track {
 
 using shared_descriptor = std::shared_ptr<const os::descriptor>;
 
-/// A descriptor for the whole process's memory, which all heaps share. The first user opens it, and it is closed with
-/// the last. A forked child opens its own. For objects that are never destroyed.
+/// A descriptor for the whole process's memory, which all heaps share. The first user opens it, and the last one closes
+/// it. A forked child opens its own. Objects of this class must never be destroyed.
 class process_descriptor {
 public:
     result<shared_descriptor> get(result<os::descriptor> (*open)());
@@ -24,7 +24,7 @@ private:
         os::descriptor value;
         os::fork_guard process;
     };
-    std::weak_ptr<const opened> last_; // guarded by one mutex for all
+    std::weak_ptr<const opened> last_; // guarded by one mutex for all objects
 };
 
 /// Returns the error of a tracker's operation, from errno.
@@ -32,9 +32,9 @@ unexpected tracker_failure(const char* operation);
 /// Opens /proc/self/pagemap for reading.
 result<shared_descriptor> open_pagemap();
 std::uint64_t kernel_page_bytes();
-/// True if this page map entry is that of a private copy.
+/// True if this entry of the page map is that of a private copy.
 bool is_private_copy(std::uint64_t entry);
-/// Appends a run, or extends the last one.
+/// Appends the range as a run, or extends the last run by it.
 void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes);
 
 class private_copies {
@@ -42,8 +42,8 @@ public:
     static result<private_copies> create(std::byte* base);
     /// Appends the private copies in `where` to `runs`, in address order. O(bytes).
     result<void> append(page_run where, std::vector<page_run>& runs);
-    /// As append(), but may leave out pages of zeros. For large ranges with little in memory: O(pages in memory) from
-    /// Linux 6.7 on.
+    /// As append(), but may skip pages of zeros. For large ranges with little in memory: from Linux 6.7 on O(pages in
+    /// memory).
     result<void> append_sparse(page_run where, std::vector<page_run>& runs);
 
 private:
@@ -51,8 +51,8 @@ private:
 
     std::byte* base_;
     shared_descriptor pagemap_;
-    bool scans_ = true;                  // false once the kernel was found to lack it
-    std::vector<std::uint64_t> entries_; // scratch, allocated at the first use: a heap that is not changed needs none
+    bool scans_ = true;                  // false after the kernel has refused PAGEMAP_SCAN
+    std::vector<std::uint64_t> entries_; // scratch; not allocated while the heap does not change
 };
 
 } // namespace remanence::track

@@ -1,7 +1,7 @@
-// T1 Every writable page is listed in opened_, unless all_open_ is set: then private_copies tells which were written.
-// T2 The handler allocates nothing. It waits only for the holder of lock_, a thread that touches no tracked
+// T1 Every writable page is listed in opened_, unless all_open_ is set; then private_copies finds the written pages.
+// T2 The handler allocates nothing. It waits only for the holder of lock_, a thread that accesses no tracked
 //    memory and blocks signals.
-// T3 No paused page becomes writable before let_writes_go_on(), even if a thread traps beside it.
+// T3 No paused page becomes writable before let_writes_go_on(), even if a thread traps at the page beside it.
 #include "track/trap_tracker.hpp"
 
 #include "os/memory.hpp"
@@ -25,15 +25,15 @@ namespace {
 
 constexpr std::uint64_t k_pages_max = k_heap_bytes_max / k_page_bytes;
 constexpr std::uint64_t k_unit_pages = 2 * MiB / k_page_bytes; // a huge page
-// Each may be a mapping of its own, with another behind it, and a process has 65,530. So many traps also cost as much
-// as scanning several GiB.
+// Each opened page may become a mapping of its own and add another behind it, and a process may have 65,530. This
+// number of traps also takes as long as scanning several GiB.
 constexpr std::size_t k_opened_max = 16'384;
 constexpr std::size_t k_kept_max = 1024; // 4 MiB
 constexpr std::uint64_t k_opened_ahead_max = 64;
 constexpr std::uint32_t k_not_kept = ~std::uint32_t{0};
 
-// Another thread may be about to write the page: it waits in a trap of its own. The thread sanitizer takes a waiting
-// write for a completed one, so it must not see this read, nor a call of memcpy.
+// Another thread may be waiting in a trap to write this page. The thread sanitizer regards such a write as done and
+// would report a race, so it must not see this read or a call of memcpy.
 [[gnu::no_sanitize_thread]] void copy_page(std::byte* into, const std::byte* page) noexcept {
     const auto* from = reinterpret_cast<const volatile std::uint64_t*>(page);
     auto* to = reinterpret_cast<std::uint64_t*>(into);
@@ -41,7 +41,7 @@ constexpr std::uint32_t k_not_kept = ~std::uint32_t{0};
         to[i] = from[i];
 }
 
-/// Zero-filled memory of our own.
+/// Zero-filled memory that belongs to the tracker.
 class private_area {
 public:
     static result<private_area> create(std::uint64_t bytes, int protection) {
@@ -65,7 +65,7 @@ private:
     std::uint64_t bytes_;
 };
 
-/// A lock for signal handlers: the thread that holds it blocks signals.
+/// A lock that a signal handler may acquire: its holder blocks signals.
 class spin_lock {
 public:
     class guard {
@@ -151,7 +151,7 @@ public:
         for (const opened_pages& o : opened) {
             if (o.count == 1) {
                 append_run(runs, o.first * k_page_bytes, k_page_bytes);
-            } else { // if opened together, private copies tell which were written
+            } else { // of pages opened together, private copies tell which were written
                 REM_TRY(copies_.append({o.first * k_page_bytes, std::uint64_t{o.count} * k_page_bytes}, runs));
             }
         }
@@ -197,7 +197,7 @@ public:
 
     void allow_writes(bool allowed) override {
         if (allowed)
-            (void)os::put_write_traps_in_front(); // it worked once; if it fails now, a write ends the process
+            (void)os::put_write_traps_in_front(); // it has succeeded before; if it fails now, a write ends the process
         if (report_ == nullptr)
             return;
         const spin_lock::guard guard(lock_);
@@ -217,7 +217,7 @@ public:
         if (!protect(where, PROT_READ))
             return tracker_failure("cannot protect pages");
         paused_at_ = where;
-        paused_.begin(base_ + where.offset, where.bytes); // a thread that has trapped waits for lock_, then sees this
+        paused_.begin(base_ + where.offset, where.bytes); // a thread that has trapped waits for lock_, then for this
         return {};
     }
 
@@ -253,14 +253,14 @@ public:
 private:
     enum class page_state : std::uint8_t {
         clean,     // protected; holds committed content
-        untouched, // protected; anonymous memory that was never written: opened together with its neighbours
+        untouched, // protected; anonymous memory that was never written, which is opened together with its neighbours
         closed,    // protected; written in this round, and listed
         open,      // writable, and listed
     };
     struct opened_pages {
         std::uint64_t first;
         std::uint32_t count;
-        std::uint32_t kept; // index of the first page's former bytes, or k_not_kept
+        std::uint32_t kept; // index of the saved copy of the first page, or k_not_kept
     };
 
     trap_tracker(std::byte* base, private_copies copies, os::fork_guard process, private_area states, private_area room)
@@ -271,8 +271,8 @@ private:
           room_(std::move(room)),
           opened_(reinterpret_cast<opened_pages*>(room_.base() + k_kept_max * k_page_bytes)) {}
 
-    // Protection cuts a mapping into pieces. They can be joined again only if the mapping had private pages before it
-    // was cut. So we write one page, and drop it again, since a search for private pages would report it.
+    // Protecting pages splits a mapping. The kernel can merge the pieces again only if the mapping had private pages
+    // before it was split. So we write one page. We drop it again, since a search for private pages would report it.
     static result<void> prepare(std::byte* mapping) {
         auto* first = reinterpret_cast<volatile std::byte*>(mapping);
         *first = *first;
@@ -284,7 +284,7 @@ private:
         if (address < base_ || offset >= accessible_)
             return false;
         const std::uint64_t page = offset / k_page_bytes;
-        if (!process_.same_process()) // a forked child, which has its own copy of the memory
+        if (!process_.same_process()) // a forked child, whose copy of the memory stays protected
             return protect({page * k_page_bytes, k_page_bytes}, PROT_READ | PROT_WRITE);
         for (;;) {
             paused_.wait_while_it_contains(address);
@@ -302,7 +302,7 @@ private:
     // T2
     bool open_at_trap(std::uint64_t page) noexcept {
         switch (state(page)) {
-        case page_state::open: // another thread was faster
+        case page_state::open: // another thread has opened it
             return all_open_ ? open_everything() : protect({page * k_page_bytes, k_page_bytes}, PROT_READ | PROT_WRITE);
         case page_state::untouched:
             return open(untouched_around(page));
@@ -349,7 +349,7 @@ private:
         return {};
     }
 
-    // Closes all open pages; they stay listed.
+    // Protects all open pages again; they stay listed.
     void close_opened() {
         if (!all_open_ && opened_count_ == 0)
             return;
@@ -358,8 +358,8 @@ private:
         mark_opened(page_state::closed);
     }
 
-    // After too many traps or mappings: makes everything one mapping again, without traps until watch(). Paused pages
-    // follow in let_writes_go_on().
+    // Called after too many traps or mappings: makes everything writable as one mapping again, without traps until
+    // watch(). Paused pages become writable in let_writes_go_on().
     bool open_everything() noexcept {
         all_open_ = (protect({0, paused_at_.offset}, PROT_READ | PROT_WRITE) &&
                      protect({paused_at_.end(), accessible_ - paused_at_.end()}, PROT_READ | PROT_WRITE)) ||
@@ -371,7 +371,7 @@ private:
         return false;
     }
 
-    /// False for paused pages: their writers must trap.
+    /// False for paused pages, whose writers must trap.
     [[nodiscard]] bool may_open_with_others(std::uint64_t page, page_state known) const noexcept {
         const std::uint64_t at = page * k_page_bytes;
         return state(page) == known && (at < paused_at_.offset || at >= paused_at_.end());
@@ -389,8 +389,8 @@ private:
         return {first, static_cast<std::uint32_t>(behind - first), k_not_kept};
     }
 
-    /// Opens as many pages as are open before this one, so that a thread that writes pages in order traps at fewer and
-    /// fewer of them.
+    /// Returns `page` and clean pages behind it, in total as many as are open before it, so that a thread that writes
+    /// pages in order traps less and less often.
     [[nodiscard]] opened_pages clean_behind_opened(std::uint64_t page) const noexcept {
         std::uint64_t before = 0;
         while (before < std::min(page, k_opened_ahead_max) && state(page - before - 1) == page_state::open)
@@ -414,7 +414,7 @@ private:
         return {first * k_page_bytes, (end - first) * k_page_bytes};
     }
 
-    /// Makes those pages writable again that are listed as open.
+    /// Makes the pages that are listed as open writable again.
     [[nodiscard]] bool open_again(page_run where) const {
         const std::uint64_t end = where.end() / k_page_bytes;
         const auto is_open = [&](std::uint64_t page) { return all_open_ || state(page) == page_state::open; };
@@ -436,7 +436,7 @@ private:
         }
     }
 
-    // If the pages are protected so already, the call only looks at their mapping.
+    // If the pages have this protection already, the system call only looks up their mapping.
     [[nodiscard]] bool protect(page_run where, int protection) const noexcept {
         return ::mprotect(base_ + where.offset, where.bytes, protection) == 0;
     }
@@ -463,10 +463,10 @@ private:
     private_copies copies_;
     os::fork_guard process_;
     private_area states_; // a page_state for each page
-    private_area room_;   // kept pages, then opened_
+    private_area room_;   // copies of pages, then opened_
     std::uint64_t states_made_ = 0;
 
-    spin_lock lock_; // guards the members below while anybody may write
+    spin_lock lock_; // guards the members below while a thread may be writing
     std::atomic<std::uint64_t> accessible_ = 0;
     opened_pages* opened_;
     std::size_t opened_count_ = 0;
@@ -475,7 +475,7 @@ private:
     bool writes_allowed_ = true;
     stray_write_reporter report_ = nullptr;
     page_run paused_at_{}; // empty: nothing is paused
-    paused_range paused_;  // read before lock_ is taken, too
+    paused_range paused_;  // also read without lock_
 };
 
 } // namespace

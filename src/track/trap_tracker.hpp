@@ -1,5 +1,5 @@
-// The trap tier: pages are write-protected, and opened at their first write. A page that follows open ones is opened
-// together with as many as are open before it, up to a limit.
+// The trap tier: pages are write-protected, and opened at their first write. If the pages before such a page are open,
+// pages behind it are opened together with it: as many as are open before it, up to a limit.
 #pragma once
 
 #include "track/page_scan.hpp"

@@ -21,7 +21,7 @@
 
 namespace remanence::track {
 
-// Kernel interface of Linux 6.7, which older headers lack (Documentation/admin-guide/mm/userfaultfd.rst).
+// Kernel interface of Linux 6.7, which older headers do not declare (Documentation/admin-guide/mm/userfaultfd.rst).
 namespace kernel {
 constexpr std::uint64_t k_uffd_feature_wp_unpopulated = 1U << 13;
 constexpr std::uint64_t k_uffd_feature_wp_async = 1U << 15;
@@ -30,10 +30,10 @@ constexpr std::uint64_t k_uffd_feature_wp_async = 1U << 15;
 namespace {
 
 constexpr std::size_t k_regions = 1024;              // reported by one system call
-constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // scanning such a gap costs less than a system call
+constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // scanning such a gap takes less time than a system call
 
-// Before Linux 6.10 the kernel's fast path tested the wrong bit for the protection of a swapped page (fixed by its
-// commit 2c1f057e5be6): it would miss writes.
+// Before Linux 6.10 the kernel's fast path tested the wrong bit for the protection of a swapped page (fixed by commit
+// 2c1f057e5be6), so it would miss writes.
 bool fast_path_is_right() {
     utsname system{};
     int major = 0;
@@ -50,8 +50,8 @@ public:
     write_protect_scanner(std::byte* base, shared_descriptor fault, shared_descriptor pagemap, os::fork_guard process)
         : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, process) {}
 
-    // Registers only at the first collect(): a registered file mapping loses fault-around, and a heap that is only read
-    // never needs it.
+    // Registers at the first collect() and not earlier: a registered file mapping loses fault-around, and a heap that
+    // is only read never needs the registration.
     result<void> mapped(std::uint64_t, std::uint64_t, page_contents) override {
         registered_ = false;
         return {};
@@ -93,8 +93,8 @@ public:
     [[nodiscard]] const char* name() const override { return "scan"; }
 
 private:
-    // The kernel has a fast path if it is asked for this alone. It also reports pages that were only read, and places
-    // without a page if the page table has neighbours.
+    // Asks for nothing else, since the kernel then uses a fast path. That path also reports pages that were only read,
+    // and addresses without a page if the page table has entries beside them.
     result<void> find_unprotected(std::uint64_t bytes) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync;
@@ -103,8 +103,8 @@ private:
         return walk({0, bytes}, arguments, unprotected_);
     }
 
-    // Also protects the zero page and pages of the file, which were only read, so that the fast path no longer reports
-    // them.
+    // Also protects pages that were only read (the zero page and pages of the file), so that the fast path no longer
+    // reports them.
     result<void> report_and_protect(page_run where, std::vector<page_run>& runs) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync | kernel::k_pm_scan_wp_matching;
@@ -123,7 +123,7 @@ private:
         arguments.vec_len = regions_.size();
         for (arguments.start = start + where.offset; arguments.start < arguments.end;
              arguments.start = arguments.walk_end) {
-            reserve_more(runs, regions_.size()); // allocated first: a page that the scan protects must be reported
+            reserve_more(runs, regions_.size()); // allocated first: pages that the scan protects must not be lost
             const int found = ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
             if (found < 0)
                 return tracker_failure("cannot scan");
@@ -151,7 +151,8 @@ private:
     std::vector<kernel::page_region> regions_; // scratch of walk()
 };
 
-/// Returns the result of a failed step of the test. If a limit was met, it says nothing about the kernel.
+/// Returns the result of a failed step of the test: the error if a limit was met, since that says nothing about the
+/// kernel; otherwise "does not work".
 result<bool> works_not(unexpected why) {
     return os::limit_met(why.why().os_error) ? result<bool>(std::move(why)) : result<bool>(false);
 }
@@ -218,7 +219,7 @@ result<os::descriptor> open_own_userfaultfd() {
     return fault;
 }
 
-// Each heap registers its own range with it. A registration ends with its mapping.
+// All heaps share this descriptor, and each registers its own range with it. A registration ends with its mapping.
 result<shared_descriptor> open_userfaultfd() { return own_userfaultfd.value.get(open_own_userfaultfd); }
 
 } // namespace
@@ -238,7 +239,7 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
 }
 
 result<bool> scan_tier_works() {
-    // No thread waits for another one here: a forked child might lack that thread.
+    // Without a lock or an initializer that waits: a forked child might wait for a thread that it lacks.
     enum answer : signed char { unknown, no, yes };
     static std::atomic<answer> known = unknown;
     answer first = known;

@@ -5,10 +5,10 @@
 
 namespace remanence::track {
 
-/// Makes the tier without a test whether it works on this machine.
+/// Creates the tier without testing whether it works on this machine.
 result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base);
-/// True if the tier works, tested by real writes to a private file mapping and to anonymous memory. Tested once per
-/// process, since the kernel does not change. Fails if a limit of descriptors or of memory is met.
+/// True if the tier works on this machine, tested by real writes to a private file mapping and to anonymous memory. The
+/// test runs once in a process, since the kernel does not change. Fails if a limit on descriptors or memory is met.
 result<bool> scan_tier_works();
 
 } // namespace remanence::track

@@ -73,7 +73,7 @@ void shared_heap::end_read() noexcept {
 // While the locks are held, no thread can bring memory to a newer version. This call counts as one more reader, so the
 // pin stays until the copies are made, even if all sections end meanwhile: otherwise the checkpoint could begin before
 // the copies are complete.
-result<void> shared_heap::let_apply_pass() {
+result<void> shared_heap::let_checkpoint_pass() {
     if (!is_reading())
         return {}; // without waiting for the locks, which a thread that commits may hold
     const std::lock_guard alone(needs_.locks.at_store);
@@ -108,7 +108,7 @@ std::optional<std::uint64_t> shared_heap::read_on() {
 }
 
 result<void> shared_heap::catch_up() {
-    const std::lock_guard alone(needs_.locks.at_store); // before pin(): let_apply_pass() relies on the pin
+    const std::lock_guard alone(needs_.locks.at_store); // before pin(): let_checkpoint_pass() relies on the pin
     const std::lock_guard allocation(needs_.locks.allocation);
     while (!protocol().pin(protocol().visible())) // fails if a checkpoint was declared between the two calls
         REM_TRY(protocol().check_session());

@@ -23,7 +23,7 @@ public:
     void release_writer_lock() noexcept override;
     [[nodiscard]] bool begin_read(std::uint64_t at_least) override;
     void end_read() noexcept override;
-    result<void> let_apply_pass() override;
+    result<void> let_checkpoint_pass() override;
     result<void> catch_up() override;
 
     void tell(history_follower& history) override { follower_.tell(history); }

@@ -74,7 +74,7 @@ public:
     /// If another process's checkpoint waits for threads that read here: makes private copies of all pages that the
     /// checkpoint will change. So the checkpoint can go on, and these threads still see their version. From any thread,
     /// even while others read. Throws std::bad_alloc; a failure changes nothing.
-    virtual result<void> let_apply_pass() = 0;
+    virtual result<void> let_checkpoint_pass() = 0;
     /// Follows other processes' commits. No thread may be in a section. errc::outside_section as take_writer_lock().
     virtual result<void> catch_up() = 0;
 

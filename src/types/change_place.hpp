@@ -9,9 +9,9 @@
 
 namespace remanence::types {
 
-/// Describes the first change in a block that is in use: "below the root "x" of type T, in x.number". Empty if no
-/// change lies in such a block, or no root reaches it. Names the part if part_names.hpp knows it. Complexity: that of
-/// owner_walk.
+/// Describes the first change in a block that is in use: "below the root "x" of type T, in x.number". Returns an empty
+/// string if no change lies in such a block, or no root reaches it. Names the part if part_in_words() knows it
+/// (schema_reader.hpp). Complexity: that of owner_walk.
 std::string root_of_first(txn::heap_memory& memory, const change::change_set& changes,
                           const alloc::block_allocator& blocks);
 

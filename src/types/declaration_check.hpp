@@ -1,7 +1,7 @@
 // Finds and refuses the changes in a declared section that were not declared.
 //
 //  D1  Words that lie in no block do not count, since no program reads them: a destructor may write into memory that is
-//      freed next.
+//      freed right afterwards.
 //  D2  The allocator's own structures count: the allocator declares all of its changes.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace remanence::types {
 
-/// Fails with errc::undeclared_change if there is such a word; names the first one, with its block, root and type.
-/// `missed`: the changes that were not declared. O(changed words); with such a word O(blocks).
+/// Fails with errc::undeclared_change if a word was changed without being declared; names the first such word, with its
+/// block, root and type. `missed`: the changes that were not declared. O(changed words); with such a word O(blocks).
 result<void> refuse_undeclared(txn::heap_memory& memory, const change::change_set& missed,
                                const alloc::block_allocator& blocks);
 

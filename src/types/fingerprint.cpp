@@ -197,8 +197,8 @@ void structure_writer::text(std::string_view text) {
     rows_[open_].note += text;
 }
 
-/// Hashes names, places and values: the things in which a change of a class or an enumeration shows. FNV-1a; 0 only if
-/// there is nothing to hash.
+/// Hashes names, places and values: what changes when a class or an enumeration changes. FNV-1a; 0 only if there is
+/// nothing to hash.
 template <class Rows>
 static std::uint32_t hash_of_classes(const Rows& shapes) {
     std::uint32_t hash = 0;
@@ -258,7 +258,7 @@ type_fingerprint structure_writer::finish(const std::type_info& type, std::size_
     return result;
 }
 
-/// Writes the members that classes state. This may meet new types, which append to shapes_.
+/// Writes the members that classes declare (REM_REFLECT). This may meet new types, which are appended to shapes_.
 void structure_writer::take_members_of_classes() {
     for (std::size_t i = 0; i != shapes_.size(); ++i) { // shapes_ grows meanwhile
         const row_with_shape each = shapes_[i];

@@ -16,7 +16,8 @@ namespace remanence::detail {
 
 namespace {
 
-/// The text of a demangled name as alternating pieces: plain text, and the printed arguments of a template.
+/// Shortens a demangled name, which it reads as alternating pieces: plain text, and the printed arguments of a
+/// template.
 class name_shortener {
 public:
     explicit name_shortener(std::string_view demangled) : rest_(demangled) {}

@@ -129,11 +129,11 @@ std::string advice_for(const std::string& target) {
            "pointed to by heap.make(), in C by rem_alloc().";
 }
 
-/// Words that look like pointers, except those whose type can hold no pointer (P6). To find these, it walks through the
-/// heap once for many words.
+/// Collects words that look like pointers, except those whose type can hold no pointer (P6). To recognise the latter,
+/// it walks through the heap once for many words.
 class finds {
 public:
-    /// `kept_max`: how many of them are kept, in the order of their places. The others are only counted.
+    /// `kept_max`: how many words are stored, in the order of their places. The others are only counted.
     finds(txn::heap_memory& memory, const schema_reader* reader, std::size_t kept_max)
         : memory_(memory), reader_(reader), kept_max_(kept_max) {}
 
@@ -166,7 +166,7 @@ private:
     static constexpr std::size_t k_undecided_max = std::size_t{1} << 20;
 
     txn::heap_memory& memory_;
-    const schema_reader* reader_; // null: no schema can be asked
+    const schema_reader* reader_; // null if schemas cannot be read
     std::size_t kept_max_;
     std::vector<find> undecided_;
     std::vector<find> kept_;
@@ -235,11 +235,11 @@ private:
     finds found_;
 };
 
-/// How far from its allocator a string or container keeps the first link to the memory it owns.
+/// The largest distance from the allocator of a string or container to its first link to memory that it owns.
 constexpr word k_container_bytes_max = 96;
 
-/// P5. Returns the first word near the allocator at `place` that leads to such a target. The word at `place` itself
-/// does not count.
+/// P5. Returns the first word near the allocator at `place` that leads to a target, as `is_target` tells. The word at
+/// `place` itself does not count.
 template <class Predicate>
 std::optional<find> link_near(const std::byte* place, const alloc::block& block, const txn::heap_memory& memory,
                               const Predicate& is_target) {
@@ -260,7 +260,7 @@ std::optional<find> link_near(const std::byte* place, const alloc::block& block,
     return std::nullopt;
 }
 
-/// Returns the owner that an allocator of another heap keeps, as an address or, in our own containers, as a distance;
+/// Returns the owner that an allocator of another heap stores, as an address or, in our own containers, as a distance;
 /// else 0.
 word other_owner_at(const std::byte* place, const txn::heap_memory& memory, const heap_finder& heap_at) {
     const word value = value_at(place);

@@ -21,8 +21,8 @@ std::uint64_t* table_of(std::byte* base, const format::root_directory& d) {
     return reinterpret_cast<std::uint64_t*>(base + d.table);
 }
 
-/// Returns the size in whole words. So the rest of the last word belongs to the entry, and is zero: it must not look
-/// like an address.
+/// Returns the entry's size, rounded up to whole words. So the rest of the last word belongs to the entry, which sets
+/// it to zero: the word must not look like an address.
 std::uint64_t entry_bytes(const format::root_entry& e) {
     return align_up(sizeof e + e.name_bytes + e.type_bytes + e.description_bytes, sizeof(std::uint64_t));
 }

@@ -24,10 +24,10 @@ struct root_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
-    bool position_independent; // as the program said that made it
+    bool position_independent; // as the program said that made the root
 };
 
-/// Tells if a root is found whose type differs from the requested one only in the names of members.
+/// Says whether find() accepts a root whose type differs from the requested one only in the names of members.
 enum class renamed_members { refused, accepted };
 
 /// The fingerprint in an entry.
@@ -38,7 +38,7 @@ struct stored_fingerprint {
 };
 
 struct found_root {
-    void* object; // null: there is no such root
+    void* object; // null if there is no such root
     /// Set if the root has the requested type, but its fingerprint uses an older algorithm or members are renamed. Call
     /// renew() then.
     std::optional<stored_fingerprint> outdated;
@@ -64,22 +64,22 @@ public:
     root_directory(const root_directory&) = delete;
     root_directory& operator=(const root_directory&) = delete;
 
-    /// Finds a root. errc::type_mismatch if the root has another type; the message names both types, or the member that
-    /// differs. errc::corrupt. O(log roots).
+    /// Finds a root. O(log roots). Errors: errc::type_mismatch: the root has another type; the message names both
+    /// types, or the member that differs. errc::corrupt.
     result<found_root> find(std::string_view name, const detail::type_fingerprint& type, renamed_members renamed) const;
-    /// Adds a root. Precondition: there is no such root. errc::exhausted, errc::unnameable_type.
+    /// Adds a root. Precondition: there is no such root. Errors: errc::exhausted, errc::unnameable_type.
     result<void> add(std::string_view name, const detail::type_fingerprint& type, void* object);
-    /// Gives a root the present fingerprint of its type. Does nothing if the root's fingerprint is no longer
-    /// `outdated`, or the root is gone. errc::exhausted.
+    /// Replaces a root's fingerprint by the present one of its type. Does nothing if the root's fingerprint is no
+    /// longer `outdated`, or the root is gone. Error: errc::exhausted.
     result<void> renew(std::string_view name, const stored_fingerprint& outdated, const detail::type_fingerprint& type);
-    /// Returns the root of this name, whatever its type; nothing if there is none. errc::corrupt. O(log roots).
+    /// Returns the root of this name, whatever its type; nothing if there is none. O(log roots). Error: errc::corrupt.
     result<std::optional<root_view>> look_up(std::string_view name) const;
     /// Gives a root another object, and perhaps another type. The former object stays allocated. Precondition: the root
-    /// exists. errc::exhausted.
+    /// exists. Error: errc::exhausted.
     result<void> replace(std::string_view name, const detail::type_fingerprint& type, void* object);
     /// Removes a root. Its object stays allocated. Precondition: the root exists.
     result<void> erase(std::string_view name);
-    /// Visits all roots, sorted by name. errc::corrupt.
+    /// Visits all roots, sorted by name. Error: errc::corrupt.
     result<void> for_each(const std::function<void(const root_view&)>& visit) const;
     /// Fails with errc::corrupt if the description of a root's type is damaged. O(roots).
     result<void> check_descriptions() const;
@@ -89,7 +89,7 @@ private:
         std::uint64_t index;
         bool found;
     };
-    result<format::root_directory*> directory() const; // null: there is none yet
+    result<format::root_directory*> directory() const; // null if there is none yet
     result<format::root_directory*> directory_or_new();
     result<void> grow(format::root_directory& of);
     result<position> search(const format::root_directory& d, std::string_view name) const;

@@ -9,7 +9,7 @@ namespace remanence::types {
 
 namespace {
 
-constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a walk that takes longer helps nobody
+constexpr std::size_t k_blocks_walked_max = std::size_t{1} << 22; // a longer walk would delay the message too much
 
 } // namespace
 

@@ -18,13 +18,13 @@ struct owner {
     std::string type;
 };
 
-/// Walks from the roots as far as it is asked to. Conservative: it takes every word in a block for a pointer if its
-/// value is an address in another block. When these lead no further, it also follows distances, as our containers store
-/// them: a word that is the distance from its own place, or from the beginning of its block, to the beginning of
-/// another block. Memory must not change meanwhile.
+/// Walks from the roots, only as far as owner_of() needs. It is conservative: it treats every word in a block as a
+/// pointer if its value is an address in another block. When no such words are left, it also follows distances, as our
+/// containers store them: a word that is the distance from its own place, or from the beginning of its block, to the
+/// beginning of another block. Memory must not change meanwhile.
 class owner_walk {
 public:
-    /// Both must outlive it.
+    /// Both arguments must outlive the walk.
     owner_walk(txn::heap_memory& memory, const alloc::block_allocator& blocks);
 
     /// Returns the first root that reaches the block that begins at `wanted`. All calls together: O(blocks).

@@ -1,6 +1,6 @@
 // Reads the root directory from an open heap or from a file.
 //
-// It is input (I7): every offset is checked before it is followed.
+// The directory is input (I7): every offset is checked before it is followed.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,7 +23,7 @@ struct root_entry_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
-    bool position_independent;    // as the program said that made it
+    bool position_independent;    // as the program said that made the root
     std::string_view description; // type_description, encoded; not checked yet. Empty if there is none
 };
 
@@ -33,11 +33,11 @@ public:
     root_reader(types::heap_bytes& heap, const std::string& path) : heap_(heap), path_(path) {}
 
     /// Returns the directory that format::heap_header::root_word leads to; null if the word is 0, because no root was
-    /// ever made. errc::corrupt.
+    /// ever made. Error: errc::corrupt.
     result<format::root_directory*> directory(std::uint64_t root_word) const;
-    /// Returns the entry at this index, in the order of names. errc::corrupt; the message gives the heap offset.
+    /// Returns the entry at this index, in the order of names. Error: errc::corrupt; the message gives the heap offset.
     result<root_entry_view> entry(const format::root_directory& d, std::uint64_t index) const;
-    /// Returns nothing if the entry has no description. errc::corrupt.
+    /// Returns the decoded description of an entry; nothing if it has none. Error: errc::corrupt.
     result<std::optional<type_description>> description(const root_entry_view& entry) const;
 
 private:

@@ -1,5 +1,5 @@
-// Compares the members that classes state, and enumerators, with the stored ones. Linked only into programs that have
-// such types.
+// Compares the members that classes declare (REM_REFLECT), and enumerators, with the stored ones. Linked only into
+// programs that have such types.
 #include "types/schema_entries.hpp"
 #include "types/schema_table.hpp"
 #include "types/type_difference.hpp"
@@ -83,7 +83,7 @@ static void tell_changes() noexcept { change_of_classes.store(compare, std::memo
 } // namespace remanence::types
 
 namespace remanence::detail {
-/// Declared in remanence/types/reflect.hpp, which belongs to a layer above.
+/// Declared in remanence/types/detail/reflect_access.hpp, which belongs to a layer above.
 void tell_changes_of_classes() noexcept;
 void tell_changes_of_classes() noexcept { types::tell_changes(); }
 } // namespace remanence::detail

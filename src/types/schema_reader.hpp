@@ -1,6 +1,6 @@
 // The functions by which checks ask src/inspect what lies at a place of an open heap, and where a pointer can lie.
-// src/inspect walks through all roots by their schemas, which takes much code: only programs with the checking library
-// and those that call heap::check_pointers() link it.
+// src/inspect walks through all roots by their schemas, which needs much code. So only programs with the checking
+// library and those that call heap::check_pointers() link it.
 #pragma once
 
 #include "base/range.hpp"
@@ -25,12 +25,12 @@ using names_by_place = std::map<std::uint64_t, std::string>;
 
 /// Memory must not change meanwhile. Both functions take O(heap).
 struct schema_reader {
-    /// Returns names for these heap offsets, as a program would write them: people["KNUTH"].street. Only for places in
-    /// roots whose schema the heap has.
+    /// Returns names for these heap offsets, as a program would write them: people["KNUTH"].street. Names only places
+    /// in roots whose schema the heap stores.
     names_by_place (*names_of_parts)(txn::heap_memory& memory, const std::set<std::uint64_t>& places);
-    /// Tells for each word, in ascending order, if the schema of a root leaves no room for a pointer there: in a
-    /// number, padding, the unused rest of a text, an empty optional or variant, or a container's memory behind its
-    /// elements. False also if no schema describes the word.
+    /// Returns for each word, in ascending order, true if the schema of a root excludes a pointer there: in a number,
+    /// padding, the unused rest of a text, an empty optional or variant, or a container's memory behind its elements.
+    /// Returns false also for a word that no schema describes.
     std::vector<bool> (*hold_no_pointer)(txn::heap_memory& memory, std::span<const word_in_block> words);
 };
 extern const schema_reader k_schema_reader;

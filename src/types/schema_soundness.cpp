@@ -66,7 +66,7 @@ private:
     [[nodiscard]] bool lies_within(std::uint64_t offset, std::uint64_t bytes, const type_row& row) const {
         return offset <= row.size && bytes <= row.size - offset;
     }
-    /// True if such a part, at this offset, lies within the object itself.
+    /// True if the part `part` at this offset lies within the object itself.
     [[nodiscard]] bool holds(const type_row& row, std::uint64_t offset, std::uint32_t part) const {
         return lies_within(offset, size_of(part), row);
     }
@@ -356,7 +356,7 @@ private:
     }
 
     /// Returns how many bytes at the beginning of an object certainly belong to it. Other members may lie in the
-    /// padding at its end, if it is a base or a member that is [[no_unique_address]]; and an empty class takes no
+    /// padding at its end, if it is a base or a member that is [[no_unique_address]]; and an empty class occupies no
     /// bytes. A class that is not larger than its alignment and hides its members may be empty.
     std::uint64_t taken_by(std::uint32_t index) { // NOLINT(misc-no-recursion): finite
         if (taken_[index])
@@ -426,7 +426,7 @@ private:
         return has_numbers_only(index) ? 1 : std::max<std::uint64_t>(row.alignment, 1);
     }
 
-    /// True if no two members overlap. A class that states its members may name those of a union, if these are numbers.
+    /// True if no two members overlap. A class with REM_REFLECT may name members of a union, if these are numbers.
     bool has_parts_apart(const type_row& row) {
         return (row.kind != type_kind::members || lie_apart(row.parts, false)) && lie_apart(row.fields, true);
     }

@@ -29,7 +29,7 @@ bool is_of(const format::schema_entry& entry, const detail::type_fingerprint& ty
     return entry.fingerprint_hash == type.hash && entry.fingerprint_algorithm == type.algorithm;
 }
 
-/// Makes the heap's header lead to another table, or to none (0). Frees `old`.
+/// Makes the heap's header refer to another table, or to none (0). Frees `old`.
 result<void> lead_to(txn::heap_memory& memory, std::uint64_t offset, const format::schema_table* old) {
     format::heap_header& header = memory.header();
     REM_TRY(memory.declare(&header.type_table, sizeof header.type_table));
@@ -88,7 +88,7 @@ result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::typ
 }
 
 result<void> store_encoded_schemas(txn::heap_memory& memory, std::span<const schema_to_store> made) {
-    std::vector<std::uint64_t> used; // hashes of roots
+    std::vector<std::uint64_t> used; // hashes of the fingerprints of roots
     auto listed =
         root_directory(memory).for_each([&](const root_view& root) { used.push_back(root.fingerprint_hash); });
     REM_TRY(std::move(listed));

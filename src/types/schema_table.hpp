@@ -2,8 +2,8 @@
 // read the heap. The schema is a block of the heap's contents; the heap's header leads to it (docs/format.md, "Type
 // table").
 //
-// It is input (I7). Entries are found by the fingerprints of roots. So a program that does not know of the table cannot
-// make it wrong: an entry that no root has is ignored.
+// The schema is input (I7). Entries are looked up by the fingerprints of roots. So a program that does not know of the
+// table cannot make it wrong: an entry whose fingerprint no root has is ignored.
 #pragma once
 
 #include "base/result.hpp"
@@ -35,21 +35,21 @@ struct stored_schema {
 };
 
 /// Reads the table, from an open heap or from a file. `offset`: the word in the header; 0 if there is no table. Returns
-/// nothing if there is no table, or one of a later layout. errc::corrupt.
+/// nothing if there is no table, or one of a later layout. Error: errc::corrupt.
 result<std::vector<stored_schema>> read_schemas(heap_bytes& heap, const std::string& path, std::uint64_t offset);
 
 /// Returns the schema of this fingerprint; null if it is not stored.
 [[nodiscard]] const stored_schema* find_schema(const std::vector<stored_schema>& all, std::uint64_t hash,
                                                std::uint32_t algorithm);
 
-/// Returns the schema of this fingerprint, decoded; nothing if it is not stored. errc::corrupt if its rows do not fit
-/// each other.
+/// Returns the schema of this fingerprint, decoded; nothing if it is not stored. Fails with errc::corrupt if its rows
+/// do not fit each other.
 result<std::optional<type_description>> schema_of(const std::vector<stored_schema>& all, std::uint64_t hash,
                                                   std::uint32_t algorithm, const std::string& path);
 
 /// Returns the size of an object of the type that a sound schema describes; 0 if it is not known.
 [[nodiscard]] std::uint64_t bytes_of_root(const type_description& schema);
-/// Returns the failure that says: the root has fewer bytes than its schema.
+/// Returns the failure for a root that has fewer bytes than its schema says.
 [[nodiscard]] failure smaller_than_schema(std::string_view root, const std::string& path);
 
 [[nodiscard]] bool is_utf8(std::string_view text);
@@ -58,17 +58,17 @@ result<std::optional<type_description>> schema_of(const std::vector<stored_schem
 /// object contains itself by value. O(rows).
 bool is_sound_schema(const type_description& schema);
 
-/// Returns the schema with the members that classes state (REM_REFLECT) as their members, for comparison.
+/// Returns the schema with the members that classes declare (REM_REFLECT) as their members, for comparison.
 type_description with_own_members(type_description schema);
 
-/// How the members that classes state, and enumerators, differ from the stored ones.
+/// How the members that classes declare (REM_REFLECT), and enumerators, differ from the stored ones.
 struct class_change {
     std::optional<std::string> what; // nothing: stored objects keep their meaning, or the difference is not known
     bool only_names = false;         // they may have been renamed
     bool knows_more_stored = false;  // the schema has enumerators that the program does not know
 };
-/// Null until the program has called detail::tell_changes_of_classes(). It calls that when it writes the structure of a
-/// type with an enumeration, or with a class that states its members.
+/// Null until the program has called detail::tell_changes_of_classes(). A program calls this when it writes the
+/// structure of a type with an enumeration, or with a class that declares its members.
 using class_comparer = class_change (*)(const format::schema_table& table, const detail::type_fingerprint& type);
 inline constinit std::atomic<class_comparer> change_of_classes = nullptr;
 
@@ -82,7 +82,7 @@ inline constinit root_comparer changes_of_root = nullptr;
 /// What the open heap's schema says about a type.
 struct known_schema {
     bool is_stored = false;                 // the schema has all that the program knows of the type
-    std::optional<std::string> has_changed; // how a class that states its members, or an enumeration, has changed
+    std::optional<std::string> has_changed; // how a class that declares its members, or an enumeration, has changed
     bool only_names = false;                // only names of enumerators differ: they may have been renamed
 };
 /// Never fails: returns an empty result if the table is damaged. O(types).
@@ -91,15 +91,15 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
 /// Returns the schema that the program has of its type, encoded; empty if it is too large to be stored.
 std::string schema_of_program(const detail::type_fingerprint& type);
 
-/// Adds the schemas of these types (perhaps none), and drops those that no root has. The caller holds the write lock.
-/// errc::exhausted; then nothing has changed. O(size of the table).
+/// Adds the schemas of these types (perhaps none), and removes those that no root has. The caller must hold the write
+/// lock. Error: errc::exhausted; then nothing has changed. O(size of the table).
 result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types);
 
 struct schema_to_store {
     format::schema_entry entry;
     std::string_view encoded;
 };
-/// Does the same with schemas that are encoded already.
+/// Like store_schemas(), for schemas that are encoded already.
 result<void> store_encoded_schemas(txn::heap_memory& memory, std::span<const schema_to_store> made);
 
 } // namespace remanence::types

@@ -1,7 +1,7 @@
 // The structure of a type, as a table that is stored with a root. If another version of the program has a different
 // type, the library can say what differs.
 //
-// The encoding (docs/format.md, "Type descriptions") is input when it comes from a heap: decode() checks all of it (I7).
+// An encoding (docs/format.md, "Type descriptions") that comes from a heap is input: decode() checks all of it (I7).
 #pragma once
 
 #include <remanence/types/detail/shape.hpp>
@@ -32,7 +32,7 @@ enum class type_kind : std::uint8_t {
 };
 
 struct type_part {
-    std::string name = {};                    // the member's name; empty if it has none that is known (bit-fields)
+    std::string name = {};                    // the member's name; empty if it is not known (bit-fields)
     std::optional<std::uint64_t> offset = {}; // of the member in its object; nothing if it is not known
     std::uint32_t type = 0;                   // the row of its type
     friend bool operator==(const type_part&, const type_part&) = default;

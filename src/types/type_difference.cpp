@@ -63,7 +63,7 @@ private:
             found_ = type_difference{std::move(what)};
     }
 
-    /// Kinds, names and numbers; adds the parts to pairs_.
+    /// Compares the kinds, names and numbers of a pair; adds its parts to pairs_.
     void compare_parts(std::size_t at) {
         const type_row& was = was_.rows[pairs_[at].was];
         const type_row& is = is_.rows[pairs_[at].is];
@@ -143,8 +143,8 @@ private:
         }
     }
 
-    /// Returns "member 3 of address (home.zip)". The part in parentheses is the path from the root; it is left out if
-    /// it adds nothing.
+    /// Returns "member 3 of address (home.zip)". The part in parentheses is the path from the root; it is omitted if it
+    /// adds nothing.
     std::string member(std::size_t at, std::size_t index) const {
         const type_row& row =
             (index < was_.rows[pairs_[at].was].parts.size() ? was_.rows[pairs_[at].was] : is_.rows[pairs_[at].is]);

@@ -20,7 +20,7 @@ before_image_memory::block before_image_memory::take(std::uint64_t pages, std::u
         std::memcpy(&unused_, again.bytes.get(), sizeof unused_);
         return again;
     }
-    // The kernel clears a whole huge page at the first touch. A commit of few pages should not pay for that.
+    // The kernel clears a whole huge page at the first access. A commit of few pages should not wait for that.
     is_small = is_small && pages + more <= k_small_pages;
     const std::uint64_t size = is_small ? k_small_pages : k_pages_max;
     auto* const bytes =

@@ -51,7 +51,7 @@ void before_images::discard(std::byte* page) {
 void before_images::insert(std::uint64_t page, std::byte* bytes) {
     auto found = chunks_.find(page / chunk_pages_);
     if (found == chunks_.end())
-        found = chunks_.emplace(page / chunk_pages_, std::vector<slot>(chunk_pages_)).first; // never left empty
+        found = chunks_.emplace(page / chunk_pages_, std::vector<slot>(chunk_pages_)).first; // filled below
     std::vector<slot>& chunk = found->second;
     REM_ASSERT(chunk[page % chunk_pages_].bytes == nullptr);
     chunk[page % chunk_pages_].bytes = bytes;
@@ -104,7 +104,7 @@ void before_images::freeze_into(before_images& frozen) {
     std::swap(chunks_, frozen.chunks_);
     std::swap(blocks_, frozen.blocks_);
     std::swap(count_, frozen.count_);
-    clear(); // hands out nothing more from memory that is now frozen's
+    clear(); // no more memory is allocated from blocks that are now those of `frozen`
     frozen.clear_free();
 }
 
@@ -113,7 +113,7 @@ void before_images::take(before_images& other) {
     std::swap(chunks_, other.chunks_);
     std::swap(blocks_, other.blocks_);
     std::swap(count_, other.count_);
-    other.clear(); // the rest of its last block stays unused until clear()
+    other.clear(); // the free pages of its last block stay unused until clear()
 }
 
 void before_images::clear_free() {

@@ -1,5 +1,5 @@
-// Before-images: copies of the committed bytes of pages whose newest commit is in the log but not yet in the image
-// (R1).
+// Before-images: copies of the committed bytes of pages, held while the newest commit of a page is in the log but not
+// yet in the image (R1).
 #pragma once
 
 #include "base/units.hpp"
@@ -15,7 +15,7 @@ namespace remanence::view {
 
 class before_images {
 public:
-    /// The memory must outlive this.
+    /// The memory must outlive this object.
     before_images(before_image_memory& memory, std::uint64_t chunk_pages)
         : memory_(memory), chunk_pages_(static_cast<std::size_t>(chunk_pages)) {}
     before_images(const before_images&) = delete;
@@ -28,26 +28,26 @@ public:
     [[nodiscard]] bool has_newer(std::uint64_t page) const;
     /// True if a page of the chunk has a before-image.
     [[nodiscard]] bool has_any_in(std::uint64_t chunk) const { return chunks_.contains(chunk); }
-    /// Announces that up to `pages` pages will probably be allocated next.
+    /// Says that about `pages` pages will be allocated next, so that one block is reserved for them.
     void expect(std::uint64_t pages) { expected_ = pages; }
-    /// Returns memory for `count` consecutive pages. Each becomes a before-image by insert(), or is returned by
-    /// discard().
+    /// Returns memory for `count` consecutive pages. The caller must pass each of them to insert() or to discard().
     std::byte* allocate(std::uint64_t count);
-    /// Returns a page's memory. Discard the last page first: then a run without any before-image becomes whole again,
-    /// and memory does not accumulate.
+    /// Frees a page's memory. Discard the last page of a run first: then a run without any before-image is free as a
+    /// whole again, and memory does not accumulate.
     void discard(std::byte* page);
     void insert(std::uint64_t page, std::byte* bytes);
-    /// Notes that the before-image has newer content than the image, with this checksum.
+    /// Notes that the before-image is newer than the image and has this checksum.
     void set_checksum(std::uint64_t page, std::uint32_t checksum);
 
-    /// Returns the before-images whose content is newer than the image's, sorted by page. Valid until clear(), here or
-    /// where they were moved.
+    /// Returns the before-images whose content is newer than the image's, sorted by page. Valid until clear() of the
+    /// object that then holds them.
     [[nodiscard]] std::vector<store::applied_page> sorted() const;
-    /// Moves those to `frozen`, which must be empty, and forgets the others: the image has their content.
+    /// Moves the before-images that are newer than the image to `frozen`, which must be empty. Forgets the others,
+    /// whose content the image has.
     void freeze_into(before_images& frozen);
-    /// Takes all before-images of `other`, which uses the same memory. Precondition: there are none here.
+    /// Takes over all before-images of `other`, which uses the same memory. Precondition: this object has none.
     void take(before_images& other);
-    /// Forgets the before-images of a chunk. Their memory stays in use until clear().
+    /// Forgets the before-images of a chunk. Their memory is not free before clear().
     void forget(std::uint64_t chunk);
     [[nodiscard]] std::uint64_t bytes() const { return count_ * k_page_bytes; }
     [[nodiscard]] bool is_empty() const { return count_ == 0; }
@@ -56,7 +56,7 @@ public:
 private:
     struct slot {
         std::byte* bytes = nullptr;
-        std::uint32_t checksum = 0; // 0: still the image's content
+        std::uint32_t checksum = 0; // 0: the content is still the image's
     };
     void clear_free();
 
@@ -64,7 +64,7 @@ private:
     std::size_t chunk_pages_;
     std::unordered_map<std::uint64_t, std::vector<slot>> chunks_;
     std::vector<before_image_memory::block> blocks_;
-    std::uint64_t block_pages_left_ = 0; // pages left at the end of the last block
+    std::uint64_t block_pages_left_ = 0; // free pages at the end of the last block
     std::byte* next_ = nullptr;
     std::vector<std::byte*> free_; // single pages
     std::uint64_t expected_ = 0;

@@ -19,10 +19,10 @@ using change::whole_chunk;
 
 namespace {
 
-// per commit. Up to this size, writing and copying twice costs less than writing to copies and syncing them before the
-// record
+// Per commit. Up to this size, writing new memory twice (to the log, then to its copy) costs less than writing it to
+// copies and syncing them before the record.
 constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
-constexpr std::uint64_t k_part_fresh_in_copies = 8; // new memory of up to 1/8 of what is copied is copied, too
+constexpr std::uint64_t k_part_fresh_in_copies = 8; // copies of up to this part may be of new memory: 1/8
 
 } // namespace
 
@@ -63,7 +63,7 @@ result<std::optional<page_copies>> change_collector::copy_written(const page_pre
         std::vector<heap_range> contents;
         append_contents(range, contents);
         if (!contents.empty())
-            memory_.reserve_place_of(range.offset / image_.chunk_bytes()); // accept() must not need memory
+            memory_.reserve_place_of(range.offset / image_.chunk_bytes()); // so that accept() need not allocate
         pages.insert(pages.end(), contents.begin(), contents.end());
         fresh_bytes += bytes_of(contents);
     }
@@ -72,7 +72,8 @@ result<std::optional<page_copies>> change_collector::copy_written(const page_pre
     return copy_from_first_change(pages);
 }
 
-// Pages before the first change need not be copied. Without a change there is nothing to commit.
+// Pages before the first change need not be copied. If no page differs, returns empty copies: there is nothing to
+// commit.
 result<std::optional<page_copies>> change_collector::copy_from_first_change(const std::vector<heap_range>& pages) {
     page_copies copies = committed_.new_copies();
     for (const heap_range& range : pages) {
@@ -180,8 +181,8 @@ result<std::vector<std::uint64_t>> change_collector::unchanged_spilled() {
     return unchanged;
 }
 
-// A chunk that holds just what is committed may be spilled, too: memory that a checkpoint has written stays in use
-// until it is settled.
+// A spilled chunk may be unchanged: memory that a checkpoint has written stays in use until it is settled, and may be
+// spilled meanwhile.
 result<bool> change_collector::spilled_differs(std::uint64_t chunk) {
     const heap_range all = memory_.range_of(chunk);
     for (std::uint64_t at = all.offset; at < std::min(all.end(), memory_.accessible_bytes()); at += k_page_bytes) {
@@ -209,7 +210,7 @@ result<change_set> change_collector::collect_declared(const page_predicate& is_u
     return changes;
 }
 
-// Words of a chunk that is not stored yet are taken as whole pages.
+// Returns whole pages in place of the words of chunks that are not stored yet.
 change_collector::declarations change_collector::declared() const {
     const std::uint64_t end = memory_.accessible_bytes();
     const std::vector<heap_range> behind{{end, ~std::uint64_t{0} - end}};
@@ -285,19 +286,19 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
     std::ranges::sort(changes.fresh, {}, &whole_chunk::chunk);
     for (const auto* const chunks : {&changes.relocated, &changes.fresh}) {
         for (const whole_chunk& each : *chunks)
-            memory_.reserve_place_of(each.chunk); // accept() must not need memory
+            memory_.reserve_place_of(each.chunk); // so that accept() need not allocate
     }
     return changes;
 }
 
 void change_collector::append_contents(heap_range fresh, std::vector<heap_range>& pages) const {
     for (std::uint64_t at = fresh.offset; at < fresh.end(); at += k_page_bytes) {
-        if (!is_all_zeros({memory_.base() + at, k_page_bytes})) // a page of zeros is as it was before
+        if (!is_all_zeros({memory_.base() + at, k_page_bytes})) // a page of zeros has not changed
             track::append_run(pages, at, k_page_bytes);
     }
 }
 
-// Returns what was written, without the chunks that are given back. Split at chunks.
+// Gives unused chunks back, and returns the other ranges, split at chunks.
 result<std::vector<heap_range>> change_collector::set_unused_aside(const std::vector<heap_range>& ranges,
                                                                    const page_predicate& is_unused) {
     std::vector<heap_range> used;
@@ -318,8 +319,8 @@ result<std::vector<heap_range>> change_collector::set_unused_aside(const std::ve
     return used;
 }
 
-// Gives the memory of an unused chunk without before-images back to the kernel, so that it shows what the image has.
-// This is right even if no commit follows: nobody reads the memory now, and a rollback would have the same effect.
+// Returns the memory of an unused chunk without before-images to the kernel, so that it reads as the image. This is
+// right even if no commit follows, since nobody reads that memory, and a rollback would have the same effect.
 result<bool> change_collector::give_back(std::uint64_t chunk, const page_predicate& is_unused) {
     const std::uint64_t pages = image_.chunk_pages();
     for (std::uint64_t page = chunk * pages; page < (chunk + 1) * pages; ++page) {
@@ -340,7 +341,7 @@ result<bool> change_collector::give_back(std::uint64_t chunk, const page_predica
     return true;
 }
 
-// Adds pages of a chunk that was spilled and then written again.
+// Adds the pages of a chunk that was spilled and then written again.
 void change_collector::add_spilled_before(heap_range pages, change_set& changes) const {
     const std::uint64_t chunk = pages.offset / image_.chunk_bytes();
     const spilled_chunks::checksums& in_copy = *spilled_.find(chunk);
@@ -354,13 +355,14 @@ void change_collector::add_spilled_before(heap_range pages, change_set& changes)
             continue; // unchanged
         if (whole.empty() || whole.back().chunk != chunk)
             whole.push_back(spilled_.as_in_copy(chunk));
-        // Zeros of a fresh chunk get a checksum, so that they are written: its copy has other bytes from the spill.
+        // A page of zeros of a fresh chunk gets a checksum, so that it is written over the bytes that the spill left in
+        // the copy.
         whole.back().checksums[page] = is_zeros && is_stored ? 0 : page_checksum(bytes);
         whole.back().is_in_copy[page] = false;
     }
 }
 
-// Adds pages of chunks that are neither stored nor spilled.
+// Adds the pages of chunks that are neither stored nor spilled.
 result<void> change_collector::add_fresh(const std::vector<heap_range>& pages, fresh_contents where,
                                          change_set& changes) {
     const bool in_log = where == fresh_contents::in_log_if_few && bytes_of(pages) <= k_fresh_bytes_in_log;
@@ -369,7 +371,7 @@ result<void> change_collector::add_fresh(const std::vector<heap_range>& pages, f
         const std::uint64_t chunk = range.offset / image_.chunk_bytes();
         if (changes.fresh.size() == spilled || changes.fresh.back().chunk != chunk)
             changes.fresh.push_back(spilled_.as_in_copy(chunk));
-        if (in_log) { // compares with what is committed: zeros
+        if (in_log) { // compares with the committed content: zeros
             REM_TRY(comparer_.compare(range, memory_.base() + range.offset, kept_bytes::not_usable, changes));
             continue;
         }

@@ -1,9 +1,9 @@
-// Finds what a commit must write: compares the pages that were written with what is committed, and finds the chunks to
-// write whole.
+// Finds what a commit must write: compares the written pages with their committed content, and chooses the chunks to be
+// written whole.
 //
-// A page that the tracker reports although it did not change costs only a comparison. Changes that were found but not
-// accepted are found again by the next collect(). Nobody may change memory while it is read. The caller must have the
-// right to use store and view, except for make_checksums().
+// A page that the tracker reports although it did not change costs only a comparison. If found changes are not
+// accepted, the next collect() finds them again. Nobody may change memory while these functions read it. The caller
+// must hold the locks of store and view, except for make_checksums().
 #pragma once
 
 #include "base/range.hpp"
@@ -29,9 +29,9 @@
 
 namespace remanence::view {
 
-/// Limits for copying changes that are written later.
+/// Limits for copying the pages of a commit that is written later.
 struct copying_limits {
-    std::uint64_t bytes_min; // of written pages
+    std::uint64_t bytes_min; // of written pages; collect() handles fewer
     std::uint64_t bytes_max;
     std::uint64_t held_back_max; // as in change_collector::collect()
 };
@@ -52,40 +52,41 @@ public:
           comparer_(committed, written),
           words_(committed, memory.base()) {}
 
-    /// Returns everything that differs from the committed content. A chunk all of whose pages are unused, as
-    /// `is_unused` says, is no change: its memory goes back to the kernel and reads as last committed. If more than
-    /// `held_back_max` bytes are held back, returns only how many: the caller makes a checkpoint and calls again.
+    /// Returns everything that differs from the committed content. A chunk whose pages are all unused, according to
+    /// `is_unused`, is no change: its memory returns to the kernel and reads as last committed. If more than
+    /// `held_back_max` bytes are held back, returns only their number; the caller then makes a checkpoint and calls
+    /// again.
     result<change::change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
                                        change::fresh_contents fresh = change::fresh_contents::in_copy);
-    /// As collect(), but only for what is declared. O(declared bytes). Leaves the checksums of pages with declared
-    /// words to be made (changed_page).
+    /// As collect(), but only for declared memory. O(declared bytes). Does not compute the checksums of pages with
+    /// declared words (changed_page::k_to_be_made).
     result<change::change_set> collect_declared(const page_predicate& is_unused,
                                                 change::fresh_contents fresh = change::fresh_contents::in_copy);
-    /// As collect(), but for everything else: changes that should have been declared and were not.
+    /// As collect(), but for everything that was not declared: changes that the program should have declared.
     result<change::change_set> collect_undeclared(const page_predicate& is_unused);
-    /// Copies what collect() would compare, for changes_in_copies(), if its size is within the limits and no chunk is
-    /// to be written whole, except a little new memory. Returns nothing if the caller must call collect() instead,
-    /// and empty copies if nothing differs.
+    /// Copies what collect() would compare, for changes_in_copies(). Returns nothing if the caller must call collect()
+    /// instead: the size is outside the limits, or chunks must be written whole (a little new memory is allowed).
+    /// Returns empty copies if nothing differs.
     result<std::optional<page_copies>> copy_written(const page_predicate& is_unused, const copying_limits& limits);
-    /// Returns the new memory among the copies. changes_in_copies() finds the rest.
+    /// Returns the chunks of new memory among the copies. changes_in_copies() finds everything else.
     [[nodiscard]] change::change_set fresh_in_copies(const page_copies& copies) const;
-    /// As collect(), for pages that copy_written() copied. Does not read the program's memory. After errc::corrupt or
-    /// errc::io it may be called again.
+    /// As collect(), but reads the pages that copy_written() copied instead of the program's memory. After
+    /// errc::corrupt or errc::io it may be called again.
     result<change::change_set> changes_in_copies(const page_copies& copies);
-    /// Returns the pages that may differ from the committed content: those that were written. If the tracker cannot
-    /// tell these from committed ones, returns those that do differ, as collect() finds them. Does not include spilled
-    /// chunks; the caller adds them.
+    /// Returns the pages that may differ from the committed content: all pages written in this round. If the tracker
+    /// cannot tell rounds apart, compares and returns the pages that do differ. Spilled chunks are not included; the
+    /// caller adds them.
     result<std::vector<heap_range>> written();
-    /// Returns what collect() would find, but relocates nothing. For callers that only report changes.
+    /// Returns what collect() would find, but relocates no chunks. For callers that only report changes.
     result<change::change_set> uncommitted(const page_predicate& is_unused);
-    /// True if memory differs from what is committed. Stops at the first chunk that differs. A spilled chunk counts
-    /// only if its content differs, although collect() reports each one. Complexity: as collect(), plus all bytes of
-    /// spilled chunks.
+    /// True if memory differs from the committed content. Stops at the first chunk that differs. A spilled chunk counts
+    /// only if its content differs, although collect() reports every spilled chunk. Complexity: as collect(), plus all
+    /// bytes of spilled chunks.
     result<bool> holds_changes(const page_predicate& is_unused);
-    /// Returns the spilled chunks whose content is what is committed. O(bytes of spilled chunks).
+    /// Returns the spilled chunks whose content equals the committed content. O(bytes of spilled chunks).
     result<std::vector<std::uint64_t>> unchanged_spilled();
-    /// Makes the checksums of whole chunks. collect() leaves most of them to be made, so that writing can begin without
-    /// them. Memory must not have changed since. Thread-safe; allocates nothing.
+    /// Computes the checksums of whole chunks. collect() omits most of them, so that writing can begin earlier.
+    /// Precondition: memory has not changed since. Thread-safe; allocates nothing.
     void make_checksums(change::change_set& changes) const noexcept;
 
 private:
@@ -98,12 +99,12 @@ private:
                                           kept_bytes kept, moving move = {false, 0},
                                           change::fresh_contents fresh = change::fresh_contents::in_copy);
     struct declarations {
-        std::vector<heap_range> pages; // compared whole
-        std::vector<heap_range> words; // words of stored chunks, outside of these pages
+        std::vector<heap_range> pages; // to be compared as a whole
+        std::vector<heap_range> words; // words of stored chunks; not in `pages`
     };
     /// Returns the declared parts of accessible memory.
     [[nodiscard]] declarations declared() const;
-    /// Appends the pages that are not zeros of a chunk that was never committed.
+    /// Appends those pages of a chunk that was never committed that are not zeros.
     void append_contents(heap_range fresh, std::vector<heap_range>& pages) const;
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);

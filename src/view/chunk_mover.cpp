@@ -41,7 +41,7 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
     std::vector<std::uint64_t> chunks;
     for (const whole_chunk& moved : changes.relocated)
         chunks.push_back(moved.chunk);
-    if (chunks != *to_move) { // with fewer or other chunks there may be more exceptions
+    if (chunks != *to_move) { // with fewer or other chunks the chunk map may become larger
         const auto room = static_cast<std::ptrdiff_t>(copies_.room_to_move(chunks));
         changes.relocated.erase(changes.relocated.begin() + room, changes.relocated.end());
     }
@@ -57,7 +57,7 @@ result<bool> chunk_mover::would_find(std::span<const heap_range> written, std::u
     return !to_move->empty() || changes.held_back_bytes > held_back_max;
 }
 
-// Returns them sorted. A single chunk is not worth the sync that it needs.
+// Returns the chunks sorted; none if there are fewer than k_chunks_min, which are not worth the sync that they need.
 result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const heap_range> written,
                                                                change_set& changes) {
     std::vector<std::uint64_t> found;
@@ -87,8 +87,8 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
     return found;
 }
 
-// True if the log would take half of the chunk's bytes, judging by a sample of its written pages. With the log, the
-// checkpoint would write these bytes a second time; but nobody waits for that, and one checkpoint serves many commits.
+// True if the log would need half of the chunk's bytes, judging by a sample of its written pages. The checkpoint would
+// write the bytes in the log a second time, but nobody waits for that, and one checkpoint serves many commits.
 result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) {
     change_set sample;
     std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
@@ -132,7 +132,7 @@ result<void> chunk_mover::add_scattered(std::span<const heap_range> written, cha
     return {};
 }
 
-// A chunk with bit rot does not move. The log takes its changes instead.
+// A chunk with bit rot is not relocated. Its changes are logged instead.
 result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> written, change_set& changes) {
     auto checksums = checksums_to_move(chunk, written);
     if (!checksums)
@@ -142,7 +142,8 @@ result<void> chunk_mover::add(std::uint64_t chunk, std::span<const heap_range> w
     return {};
 }
 
-// Pages that were not written come from the file. Returns an empty list if one of them is not what was committed.
+// Reads pages that were not written from the file. Returns an empty list if one of them does not have its committed
+// content.
 result<std::vector<std::uint32_t>> chunk_mover::checksums_to_move(std::uint64_t chunk,
                                                                   std::span<const heap_range> written) {
     std::vector<std::uint32_t> checksums;

@@ -1,8 +1,9 @@
-// Finds the stored chunks that a commit writes whole, to their other copy, instead of into the log.
+// Chooses the stored chunks that a commit writes whole, to their other copy, instead of into the log.
 //
-// A chunk is relocated when so much of it was rewritten that the log would take half of it. A commit that relocates
-// chunks also moves some others back to their copies A, so that many mappings become one. The unwritten pages of a
-// relocated chunk must be what is committed: a page with bit rot must not get a new checksum.
+// A chunk is relocated if so much of it was rewritten that the log would need half of its bytes. A commit that
+// relocates chunks also moves some others back to their copies A, so that several mappings become one. The unwritten
+// pages of a relocated chunk must have their committed content: otherwise a page with bit rot would get a new, correct
+// checksum.
 #pragma once
 
 #include "base/range.hpp"
@@ -22,21 +23,21 @@ namespace remanence::view {
 
 class chunk_mover {
 public:
-    /// If the chunk map has more than `scattered_max` exceptions, chunks are moved back to copy A.
+    /// If the chunk map has more than `scattered_max` exceptions, find() also moves chunks back to copy A.
     chunk_mover(store::chunk_copies& copies, mapped_memory& memory, committed_content& committed,
                 const spilled_chunks& spilled, std::size_t scattered_max)
         : copies_(copies), memory_(memory), committed_(committed), spilled_(spilled), scattered_max_(scattered_max) {}
 
-    /// Returns the written bytes below which find() finds nothing, so that it need not be called.
+    /// Returns the number of written bytes below which find() would find nothing and need not be called.
     [[nodiscard]] std::uint64_t bytes_min() const { return k_chunks_min * copies_.where().chunk_bytes() / 2; }
-    /// Sets changes.relocated, sorted, and changes.held_back_bytes: the bytes of chunks that may move only after a
-    /// checkpoint. If these are more than `held_back_max`, finds no chunks. `written` is sorted, and split at chunks.
+    /// Sets changes.relocated (sorted) and changes.held_back_bytes: the total length of chunks that may move only after
+    /// a checkpoint. If that exceeds `held_back_max`, finds no chunks. `written` must be sorted and split at chunks.
     result<void> find(std::span<const heap_range> written, std::uint64_t held_back_max, change::change_set& changes);
     /// True if find() would find chunks, or hold back more than `held_back_max`.
     result<bool> would_find(std::span<const heap_range> written, std::uint64_t held_back_max);
 
 private:
-    static constexpr std::size_t k_chunks_min = 4; // per commit: fewer chunks are cheaper in the log
+    static constexpr std::size_t k_chunks_min = 4; // per commit: for fewer chunks the log is cheaper
 
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const heap_range> written, change::change_set& changes);
     result<bool> is_cheaper_whole(std::span<const heap_range> written);

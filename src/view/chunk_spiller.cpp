@@ -14,8 +14,8 @@ namespace remanence::view {
 
 namespace {
 
-// Another thread may be about to write the page, or may wait in a trap to do so. The thread sanitizer takes a waiting
-// write for a completed one, so it must not see this read, nor a call of memcpy.
+// Another thread may be about to write the page, or may be waiting in a trap to do so. The thread sanitizer regards
+// such a write as done and would report a race, so it must not see this read or a call of memcpy.
 [[gnu::no_sanitize_thread]] void copy_page(std::byte* into, const std::byte* page) noexcept {
     const auto* from = reinterpret_cast<const volatile std::uint64_t*>(page);
     auto* to = reinterpret_cast<std::uint64_t*>(into);
@@ -23,7 +23,7 @@ namespace {
         to[i] = from[i];
 }
 
-/// Makes an error that keeps a chunk from being spilled, but is not a failure of the file.
+/// Makes an error that prevents the spilling of a chunk but is not a failure of the file.
 unexpected cannot_map(failure why) {
     why.code = errc::exhausted;
     return unexpected(std::move(why));
@@ -70,9 +70,9 @@ result<void> chunk_spiller::find_written_fresh(std::vector<heap_range>& pages) {
     return {};
 }
 
-// Leaves out pages of stored chunks that are not mapped from their copy: they are in memory whether they were written
-// or not. Leaves out pages with before-images, too: they may be just what is committed, and before-images have a limit
-// of their own. Sorts all pages.
+// Excludes pages of stored chunks that are not mapped from their copy: these are in memory whether they were written or
+// not. Also excludes pages with before-images: they may equal the committed content, and before-images have a limit of
+// their own. Sorts all pages.
 result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) {
     std::vector<heap_range> copies;
     const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
@@ -107,7 +107,7 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
     return {};
 }
 
-// Returns the chunks of these pages: first those of the last call, in its order, then the others by address.
+// Returns the chunks of these pages: first those that the last call returned, in its order, then the others by address.
 std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_range>& pages) {
     std::unordered_set<std::uint64_t> are_written;
     std::vector<std::uint64_t> by_address;
@@ -135,7 +135,7 @@ bool chunk_spiller::may_be_spilled(std::uint64_t chunk) const {
            (memory_.maps_copy(chunk) && copies_.may_move(chunk) && !committed_.is_being_written(chunk));
 }
 
-// True for a stored chunk whose spill must write all of it.
+// True for a stored chunk that moves when it is spilled, so that all of it must be written.
 bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
     return copies_.is_stored(chunk) && !memory_.places().is(chunk, place::chunk_state::moving);
 }
@@ -146,9 +146,9 @@ void chunk_spiller::reserve_to_stage() {
         ranges->reserve(static_cast<std::size_t>(copies_.where().chunk_pages()));
 }
 
-// Copies the pages to be written to staged_ and sets their checksums; memory may go on changing. Pages of a stored
-// chunk that were not written come from the file. If one of them is not what is committed, it must not get a new
-// checksum: then `pages` is empty.
+// Copies the pages to be written to staged_ and sets their checksums; memory may change afterwards. Pages of a stored
+// chunk that were not written are read from the file. If one of them differs from its committed content, it must not
+// get a new checksum, so this function then returns no pages.
 result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t>& checksums,
                                   std::vector<heap_range>& pages) {
     const heap_range all = memory_.range_of(chunk);
@@ -170,7 +170,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
         std::uint32_t& checksum = checksums[static_cast<std::size_t>((at - all.offset) / k_page_bytes)];
         const bool is_zeros = is_all_zeros({copy, k_page_bytes});
         if (is_zeros && !is_moving && checksum == 0)
-            continue; // its copy has zeros there already
+            continue; // the copy already has zeros there
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
         track::append_run(pages, at, k_page_bytes);
         if (is_private || committed_.is_newer_than_image(at / k_page_bytes))
@@ -189,7 +189,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
 result<std::vector<heap_range>> chunk_spiller::pages_to_spill(std::uint64_t chunk) {
     reserve_to_stage();
     std::vector<heap_range> pages;
-    if (!copies_.may_hold_early(chunk)) // before the caller reserves room on the disk for it
+    if (!copies_.may_hold_early(chunk)) // tested before the caller reserves room on the disk
         return pages;
     if (is_to_move(chunk)) {
         pages.push_back(memory_.range_of(chunk));
@@ -215,7 +215,7 @@ template <class F>
 auto chunk_spiller::while_paused(heap_range where, const F& f) -> decltype(f()) {
     if (has_paused_all_)
         return f();
-    const os::blocked_signals none; // a signal handler that writes there would wait for itself
+    const os::blocked_signals none; // a signal handler that writes there would wait for its own thread
     if (auto paused = written_.tracker().pause_writes(where); !paused)
         return cannot_map(paused.why());
     auto done = f();
@@ -223,13 +223,13 @@ auto chunk_spiller::while_paused(heap_range where, const F& f) -> decltype(f()) 
     return done;
 }
 
-// Refuses a chunk that is to move, because stage() returns no pages for it when one has bit rot. Refuses a hole of the
-// file, because a failed spill may have left bytes there.
+// Does nothing for a chunk that would move, because stage() also returns no pages if one of its pages has bit rot. Does
+// nothing for a hole of the file, because a failed spill may have left bytes there.
 result<std::uint64_t> chunk_spiller::give_back_zeros(std::uint64_t chunk) {
     if (is_to_move(chunk) || (memory_.is_in_file_hole(chunk) && !spilled_.contains(chunk)))
         return std::uint64_t{0};
     const heap_range all = memory_.range_of(chunk);
-    std::vector<heap_range> copies; // pages that were only read take no memory
+    std::vector<heap_range> copies; // excludes pages that were only read, which use no memory
     REM_TRY(written_copies_->append_sparse({all.offset, all.bytes}, copies));
     const std::uint64_t bytes = bytes_of(copies);
     std::vector<std::uint32_t> checksums = spilled_.as_in_copy(chunk).checksums;
@@ -272,8 +272,8 @@ result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vecto
     return bytes_of(pages);
 }
 
-// Call while writes are paused. If the chunk is not replaced, it is as if nothing had been written: pages of a chunk
-// that was spilled before differ from its copy only where they are private, and the tracker knows these.
+// Call while writes are paused. If this fails, the chunk's memory is unchanged. Its copy may have new bytes, but only
+// for private pages, which the tracker still reports as written.
 result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vector<heap_range>& pages,
                                             os::moving_mapping& by, std::vector<std::uint32_t>& checksums) {
     const heap_range all = memory_.range_of(chunk);
@@ -282,13 +282,13 @@ result<bool> chunk_spiller::replace_by_file(std::uint64_t chunk, const std::vect
         return cannot_map(staged.why());
     if (pages.empty() || staged_pages_ != pages)
         return false;
-    const bool had_left_copies = std::exchange(has_left_copies_, true); // true until it is replaced
+    const bool had_left_copies = std::exchange(has_left_copies_, true); // until the chunk is replaced
     for (const heap_range& range : pages) {
         const std::span bytes(staged_.data() + (range.offset - all.offset), static_cast<std::size_t>(range.bytes));
         const std::uint64_t page = range.offset / k_page_bytes;
         REM_TRY(copies_.is_stored(chunk) ? chunks_.write_relocated(page, bytes) : chunks_.write_fresh(page, bytes));
     }
-    spilled_.replace(chunk, std::move(checksums)); // whether or not it is mapped from there later
+    spilled_.replace(chunk, std::move(checksums)); // correct even if the chunk is not mapped from its copy below
     if (auto mapped = memory_.map_aside(by, copies_.early_copy_of(chunk)); !mapped)
         return cannot_map(mapped.why());
     if (auto moved = written_.tracker().replace_paused(by, all.offset); !moved)
@@ -316,7 +316,7 @@ result<void> chunk_spiller::give_up_unused(const page_predicate& is_unused) {
     return give_up(unused);
 }
 
-// Fresh chunks become zeros. They must not be spilled again, or stored, before their copies are holes.
+// Fresh chunks become zeros. They must not be spilled again or stored before their copies are holes.
 result<void> chunk_spiller::give_up(const std::vector<std::uint64_t>& chunks) {
     has_left_copies_ = has_left_copies_ || !chunks.empty();
     for (std::size_t i = 0; i < chunks.size();) {

@@ -1,13 +1,13 @@
-// Spilling: writes a chunk that was changed but not committed to the file, to the copy that it takes with the next
-// commit. Then maps it from there, so that its memory goes back to the kernel.
+// Spilling: writes a chunk with uncommitted changes to the file, to the copy in which the next commit would place it.
+// Then maps the chunk from there, so that its memory returns to the kernel.
 //
-// Nothing durable points to such a copy yet (I1), so after a crash its bytes mean nothing. A fresh chunk's nonzero
-// pages are written; a stored chunk is written whole to its other copy, since it moves there. The next commit includes
-// what was spilled, as it is then; a rollback discards it.
+// Nothing durable points to such a copy yet (I1), so after a crash its bytes mean nothing. For a fresh chunk the
+// nonzero pages are written. A stored chunk is written whole to its other copy, since it moves there. The next commit
+// includes the spilled chunks with their content at that time; a rollback discards them.
 //
-// Other threads may be writing to the chunk, so they are paused while it is copied, written and replaced. What they
-// wrote before is in the copy, what they write afterwards goes to the new mapping, and nothing is lost between. Callers
-// make sure that nobody else uses the store.
+// Other threads may be writing to the chunk, so they are paused while it is copied, written and replaced. The copy
+// contains what they wrote before; later writes reach the new mapping; nothing is lost in between. Callers must make
+// sure that nobody else uses the store.
 #pragma once
 
 #include "base/page_aligned.hpp"
@@ -43,44 +43,44 @@ public:
           spilled_(spilled) {}
 
     struct spillable {
-        std::uint64_t written_bytes = 0;     // memory used by what is written and not committed
-        std::vector<std::uint64_t> chunks{}; // chunks of it that may be spilled, those found first at the front
+        std::uint64_t written_bytes = 0;     // memory with content that was written and not committed
+        std::vector<std::uint64_t> chunks{}; // its chunks that may be spilled, those of the last call first
     };
-    /// Leaves out chunks of `handed_out`, which is about to be written. O(pages in memory + stored chunks).
+    /// Excludes the chunks of `handed_out`, which is about to be written. O(pages in memory + stored chunks).
     result<spillable> find_spillable(heap_range handed_out);
-    /// Returns the pages of such a chunk that are to be written.
+    /// Returns the pages that spilling this chunk must write.
     result<std::vector<heap_range>> pages_to_spill(std::uint64_t chunk);
-    /// Spills these pages, for which the store has reserved room. Returns the bytes written. 0: nothing was done,
-    /// because other pages would have to be written by now. errc::io after a write: the heap must be poisoned. Signals
-    /// are blocked meanwhile.
+    /// Spills these pages, for which the store has reserved room. Returns the number of bytes written; 0 means that
+    /// nothing was done because a different set of pages must be written by now. errc::io after a write: the caller
+    /// must poison the heap. Blocks signals meanwhile.
     result<std::uint64_t> spill(std::uint64_t chunk, const std::vector<heap_range>& pages);
-    /// For a chunk without such pages: if everything written is zeros, as its copy is, gives its memory back to the
-    /// kernel. Returns how many bytes. 0: not possible, or other pages were written by now. Signals are blocked
-    /// meanwhile.
+    /// For a chunk with no pages to spill: if every written page is zeros and its copy has zeros there too, returns the
+    /// chunk's memory to the kernel. Returns the number of bytes; 0 means that this is impossible, or that other pages
+    /// were written by now. Blocks signals meanwhile.
     result<std::uint64_t> give_back_zeros(std::uint64_t chunk);
 
-    /// Makes writers wait until let_all_go_on(), for a caller that blocks signals and spills several chunks. Returns
-    /// false if that is impossible, or if memory was promised to system calls.
+    /// Pauses all writers until let_all_go_on(), for a caller that blocks signals and spills several chunks. Returns
+    /// false if that is impossible, or if memory was declared for system calls.
     bool pause_all();
     result<void> let_all_go_on();
-    /// Keeps memory that was promised to system calls as it is until the end of the round.
+    /// Prevents the spilling of memory that was declared for system calls, until the end of the round.
     void keep_in_memory(std::uint64_t offset, std::uint64_t bytes) noexcept {
         if (bytes != 0)
             (void)kept_in_memory_.add(offset, bytes);
     }
 
     [[nodiscard]] const spilled_chunks& spilled() const { return spilled_; }
-    /// True if copies of spilled chunks may have bytes that are of no use any more. Resets the answer.
+    /// Returns whether copies of spilled chunks may contain bytes that are no longer needed. Resets the answer.
     [[nodiscard]] bool has_left_copies() { return std::exchange(has_left_copies_, false); }
 
-    /// Makes these spilled chunks what is committed again.
+    /// Restores the committed content of these spilled chunks.
     result<void> give_up(const std::vector<std::uint64_t>& chunks);
-    /// Does so with spilled chunks that hold no blocks. Nobody reads them, so they are no changes.
+    /// Does so for the spilled chunks that contain no blocks. Nobody reads these chunks, so their changes do not count.
     result<void> give_up_unused(const page_predicate& is_unused);
 
-    /// Notes that everything spilled is committed.
+    /// Notes that all spilled chunks are committed.
     void accept() noexcept;
-    /// Notes that what was declared is committed, or that everything was rolled back.
+    /// Ends the effect of keep_in_memory(), after a commit of what was declared or after a rollback.
     void forget_promises() { kept_in_memory_.clear(); }
 
 private:
@@ -104,7 +104,7 @@ private:
     committed_content& committed_;
     spilled_chunks& spilled_;
     std::vector<std::uint64_t> found_in_turn_;            // result of the last find_spillable()
-    std::optional<track::private_copies> written_copies_; // made at the first spill, like the buffers below
+    std::optional<track::private_copies> written_copies_; // like the buffers below, allocated at the first spill
     page_aligned_bytes staged_;                           // one chunk
     std::vector<heap_range> private_;                     // scratch of stage()
     std::vector<heap_range> staged_pages_;                // scratch of spill()

@@ -23,7 +23,7 @@ result<void> committed_content::read_image(heap_range pages, const std::byte* ke
     return image_.read_pages(page, {into, static_cast<std::size_t>(pages.bytes)});
 }
 
-// Zeros have a checksum in the image if a change in the log wrote them.
+// A page of zeros has a checksum in the image if a change in the log wrote the zeros.
 result<bool> committed_content::is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes,
                                                std::uint32_t checksum) {
     auto committed = image_.checksum_of(page);
@@ -41,7 +41,7 @@ void committed_content::add_before_image_of_frozen(std::uint64_t page) {
 void committed_content::renew(const change::change_set& changes, const page_source& from) {
     for (const change::whole_chunk& fresh : changes.fresh) {
         if (fresh.has_contents())
-            before_images_.forget(fresh.chunk); // zeros, from a failed commit that would have put them into the log
+            before_images_.forget(fresh.chunk); // zeros that a failed commit added, to log changes
     }
     for (const change::changed_page& changed : changes.pages) {
         std::byte* const before_image = before_images_.find(changed.page);
@@ -81,10 +81,10 @@ std::vector<store::applied_page> committed_content::before_image_pages() const {
 
 void committed_content::freeze() {
     REM_CHECK(frozen_.is_empty());
-    frozen_.clear(); // frees memory even if nothing was frozen
+    frozen_.clear(); // frees the memory even if there are no before-images
     before_images_.freeze_into(frozen_);
     frozen_is_in_image_ = false;
-    frozen_pages_ = frozen_.sorted(); // computed here, so that thaw() needs no memory
+    frozen_pages_ = frozen_.sorted(); // computed now, so that no later call allocates
 }
 
 void committed_content::drop_frozen() {

@@ -9,12 +9,12 @@
 
 namespace remanence::view {
 
-/// Appends the differing ranges of two 4 KiB pages, in units of 8 bytes and in order. Adjacent units make one range. A
-/// range costs 4 bytes of log and an unchanged unit 8, so bridging a gap never pays. Compares with the first of
-/// diff_kernels() that the machine supports.
+/// Appends the ranges in which two 4 KiB pages differ, in units of 8 bytes and in order. Adjacent units make one range.
+/// A range needs 4 bytes of log and an unchanged unit 8, so it never pays to join ranges across an unchanged unit. Uses
+/// the first of diff_kernels() that the machine supports.
 void diff_pages(const std::byte* before, const std::byte* after, std::vector<format::change_range>& ranges);
 
-/// As above, with a given kernel that is supported.
+/// As above, with a given kernel. Precondition: kernel.is_supported().
 void diff_pages(const diff_kernel& kernel, const std::byte* before, const std::byte* after,
                 std::vector<format::change_range>& ranges);
 

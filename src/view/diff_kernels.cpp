@@ -10,7 +10,7 @@ namespace remanence::view {
 
 namespace {
 
-constexpr std::size_t k_mask_bytes = k_diff_unit_bytes * k_diff_units_per_mask; // bytes of a page that one mask covers
+constexpr std::size_t k_mask_bytes = k_diff_unit_bytes * k_diff_units_per_mask; // bytes of a page for each mask
 
 std::uint64_t scalar_mask(const std::byte* before, const std::byte* after) {
     if (std::memcmp(before, after, k_mask_bytes) == 0)
@@ -44,8 +44,8 @@ bool compare_scalar(const std::byte* before, const std::byte* after, diff_masks&
     return static_cast<std::uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same))) ^ 15U;
 }
 
-// Compares four vectors at a time, and gathers bits only if one of them differs. The gathering code is out of line, so
-// equal pages take memcmp's time; a jump over it would make them up to 1.2 times slower.
+// Compares four vectors at a time, and computes their bits only if one of them differs. The code for the bits is out of
+// line, so equal pages take as long as in memcmp; a jump over that code would make them up to 1.2 times slower.
 [[gnu::target("avx2")]] bool compare_avx2(const std::byte* before, const std::byte* after, diff_masks& masks) {
     constexpr std::size_t k_vector = sizeof(__m256i);
     constexpr std::size_t k_group = 4 * k_vector;

@@ -1,4 +1,4 @@
-// Kernels that compare two pages, one for each instruction set. All give the same result.
+// Kernels that compare two pages, one for each instruction set. All of them return the same result.
 #pragma once
 
 #include "base/units.hpp"
@@ -19,9 +19,9 @@ using diff_masks = std::array<std::uint64_t, k_diff_masks>;
 
 struct diff_kernel {
     const char* name;
-    bool (*is_supported)(); // by the processor and the operating system
-    /// Sets the bits of the units that differ and clears the others. Returns true if any is set. Both pages are 4 KiB
-    /// and need not be aligned. Call it only if is_supported().
+    bool (*is_supported)(); // tells whether processor and operating system support it
+    /// Sets the bits of the units that differ and clears the others. Returns true if any bit is set. Both pages are 4
+    /// KiB and need not be aligned. Precondition: is_supported().
     bool (*compare)(const std::byte* before, const std::byte* after, diff_masks& masks);
 };
 

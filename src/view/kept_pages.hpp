@@ -1,6 +1,6 @@
-// The content of some pages at one moment, kept outside of the heap's memory. It makes one allocation of exactly their
-// size, since a section may have thousands of these. (page_copies, of which there is one at a time, takes warm blocks
-// of 2 MiB.)
+// The content of some pages at one moment, copied to memory outside of the heap. It is one allocation of exactly the
+// needed size, since a section may have thousands of these objects. (page_copies, of which only one exists at a time,
+// uses blocks of 2 MiB that are in memory already.)
 #pragma once
 
 #include "base/range.hpp"
@@ -19,7 +19,7 @@ namespace remanence::view {
 
 class kept_pages {
 public:
-    /// Copies `pages`, which are whole and sorted, of the memory at `base`. Throws std::bad_alloc.
+    /// Copies `pages` (whole pages, sorted) from the memory at `base`. Throws std::bad_alloc.
     kept_pages(std::span<const heap_range> pages, const std::byte* base) {
         std::uint64_t bytes = 0;
         runs_.reserve(pages.size());
@@ -45,7 +45,7 @@ public:
 private:
     struct run {
         heap_range pages;
-        std::uint64_t at; // in content_
+        std::uint64_t at; // offset in content_
     };
     std::vector<run> runs_;
     std::unique_ptr<std::byte[]> content_;

@@ -13,7 +13,7 @@ namespace remanence::view {
 namespace {
 
 constexpr std::uint64_t k_growth_step = 2 * MiB;
-constexpr std::uint64_t k_huge_pages_from = 2 * MiB; // smaller heaps stay small in memory, too
+constexpr std::uint64_t k_huge_pages_from = 2 * MiB; // below this size, a heap should not use a huge page
 
 unexpected exhausted(const std::string& path, const os::reservation& place, const failure& why) {
     std::string reason = why.message;
@@ -30,7 +30,7 @@ unexpected exhausted(const std::string& path, const os::reservation& place, cons
 
 } // namespace
 
-// Uses few system calls: with many extents they dominate the time of opening.
+// Makes few system calls, which dominate the time of opening a heap with many extents.
 result<void> mapped_memory::map_image(const view_options& options) {
     const auto protection = options.read_only ? os::access::read_only : os::access::read_write;
     accessible_ = image_.bytes();
@@ -63,7 +63,7 @@ result<void> mapped_memory::map_image(const view_options& options) {
         }
         REM_TRY(image_.file().map_private(base() + heap.offset, heap.bytes, file_offset, protection));
         if (!read_ahead_)
-            os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // before a tracker reads the first page
+            os::read_no_more_than_asked(base() + heap.offset, heap.bytes); // set before a tracker reads the first page
         REM_TRY(tell_tracker(heap, track::page_contents::file));
     }
     places_.begin_with(std::move(in_copy));
@@ -88,15 +88,15 @@ result<void> mapped_memory::map_image_again(const view_options& options) {
 }
 
 // With many stored extents, a mapping for each would dominate the time of opening. So the smallest gaps between them
-// are mapped together with them, from the holes of the file where the gaps would have their copies. The first write to
-// a page costs five times as much there as in anonymous memory.
+// are mapped together with the extents: a gap is mapped from the hole of the file at which its copy would lie. The
+// first write to a page of such a gap costs five times as much as in anonymous memory.
 //
-// The file is asked whether these are holes: a crash, or a copy, may have left bytes there. Files on tmpfs have no such
-// gaps, since reading a hole takes room there.
+// The file system is asked whether these are holes, since a crash or a copy may have left bytes there. On tmpfs no gap
+// is mapped in this way, since reading a hole allocates memory there.
 //
 // Only a commit that makes the chunk fresh, a checkpoint and a spill write to a gap's place in the file. A failed spill
-// may leave bytes, so such a chunk becomes anonymous. A stored chunk follows each gap, so the file does not end before
-// it. When that chunk is given back, the gap becomes anonymous before the file is cut.
+// may leave bytes there, so its chunk becomes anonymous. A stored chunk follows each gap, so the file extends beyond
+// the gap. When that chunk is given back, the gap becomes anonymous before the file is cut.
 result<std::vector<store::extent>> mapped_memory::gaps_to_map(std::span<const store::extent> extents,
                                                               std::size_t stretches_max) {
     std::vector<store::extent> gaps;
@@ -139,7 +139,7 @@ result<void> mapped_memory::make_accessible(std::uint64_t bytes) {
         if (bytes <= place_.bytes()) {
             wanted = place_.bytes();
         } else if (!place_.extend(align_up(wanted, GiB))) {
-            // The mapping in the way may leave room for this.
+            // The mapping behind the reservation may leave room for `bytes`, if not for more.
             wanted = align_up(bytes, std::max(k_growth_step, image_.chunk_bytes()));
             if (auto extended = place_.extend(wanted); !extended)
                 return exhausted(image_.path(), place_, extended.why());
@@ -191,7 +191,7 @@ result<void> mapped_memory::forget(heap_range chunks) {
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
     for (std::uint64_t chunk = chunks.offset / chunk_bytes; chunk < chunks.end() / chunk_bytes; ++chunk)
         places_.forget(chunk);
-    // A hole of the file before these chunks becomes anonymous, too, since the file may now end before it.
+    // A hole of the file before these chunks becomes anonymous, too, since the file may now end before the hole.
     std::uint64_t first = chunks.offset / chunk_bytes;
     while (first > 0 && is_in_file_hole(first - 1) && !image_.is_stored(first - 1))
         --first;

@@ -1,11 +1,12 @@
 // The memory of a view: its addresses, and what each chunk is mapped from.
 //
 // Stored chunks are mapped privately from the file; everything else is anonymous memory. A gap between stored chunks
-// may be mapped from a hole of the file; otherwise it is treated like anonymous memory. Knows only where committed
-// content lies, not what it is.
+// may be mapped from a hole of the file, but is treated like anonymous memory in all other ways. This class knows where
+// committed content lies, not what it is.
 //
-// R4: code that drops or maps committed pages holds the write lock. Spilling, which maps others, holds the store's lock
-// and has paused writers. reserved_bytes() is thread-safe; all else requires the right to use the view.
+// R4: callers that drop or map committed pages must hold the write lock. Spilling, which maps uncommitted ones, holds
+// the store's lock and has paused writers. reserved_bytes() is thread-safe; all other functions require the lock of the
+// view.
 #pragma once
 
 #include "base/range.hpp"
@@ -28,7 +29,7 @@ namespace remanence::view {
 
 class mapped_memory {
 public:
-    /// `place` has room for the image. `written` has the tracker, which is told of every new mapping.
+    /// `place` must be large enough for the image. `written` owns the tracker, which is told of every new mapping.
     mapped_memory(store::image& image, store::retired_copies& retired, os::reservation place, written_pages& written,
                   const view_options& options)
         : image_(image),
@@ -42,69 +43,69 @@ public:
     mapped_memory& operator=(const mapped_memory&) = delete;
     ~mapped_memory() = default;
 
-    /// Maps what is stored. Call it first. Complexity: O(extents), whatever their size.
+    /// Maps the stored chunks. Must be called first. Complexity: O(extents), whatever their size.
     result<void> map_image(const view_options& options);
 
-    /// Maps everything again, after the image has become another one.
+    /// Maps everything again, because the image is now another one.
     result<void> map_image_again(const view_options& options);
 
-    /// Makes a view that is open read-only writable, in private pages, or read-only again.
+    /// Makes a view that was opened read-only writable, in private pages, or read-only again.
     result<void> allow_writes_to_all(bool allowed) {
         return allowed ? os::protect_nothing(base(), accessible_) : os::protect_read_only(base(), accessible_);
     }
 
     [[nodiscard]] std::byte* base() const { return place_.base(); }
     [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_.load(std::memory_order_relaxed); }
-    /// Returns how many bytes from the base may be used.
+    /// Returns how many bytes, from the base on, may be accessed.
     [[nodiscard]] std::uint64_t accessible_bytes() const { return accessible_; }
-    /// Extends the accessible bytes to at least `bytes`, in larger steps. Extends the reservation as long as the
-    /// addresses behind it are free.
+    /// Extends the accessible memory to at least `bytes`, in larger steps. If necessary, extends the reservation, which
+    /// fails when the addresses behind it are in use.
     result<void> make_accessible(std::uint64_t bytes);
 
     [[nodiscard]] heap_range range_of(std::uint64_t chunk) const {
         return {chunk * image_.chunk_bytes(), image_.chunk_bytes()};
     }
-    /// Returns the states of the chunks.
+    /// Returns the state of each chunk.
     [[nodiscard]] const place::chunk_places& places() const { return places_; }
-    /// True if the chunk is mapped from the copy that it is in.
+    /// True if the chunk is mapped from its current copy.
     [[nodiscard]] bool maps_copy(std::uint64_t chunk) const { return places_.is_mapped_from_copy(chunk); }
-    /// Allocates what later notes about the chunk need.
+    /// Allocates the memory that later notes about the chunk need.
     void reserve_place_of(std::uint64_t chunk) { places_.reserve(chunk); }
 
     // New mappings.
 
     result<void> map_zeros(std::uint64_t from, std::uint64_t to);
-    /// Maps whole chunks from their copies, which are contiguous in the file.
+    /// Maps whole chunks from their copies, which must be contiguous in the file.
     result<void> map_copies(heap_range chunks);
-    /// Makes a chunk that is not stored read as zeros again. A hole of the file becomes anonymous, since a failed spill
-    /// may have left bytes there; that may cost two mappings. Returns false, and does nothing, if there are too many of
-    /// these.
+    /// Makes a chunk that is not stored read as zeros again. If it was mapped from a hole of the file, it becomes
+    /// anonymous, since a failed spill may have left bytes there; this may add two mappings. Returns false, and does
+    /// nothing, if there are too many scattered mappings.
     result<bool> make_zeros(std::uint64_t chunk);
-    /// Makes whole chunks anonymous zeros, after the store has forgotten their contents.
+    /// Makes whole chunks anonymous zeros, after the store has discarded their contents.
     result<void> forget(heap_range chunks);
     [[nodiscard]] bool is_in_file_hole(std::uint64_t chunk) const;
-    /// Maps a chunk's bytes of the file, from `file_offset` on, at the place aside. They are moved into place later.
+    /// Maps the part of the file at `file_offset` to `aside`, from where it can be moved to the chunk's address later.
     result<void> map_aside(os::moving_mapping& aside, std::uint64_t file_offset);
-    /// Moves what was mapped aside, from the copy that the chunk is in, into place. One atomic step, since others may
-    /// be reading.
+    /// Moves the mapping `aside`, which is of the chunk's current copy, to the chunk's address. Does so in one atomic
+    /// step, since other threads may be reading.
     result<void> replace_by_copy(std::uint64_t chunk, os::moving_mapping& aside);
 
     // Notes about what other code has done.
 
     /// Notes that a commit stored the chunk for the first time.
     void note_committed(std::uint64_t chunk) { places_.commit_fresh(chunk); }
-    /// Notes that a commit moved the chunk. Memory holds what is committed.
+    /// Notes that a commit moved the chunk. Precondition: its memory holds the committed content.
     void note_moved(std::uint64_t chunk) { places_.commit_relocated(chunk); }
-    /// Notes that the chunk is mapped from the copy that it was spilled to.
+    /// Notes that the chunk is mapped from the copy to which it was spilled.
     void note_spilled(std::uint64_t chunk) { places_.spill(chunk); }
     /// Notes that the chunk is anonymous again.
     void note_given_up(std::uint64_t chunk) { places_.give_up(chunk); }
 
-    /// Returns the bytes of chunks that were stored since they were mapped, and are anonymous until they are mapped
-    /// from the file.
+    /// Returns the bytes of chunks that were stored since they were mapped. They are anonymous memory until they are
+    /// mapped from the file.
     [[nodiscard]] std::uint64_t unmapped_bytes() const { return places_.unmapped_count() * image_.chunk_bytes(); }
 
-    // Chunks that are mapped one by one between others. Each costs two mappings at worst; a process has 65,530.
+    // Chunks that are mapped one by one between others. Each adds two mappings at worst; a process may have 65,530.
 
     [[nodiscard]] bool may_scatter() const { return scattered_chunks_ < k_scattered_chunks_max; }
     void note_scattered() { ++scattered_chunks_; }
@@ -130,8 +131,8 @@ private:
     bool read_ahead_;
     place::chunk_places places_;
     std::uint64_t scattered_chunks_ = 0;
-    /// Sorted ranges of the heap that were mapped at opening from holes of the file, where they would have their
-    /// copies. A stored chunk follows each, so that the file does not end before it. Parts of them may be mapped
+    /// Sorted ranges of the heap that were mapped at opening from the holes of the file at which their copies would
+    /// lie. A stored chunk follows each range, so that the file extends beyond it. Parts of the ranges may be mapped
     /// otherwise by now.
     std::vector<heap_range> file_holes_;
 };

@@ -15,7 +15,7 @@ using change::commit_scope;
 
 namespace {
 
-constexpr std::uint64_t k_chunks_looked_at = 16384; // chunks that one commit looks at to find those to be mapped
+constexpr std::uint64_t k_chunks_looked_at = 16384; // per commit, to find those that must be mapped
 
 result<void> drop(std::byte* base, std::vector<heap_range>& pages) {
     sort_and_merge(pages);
@@ -51,7 +51,7 @@ result<void> memory_settler::settle_rest() {
     return committed_.has_thawed() ? settle_pages(committed_.frozen().size()) : result<void>();
 }
 
-// A page that equals what the image has may be read from there, even if other pages are not committed.
+// A page that equals the image may be read from the file, even if other pages have uncommitted changes.
 result<void> memory_settler::settle_pages(std::uint64_t pages) {
     std::vector<heap_range> copies;
     const auto all = committed_.frozen();
@@ -71,8 +71,8 @@ result<void> memory_settler::settle_pages(std::uint64_t pages) {
     return {};
 }
 
-// Precondition: the view holds just what is committed. Chunks with before-images are left for later, since memory must
-// not change while others read it.
+// Precondition: the view holds exactly the committed content. Skips chunks with before-images, whose pages would have
+// to be changed while others may be reading.
 result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
     const std::uint64_t end = image_.bytes() / chunk_bytes;
@@ -83,7 +83,7 @@ result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
         const std::uint64_t first = chunk_to_map_++;
         if (!is_to_be_mapped(first))
             continue;
-        if (committed_.has_newer_in(first)) { // left between mapped chunks, it costs mappings
+        if (committed_.has_newer_in(first)) { // unmapped between mapped chunks, it adds mappings
             has_left_chunks_ = true;
             memory_.note_scattered();
             if (!memory_.may_scatter())
@@ -187,7 +187,7 @@ result<void> memory_settler::map_unmapped() {
     return {};
 }
 
-// Replaces the chunk in one step, since others may be reading.
+// Replaces the chunk in one step, since other threads may be reading.
 result<void> memory_settler::map_with_newer_pages(std::uint64_t chunk) {
     auto aside = os::moving_mapping::create(image_.chunk_bytes());
     if (!aside)

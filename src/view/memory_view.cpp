@@ -57,7 +57,7 @@ void memory_view::accept(const change_set& changes) {
     written_.begin_round();
 }
 
-// No new round begins, so what was written in other pages is still known.
+// Does not begin a new round, so the pages written elsewhere are still reported.
 void memory_view::accept_declared(const change_set& changes) {
     for (const whole_chunk& fresh : changes.fresh)
         memory_.note_committed(fresh.chunk);
@@ -154,7 +154,8 @@ result<kept_pages> memory_view::keep_written() {
     return kept_pages(written_.ranges(), base());
 }
 
-// No round begins, so all these pages still count as written: the next commit compares them with what is committed.
+// Does not begin a round, so all these pages still count as written: the next commit compares them with the committed
+// content.
 result<void> memory_view::restore(const kept_pages& kept) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     for (const heap_range& pages : written_.ranges()) {
@@ -165,7 +166,7 @@ result<void> memory_view::restore(const kept_pages& kept) {
     return {};
 }
 
-// If the page was not written at that time, it held what is committed.
+// A page that is not in `kept` was not written at that time, so it held its committed content.
 result<void> memory_view::restore(std::uint64_t page, const kept_pages& kept) {
     std::byte* const memory = base() + page * k_page_bytes;
     const std::byte* content = kept.find(page);
@@ -211,7 +212,7 @@ result<void> memory_view::forget(heap_range chunks) {
     return memory_.forget(chunks);
 }
 
-// The before-image is made from the file, not from memory: otherwise a stray write in memory would never be found.
+// Copies the before-image from the file, not from memory: otherwise a stray write in memory would never be found.
 result<void> memory_view::make_private(std::span<const heap_range> pages) {
     for (const heap_range& run : pages) {
         for (std::uint64_t page = run.offset / k_page_bytes; page < run.end() / k_page_bytes; ++page) {

@@ -1,5 +1,6 @@
-// The view: the memory that the program uses. It assembles the parts, and does what takes several of them: opening, the
-// end of a commit, rollback. Callers hold the parts that they need. Knows nothing of allocation.
+// The view: the memory that the program uses. This class assembles the parts, and has the functions that involve
+// several of them: opening, the end of a commit, rollback. Other code uses the parts that it needs. It knows nothing of
+// allocation.
 //
 // | part | owns |
 // |---|---|
@@ -10,8 +11,8 @@
 // | chunk_spiller | memory that is written before its commit; with spilled_chunks |
 // | memory_settler | what goes back to the kernel after a checkpoint |
 //
-// R4: only commit, rollback and settling, with the write lock held, drop or remap pages that are committed. Spilling,
-// with the store locked and writers paused, does so with pages that are not.
+// R4: only commit, rollback and settling, which hold the write lock, drop or remap committed pages. Spilling, with the
+// store locked and writers paused, remaps uncommitted ones.
 #pragma once
 
 #include "base/range.hpp"
@@ -42,7 +43,7 @@ namespace remanence::view {
 
 class memory_view {
 public:
-    /// Maps the store's image at the reservation. Complexity: O(extents), whatever their size.
+    /// Maps the store's image at the reserved addresses. Complexity: O(extents), whatever their size.
     static result<std::unique_ptr<memory_view>> open(store::heap_file& store, os::reservation place,
                                                      const view_options& options);
     memory_view(const memory_view&) = delete;
@@ -61,13 +62,13 @@ public:
 
     // For writers.
 
-    /// Lets system calls write there until the next accept() or rollback(). While declarations are noted,
-    /// change_collector::collect_declared() takes these pages.
+    /// Lets system calls write to this range until the next accept() or rollback(). While declarations are noted,
+    /// change_collector::collect_declared() collects these pages.
     result<void> declare(std::uint64_t offset, std::uint64_t bytes) {
         const bool is_known = notes_declarations_ && bytes != 0 && !declared_.add(offset, bytes);
         return written_.has_tracker() && !is_known ? written_.tracker().declare(offset, bytes) : result<void>();
     }
-    /// As declare(), but only these words are declared, not the rest of their pages.
+    /// As declare(), but declares only these words, not the rest of their pages.
     result<void> declare_words(std::uint64_t offset, std::uint64_t bytes) {
         const bool is_known = notes_declarations_ && bytes != 0 && !declared_.add_words(offset, bytes);
         return written_.has_tracker() && !is_known ? written_.tracker().declare(offset, bytes) : result<void>();
@@ -79,79 +80,79 @@ public:
     }
 
     // Declared sections: writers declare what they write, so that a commit needs no tracker. Undeclared writes are not
-    // committed, but not lost either: the tracker still knows them, and the next collect() or rollback() finds them.
+    // committed, but not lost either: the tracker still reports them to the next collect() or rollback().
 
-    /// Switches noting on or off. Forgets what was noted before.
+    /// Starts or stops noting declarations. Forgets those noted before.
     void note_declarations(bool noted) {
         notes_declarations_ = noted;
         declared_.clear();
     }
     /// True if nothing was declared since the last accept, rollback or note_declarations().
     [[nodiscard]] bool has_no_declarations() const { return declared_.is_empty(); }
-    /// False if memory ran out while noting a declaration: then collect_declared() would miss changes.
+    /// False if memory ran out while a declaration was noted; then collect_declared() would miss changes.
     [[nodiscard]] bool notes_all_declarations() const { return declared_.is_complete(); }
 
     // The end of a commit.
 
-    /// Notes that the changes are durable: they become committed content. Precondition: the store has accepted the
+    /// Notes that the changes are durable, and makes them committed content. Precondition: the store has accepted the
     /// whole chunks.
     void accept(const change::change_set& changes);
-    // The same in two steps, for what collect_declared() found.
+    // The same in two steps, for changes that collect_declared() found.
 
-    /// First step, before the record is written: the changes will be durable, or the heap poisoned. Makes the checksums
-    /// that the record needs.
+    /// First step, before the record is written: makes the changes committed content, because afterwards they will be
+    /// durable or the heap poisoned. Computes the checksums that the record needs.
     void renew_declared(change::change_set& changes) { committed_.renew_declared(changes, base()); }
     /// Second step: the changes are durable.
     void accept_declared(const change::change_set& changes);
 
-    // A commit that only copies its pages, to be written later.
+    // A commit that only copies its pages; the record is written later.
 
-    /// Makes what was copied committed content; memory holds just that. The copies must stay in place until
+    /// Makes the copied pages committed content. Precondition: memory equals the copies. The copies must not move until
     /// accept_copies() or give_up_copies().
     void begin_with_copies(const page_copies& copies);
-    /// Notes that these changes, found by changes_in_copies(), are in a record. Precondition: as for accept().
+    /// Notes that a record has these changes, which changes_in_copies() found. Precondition: as for accept().
     void accept_copies(const change::change_set& changes, const page_copies& copies);
-    /// Notes that what was copied is not committed. The next collect() finds it, as far as it is still in memory.
+    /// Notes that the copied changes are not committed. The next collect() finds those that are still in memory.
     void give_up_copies(const page_copies& copies);
-    /// Copies them back to memory, where they count as written.
+    /// Copies the pages back to memory, where they count as written.
     void restore_copies(const page_copies& copies);
 
     using change_listener = std::function<void(const change::change_set&)>;
-    /// Restores the committed content of memory. Before that, passes uncommitted() to `lost`, if there is one.
+    /// Restores the committed content of memory. Before that, passes uncommitted() to `lost` unless that is empty.
     result<void> rollback(const page_predicate& is_unused = {}, const change_listener& lost = {});
-    /// Returns the current content of the pages that a commit would look at. Precondition, as for restore(): nothing is
-    /// spilled. Throws std::bad_alloc.
+    /// Returns a copy of the pages that a commit would compare. Precondition, as for restore(): nothing is spilled.
+    /// Throws std::bad_alloc.
     result<kept_pages> keep_written();
-    /// Restores memory to what it was when `kept` was made. Precondition: since then nothing was committed, rolled back
+    /// Restores memory to its state when `kept` was made. Precondition: since then nothing was committed, rolled back
     /// or spilled.
     result<void> restore(const kept_pages& kept);
-    /// Calls `visit` for each page that has changed since `kept` was made, with its content at that time. Precondition:
-    /// as for restore(). errc::corrupt, errc::io.
+    /// Calls `visit` for each page that has changed since `kept` was made, with the page's content at that time.
+    /// Precondition: as for restore(). errc::corrupt, errc::io.
     using page_visitor = std::function<void(std::uint64_t page, const std::byte* was)>;
     result<void> for_each_changed_since(const kept_pages& kept, const page_visitor& visit);
-    /// Makes whole chunks zeros and forgets their before-images, since the store holds nothing there any more.
-    /// Precondition: nothing uncommitted lies there, and no before-image is frozen.
+    /// Makes whole chunks zeros and forgets their before-images, because the store holds nothing there now.
+    /// Precondition: these chunks have no uncommitted changes, and no before-image is frozen.
     result<void> forget(heap_range chunks);
 
-    /// Keeps these pages of stored chunks as they are in memory, and their committed content known (R1), although
-    /// another process is about to overwrite them in the file. Sorted. Threads may be reading; nobody may be in a write
-    /// section.
+    /// Makes private copies of these pages (sorted) of stored chunks, and before-images of their committed content
+    /// (R1), because another process is about to overwrite them in the file. Other threads may be reading; nobody may
+    /// be in a write section.
     result<void> make_private(std::span<const heap_range> pages);
 
-    // Functions that make what other processes have committed the committed content here, too. Preconditions of all:
-    // nobody is in a section, and memory holds just what is committed. Call end_following() last.
+    // Functions that make what other processes have committed the committed content of this view, too. Preconditions of
+    // all: nobody is in a section, and memory holds exactly the committed content. end_following() must be called last.
 
-    /// Shows a chunk in memory after the store has accepted its place.
+    /// Maps a chunk after the store has accepted its place.
     result<void> follow_chunk(std::uint64_t chunk);
-    /// Returns the memory of a page, to be changed. Its chunk must be stored.
+    /// Returns the memory of a page so that the caller can change it. Precondition: its chunk is stored.
     result<std::byte*> open_to_follow(std::uint64_t page);
-    /// Notes that the page now holds what is committed, newer than the image, with this checksum.
+    /// Notes that the page's memory now holds its committed content, newer than the image and with this checksum.
     void follow_page(std::uint64_t page, std::uint32_t checksum) {
         committed_.take(page, base() + page * k_page_bytes, checksum);
     }
-    /// Shows another image. Follow everything committed after its version next.
+    /// Maps another image. The caller must then follow everything committed after that image's version.
     result<void> follow_image();
-    /// Makes sure that none of these changes count as written.
+    /// Makes sure that none of these changes counts as written.
     result<void> end_following();
 
 private:

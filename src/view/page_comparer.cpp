@@ -12,7 +12,7 @@ namespace remanence::view {
 
 namespace {
 
-constexpr std::uint64_t k_read_bytes = 256 * KiB; // of the image per read
+constexpr std::uint64_t k_read_bytes = 256 * KiB; // the image is read in parts of this size
 
 } // namespace
 
@@ -65,7 +65,7 @@ void page_comparer::compare_with_copy(std::uint64_t page, const std::byte* now, 
         committed_.add_before_image_of_frozen(page);
 }
 
-// The image's pages become before-images at once where they differ: their content is committed in any case.
+// The image's pages become before-images where they differ: their content is committed in any case.
 result<void> page_comparer::compare_with_image(heap_range pages, const std::byte* now, const std::byte* kept,
                                                change::change_set& changes) {
     std::byte* image = committed_.allocate_before_images(pages.bytes / k_page_bytes);

@@ -1,4 +1,4 @@
-// Compares pages of memory with what is committed, and notes in a change_set what differs.
+// Compares pages of memory with their committed content, and adds those that differ to a change_set.
 #pragma once
 
 #include "base/range.hpp"
@@ -13,13 +13,13 @@
 
 namespace remanence::view {
 
-/// Whether bytes that a tracker kept may stand for the image's. They do so only after its collect().
+/// Whether bytes that a tracker kept may replace bytes of the image. They may do so only after the tracker's collect().
 enum class kept_bytes { usable, not_usable };
 
 /// Adds the page to `changes` if `now` differs from `committed`.
 void add_if_changed(std::uint64_t page, const std::byte* committed, const std::byte* now, change::change_set& changes);
 
-/// Makes before-images of the pages that it finds changed. Under the same lock as the committed content.
+/// Makes before-images of the pages that have changed. Protected by the lock of the committed content.
 class page_comparer {
 public:
     page_comparer(committed_content& committed, written_pages& written) : committed_(committed), written_(written) {}
@@ -27,7 +27,7 @@ public:
     /// Compares pages, whose bytes are at `now`, with their committed content: a before-image, the image, or zeros
     /// where nothing is stored.
     result<void> compare(heap_range pages, const std::byte* now, kept_bytes kept, change::change_set& changes);
-    /// True if the page differs. Makes no before-image.
+    /// True if the page differs from its committed content. Makes no before-image.
     result<bool> differs(std::uint64_t page, const std::byte* now);
 
 private:

@@ -1,7 +1,7 @@
-// Copies of pages as a commit found them, so that they can be written while the program goes on.
+// Copies of pages as a commit found them, so that they can be written while the program continues.
 //
-// Knows where the copies are, but nothing of what is committed. Not thread-safe: the caller must have the right to use
-// store and view.
+// Knows where the copies are, but not what is committed. Not thread-safe: the caller must hold the locks of store and
+// view.
 #pragma once
 
 #include "base/range.hpp"
@@ -16,35 +16,35 @@ namespace remanence::view {
 
 class page_copies {
 public:
-    /// Takes memory that is kept for reuse, and so is warm. `memory` must outlive the copies.
+    /// Uses free blocks of `memory`, whose pages are allocated already. `memory` must outlive the copies.
     explicit page_copies(before_image_memory& memory) : memory_(&memory) {}
 
-    /// Copies pages from the memory at `base`. They must come after all that were copied before.
+    /// Copies pages from the memory at `base`. Precondition: they lie behind all pages copied before.
     void add(heap_range pages, const std::byte* base);
-    /// Returns the memory for reuse. The destructor frees it.
+    /// Returns the blocks to `memory` for reuse. The destructor frees them.
     void clear() noexcept;
 
     struct piece {
         heap_range pages;
         std::byte* bytes;
     };
-    /// Returns all copies in the order of their addresses. Consecutive pages may be in several pieces.
+    /// Returns all copies in the order of the pages. Consecutive pages may be in several pieces.
     [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
     [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-    /// Returns the copy of a page that was copied.
+    /// Returns the copy of a page. Precondition: the page was copied.
     [[nodiscard]] const std::byte* of(std::uint64_t page) const;
     [[nodiscard]] bool has_any_in(heap_range range) const;
 
 private:
     before_image_memory* memory_;
     std::vector<before_image_memory::block> blocks_;
-    std::uint64_t pages_left_ = 0; // at the end of the last block
+    std::uint64_t pages_left_ = 0; // unused pages at the end of the last block
     std::vector<piece> pieces_;
     std::uint64_t bytes_ = 0;
 };
 
-/// Where the bytes are that a commit writes: in memory, or in copies.
+/// The source of the bytes that a commit writes: the heap's memory, or copies.
 class page_source {
 public:
     explicit page_source(const std::byte* base) : base_(base) {}

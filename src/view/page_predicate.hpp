@@ -1,4 +1,4 @@
-// A question about a page of the heap, answered by callers that know what lies in memory.
+// A question about a page of the heap, answered by callers that know its contents.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace remanence::view {
 
-/// Gets the page's number.
+/// `page` is the index of the page in the heap.
 using page_predicate = std::function<bool(std::uint64_t page)>;
 
 } // namespace remanence::view

@@ -1,6 +1,6 @@
-// Chunks that were spilled, and what their copies contain. The store holds the copies for them (*held early*).
+// Chunks that were spilled, and what their copies contain. The store spares these copies (*held early*).
 //
-// Only chunk_spiller and the end of a round change it; the collector and the mover read it.
+// Only chunk_spiller and the end of a round change this object; the collector and the mover read it.
 #pragma once
 
 #include "change/change_set.hpp"
@@ -16,7 +16,7 @@ namespace remanence::view {
 
 class spilled_chunks {
 public:
-    using checksums = std::vector<std::uint32_t>; // one per page, as its copy has it; 0: a hole
+    using checksums = std::vector<std::uint32_t>; // one per page of the copy; 0: a hole
 
     explicit spilled_chunks(store::chunk_copies& copies) : copies_(copies) {}
 
@@ -27,20 +27,20 @@ public:
         const auto found = all_.find(chunk);
         return found == all_.end() ? nullptr : &found->second;
     }
-    /// True if the page's copy has spilled bytes, so that there is room for it.
+    /// True if the spill wrote the page to the chunk's copy. If so, the page has room on the disk.
     [[nodiscard]] bool has_page(std::uint64_t page) const;
     [[nodiscard]] std::vector<std::uint64_t> chunks() const;
-    /// Returns the chunk as its copy has it; zeros if it was not spilled.
+    /// Returns the chunk with the checksums of its copy; zeros if it was not spilled.
     [[nodiscard]] change::whole_chunk as_in_copy(std::uint64_t chunk) const;
-    /// Adds the chunks that are not among the changes already. They were not written after they were spilled.
+    /// Adds the spilled chunks that are not among `changes`, because they were not written after they were spilled.
     void add_to(change::change_set& changes) const;
 
-    /// Makes the store hold the chunk's copy from now on. Returns false, and does nothing, if it cannot.
+    /// Makes the store hold the chunk's copy early. Returns false, and does nothing, if the store cannot.
     bool hold(std::uint64_t chunk, const checksums& sums);
     void replace(std::uint64_t chunk, checksums&& sums) noexcept { all_.find(chunk)->second = std::move(sums); }
-    /// Notes that the copy holds nothing of use any more.
+    /// Notes that the copy's bytes are not needed any more.
     void release(std::uint64_t chunk) noexcept;
-    /// Forgets all chunks, which are committed: they are stored now.
+    /// Forgets all chunks, because they are committed, and so stored.
     void forget_committed() noexcept;
 
 private:

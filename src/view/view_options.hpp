@@ -12,11 +12,11 @@ struct view_options {
     bool read_only = false;
     bool core_dump = false;
     track::stray_write_reporter report_stray_write = nullptr; // trap tracker only
-    /// Above this many exceptions of the chunk map, commits that relocate chunks also bring scattered ones together.
-    /// Exceptions cost mappings.
+    /// If the chunk map has more exceptions than this, commits that relocate chunks also move scattered chunks back to
+    /// copy A. Exceptions add mappings.
     std::size_t scattered_max = 1024;
-    /// Above this many stored extents, gaps between them are mapped from holes of the file. A mapping for each extent
-    /// would slow down opening.
+    /// If there are more stored extents than this, gaps between them are mapped from holes of the file, since a mapping
+    /// for each extent would slow down opening.
     std::size_t stretches_max = 16;
     bool read_ahead = true; // as in heap_options
 };

@@ -1,4 +1,4 @@
-// Compares declared words of memory with what is committed, and nothing else in their pages.
+// Compares declared words of memory with their committed content, and nothing else in their pages.
 #pragma once
 
 #include "base/range.hpp"
@@ -11,13 +11,13 @@
 
 namespace remanence::view {
 
-/// Makes before-images of the pages in which it finds changes. Under the same lock as the committed content.
+/// Makes before-images of the pages in which words have changed. Protected by the lock of the committed content.
 class word_comparer {
 public:
     word_comparer(committed_content& committed, const std::byte* base) : committed_(committed), base_(base) {}
 
-    /// Adds the pages in which these words changed; their checksums are still to be made (changed_page). `words`:
-    /// sorted, of stored chunks.
+    /// Adds the pages in which these words have changed, without checksums (changed_page::k_to_be_made). Precondition:
+    /// `words` are sorted and lie in stored chunks.
     result<void> compare(std::span<const heap_range> words, change::change_set& changes);
 
 private:
@@ -29,7 +29,7 @@ private:
     const std::byte* base_;
 };
 
-/// Removes what lies in `words`, which are sorted, from the changed pages.
+/// Removes the parts of the changed pages that lie in `words` (sorted).
 void leave_out(std::span<const heap_range> words, change::change_set& changes);
 
 } // namespace remanence::view

@@ -1,4 +1,4 @@
-// The tracker of a view, and the pages that it has reported in this round. A round begins when everything written is
+// The tracker of a view, and the pages that it has reported in this round. A round begins when everything written was
 // committed or rolled back.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace remanence::view {
 
-/// A view that is only read has no tracker. Then only has_tracker() may be called.
+/// A view that is only read has no tracker; then only has_tracker() may be called.
 class written_pages {
 public:
     explicit written_pages(std::unique_ptr<track::page_scanner> tracker) : tracker_(std::move(tracker)) {}
@@ -23,22 +23,22 @@ public:
     [[nodiscard]] track::page_scanner& tracker() { return *tracker_; }
     [[nodiscard]] const track::page_scanner& tracker() const { return *tracker_; }
 
-    /// Asks the tracker about the first `bytes` of memory.
+    /// Asks the tracker which pages of the first `bytes` of memory were written.
     result<void> gather(std::uint64_t bytes) {
         REM_TRY(tracker_->collect(bytes, ranges_));
         sort_and_merge(ranges_);
         return {};
     }
-    /// Returns what was gathered, sorted.
+    /// Returns the written pages, sorted.
     [[nodiscard]] const std::vector<heap_range>& ranges() const { return ranges_; }
-    /// Removes a range that has been dealt with.
+    /// Removes a range that has been handled.
     void forget(heap_range range) { ranges_ = without(ranges_, {range}); }
-    /// Adds pages (sorted) that the next commit must look at again, although the tracker no longer reports them.
+    /// Adds pages (sorted) that the next commit must compare again, although the tracker no longer reports them.
     void gather_again(const std::vector<heap_range>& ranges) {
         ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
         sort_and_merge(ranges_);
     }
-    /// Begins a new round: everything gathered has been dealt with, and memory holds committed content.
+    /// Begins a new round. Precondition: all reported pages were handled, and memory holds committed content.
     void begin_round() {
         ranges_.clear();
         tracker_->watch();

@@ -22,7 +22,7 @@ std::uint64_t units(std::uint64_t bytes) { return divide_up(bytes, k_unit_bytes)
 std::uint64_t table_bytes(std::uint64_t entries, std::uint64_t entry_bytes) {
     return align_up(entries * entry_bytes, k_page_bytes);
 }
-/// Returns the size of the range of a heap with so many bytes of blocks (V1).
+/// Returns the size of the range of a heap with `reserved` bytes for blocks (V1).
 std::uint64_t range_bytes(std::uint64_t reserved) {
     return reserved + table_bytes(units(reserved), sizeof(slab*)) + table_bytes(units(reserved), sizeof(slab)) +
            table_bytes(k_thread_caches_max, sizeof(thread_cache));
@@ -38,7 +38,7 @@ int heap::open(const heap_options& options) noexcept {
     make_writable_ = options.make_writable;
     reserved_bytes_ = align_up(options.reserve_bytes, GiB);
     if (options.holds_no_addresses)
-        // under Valgrind, for example, there are no addresses where we look
+        // under Valgrind, for example, no addresses are free where we look
         return open_without_addresses() == 0 ? 0 : open_with_addresses();
     const int code = open_with_addresses();
     return code != ENOMEM || numa_node_ ? code : open_without_addresses();
@@ -216,7 +216,7 @@ void* heap::allocate_zeros(std::size_t bytes) noexcept {
     return got;
 }
 
-// Takes a slab and puts it into the thread cache's list of the class.
+// Gets a slab from a vacant thread cache, or makes one, and puts it into the list of its class in `mine`.
 bool heap::acquire_slab(thread_cache& mine, std::uint32_t index) noexcept {
     {
         const std::scoped_lock lock(lock_);
@@ -237,7 +237,7 @@ bool heap::acquire_slab(thread_cache& mine, std::uint32_t index) noexcept {
     return true;
 }
 
-// Thread caches without such a slab go to the end of the list, so that all are searched in turn (FR1).
+// Vacant thread caches without a slab of this class go to the end of the list, so that all are searched in turn (FR1).
 bool heap::take_from_vacant(thread_cache& mine, std::uint32_t index) noexcept {
     thread_cache* const last = last_vacant_;
     for (int looks = 0; vacant_ != nullptr && looks != k_vacant_looks; ++looks) {
@@ -265,8 +265,8 @@ void heap::append_vacant(thread_cache& of) noexcept {
 
 slab* heap::make_slab(std::uint32_t index) noexcept {
     const std::uint64_t bytes = units_of_class(index) * k_unit_bytes;
-    // The lock is held until all units are entered. Until then, a thread that looks at the heap takes the pages for a
-    // large block.
+    // Until all units are entered, a thread that inspects the heap takes the pages for a large block. So the lock is
+    // held until then.
     const std::scoped_lock lock(lock_);
     const pages got = take_pages_locked(bytes, k_unit_bytes);
     if (got.start == nullptr)
@@ -281,7 +281,7 @@ slab* heap::make_slab(std::uint32_t index) noexcept {
 
 // --- freeing
 
-// SL3, SL4: a block became free in a word that had no free block.
+// Called after a block became free whose word of the bitmap `free` was zero. Keeps SL3 and SL4 (slab.hpp).
 void heap::word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
     const bool was_full = of.filled == 0;
     of.filled |= std::uint64_t{1} << in;
@@ -289,7 +289,7 @@ void heap::word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexc
         mine.put_in_list(of);
 }
 
-// SL3: the last used block of a word became free.
+// Called after the last used block of a word became free. Keeps SL3.
 void heap::word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
     of.idle |= std::uint64_t{1} << in;
     if (of.is_current || !of.is_idle())
@@ -366,7 +366,7 @@ void heap::collect_told(thread_cache& of, bool is_locked) noexcept {
     }
 }
 
-// The caller holds the lock.
+// The caller must hold the lock.
 void heap::give_back(slab& of) noexcept {
     const std::uint64_t first = static_cast<std::uint64_t>(of.start - base_) / k_unit_bytes;
     for (std::uint64_t i = 0; i != of.unit_count; ++i)
@@ -406,8 +406,8 @@ void heap::trim_locked() noexcept {
     });
 }
 
-// A thread that frees a block may tell the owner of its slab long after the slab is gone (SL5). Then its header must
-// stay.
+// A thread that freed a block may tell the owner of that slab long after the slab is gone (SL5). Since this would write
+// to the slab's header, all headers stay once any thread has freed a block of another thread's slab.
 void heap::give_headers_back(heap_range of_free) noexcept {
     if (has_tellers_.load(std::memory_order_relaxed))
         return;
@@ -476,7 +476,7 @@ void heap::leave(thread_cache& of) noexcept {
     vacant_ = &of;
 }
 
-// The caller holds the lock.
+// The caller must hold the lock.
 void heap::release_idle(thread_cache& of) noexcept {
     for (slab* each : of.listed) {
         while (each != nullptr) {

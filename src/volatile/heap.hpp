@@ -3,8 +3,7 @@
 // alloc::block_allocator, which persistent heaps use, too. Depends on thread_cache.hpp, threads.hpp, alloc and os.
 // README.md in this folder has the overview.
 //
-// Nothing here throws, or takes memory from other allocators, unless its comment says so: a heap may implement
-// malloc().
+// Nothing here throws, or allocates memory elsewhere, unless its comment says so: a heap may implement malloc().
 //
 //  V1  A heap has one range of addresses. The blocks come first, at a multiple of 1 GiB. Three tables follow: the slab
 //      of each unit, slab headers, thread caches. The first two are writable at least as far as the blocks are.
@@ -34,8 +33,8 @@ inline constexpr std::size_t k_alignment_max = alloc::k_alignment_max;
 
 struct heap_options {
     std::uint64_t reserve_bytes = 0; // at most k_heap_bytes_max
-    // Takes addresses only when they are needed, so that they do not count against limits before. The heap also does
-    // that if there are too few addresses to hold.
+    // Reserves addresses only when they are needed, so that they do not count against limits earlier. The heap also
+    // does that if too few addresses can be reserved.
     bool holds_no_addresses = false;
     placing how = placing::compact;
     std::optional<unsigned> numa_node{};
@@ -53,7 +52,7 @@ struct heap_usage {
     std::uint64_t large_blocks = 0;
     std::uint64_t large_bytes = 0;
     std::uint64_t usable_bytes = 0; // in all blocks
-    std::uint64_t peak_bytes = 0;   // most address space ever taken by slabs and large blocks; an upper bound
+    std::uint64_t peak_bytes = 0;   // most address space that slabs and large blocks ever used; an upper bound
     std::uint64_t free_bytes = 0;   // free blocks of slabs, and free runs of pages that were used before
     double availability = 1;        // alloc/availability.hpp
     std::uint64_t resident_bytes = 0;
@@ -67,12 +66,12 @@ public:
     heap& operator=(const heap&) = delete;
     ~heap();
 
-    /// Opens the heap; to be called once, before anything else. Returns 0, or errno.
+    /// Opens the heap; must be called once, before anything else. Returns 0, or errno.
     [[nodiscard]] int open(const heap_options& options) noexcept;
     [[nodiscard]] bool is_open() const { return base_ != nullptr; }
 
     /// Allocates a block at a multiple of 16. Returns null if there is no memory. A request for 0 bytes counts as 1
-    /// byte. O(1) except once per slab; O(log free runs) for large blocks.
+    /// byte. O(1), except when a slab is used up; O(log free runs) for large blocks.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
         thread_cache* const mine = thread_cache_of_this_thread();
         if (bytes <= k_table_bytes_max && mine != nullptr) [[likely]] {
@@ -106,12 +105,13 @@ public:
         else
             free_of_others(*of, index);
     }
-    /// Changes the size of a block. Its contents are kept as far as both sizes go; the block may move. Returns null,
-    /// and leaves the block unchanged, if there is no memory. Blocks of many pages move by their page tables: one that
-    /// grows moves if it must; one that shrinks to less than half moves if it fits into a hole at a lower address.
+    /// Changes the size of a block. Its contents are preserved up to the smaller of both sizes; the block may move.
+    /// Returns null, and leaves the block unchanged, if there is no memory. Blocks of many pages are moved by changing
+    /// page tables: one that grows moves if it must; one that shrinks to less than half moves if it fits into a hole at
+    /// a lower address.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
-    /// Allocates a block that can grow in place to `room_bytes`, and shrink again. The room takes addresses; it takes
-    /// memory only when used. Once the block has grown beyond its room, it is like any other.
+    /// Allocates a block that can grow in place to `room_bytes`, and shrink again. The room occupies addresses; it
+    /// occupies memory only when it is used. Once the block has grown beyond its room, it is like any other.
     [[nodiscard]] void* allocate_with_room(std::size_t bytes, std::size_t room_bytes) noexcept;
     /// Returns the size of the block that begins there; if there is none, behaves as free() does.
     [[nodiscard]] std::size_t usable_bytes(const void* address) const noexcept;
@@ -122,11 +122,11 @@ public:
     [[nodiscard]] bool holds(const void* address) const {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_) < reserved_bytes_;
     }
-    /// Visits all blocks; of those that other threads allocate or free meanwhile, only some. `visit` must not use this
-    /// heap.
+    /// Visits all blocks; but of the blocks that other threads allocate or free meanwhile, only some. `visit` must not
+    /// use this heap.
     void for_each_block(const std::function<void(alloc::block)>& visit) const;
-    /// Compares the tables with each other and with the core's, and calls `report` for each problem. O(pages). Takes
-    /// memory from another allocator. No other thread may use the heap meanwhile.
+    /// Compares the tables with each other and with the core's, and calls `report` for each problem. O(pages).
+    /// Allocates memory elsewhere. No other thread may use the heap meanwhile.
     std::size_t check_invariants(const alloc::problem_callback& report) const;
     [[nodiscard]] heap_usage usage() const;
 
@@ -139,7 +139,7 @@ public:
     // --- for threads.cpp
 
     [[nodiscard]] std::uint64_t number() const { return number_; }
-    /// True if the address ranges overlap, held or not.
+    /// True if the address ranges of the two heaps overlap, whether or not the heaps hold them.
     [[nodiscard]] bool overlaps(const heap& other) const noexcept;
     [[nodiscard]] os::quick_mutex& lock() { return lock_; }
     [[nodiscard]] heap* next_registered() const { return next_registered_; }
@@ -170,7 +170,7 @@ private:
         const known_thread_cache& known = t_known_thread_caches[number_ % k_known_thread_caches];
         return known.heap_number == number_ ? known.mine : find_thread_cache(number_);
     }
-    /// Tells the memory checker of a block that is handed out, before any thread writes to it.
+    /// Tells the memory checker of a newly allocated block, before any thread writes to it.
     [[nodiscard]] void* marked(void* got) const noexcept {
         if constexpr (os::k_marks_memory) {
             if (got != nullptr)
@@ -194,7 +194,7 @@ private:
     void take_out_of_list_or_keep(thread_cache& mine, slab& of, slab*& released) noexcept;
     struct pages {
         std::byte* start; // null: there was no memory
-        bool are_zero;    // they are certainly zero
+        bool are_zero;    // true if they are certainly zero
     };
     [[nodiscard]] pages take_pages(std::uint64_t bytes, std::uint64_t alignment) noexcept;
     [[nodiscard]] pages take_pages_locked(std::uint64_t bytes, std::uint64_t alignment) noexcept;
@@ -274,9 +274,9 @@ private:
     std::uint32_t thread_cache_count_ = 0;
     thread_cache* vacant_ = nullptr; // first of the list
     thread_cache* last_vacant_ = nullptr;
-    std::uint64_t untouched_ = 0;                         // from this offset on, no memory was ever handed out
+    std::uint64_t untouched_ = 0;                         // from this offset on, no memory was ever allocated
     static constexpr std::uint64_t k_trim_min = 32 * MiB; // below this amount nothing is given back to the system
-    std::uint64_t free_used_bytes_ = 0;                   // given back since the last trim, and not taken again
+    std::uint64_t free_used_bytes_ = 0;                   // freed since the last trim, and not allocated again
     std::uint64_t next_look_bytes_ = k_trim_min;
     std::uint64_t peak_bytes_ = 0;
     std::uint32_t moved_count_ =

@@ -1,5 +1,5 @@
-// Large blocks of a volatile heap: runs of pages of the core; how they grow and shrink. Blocks of many pages move by
-// their page tables.
+// Large blocks of a volatile heap: runs of pages of the core; how they grow and shrink. Blocks of many pages are moved
+// by changing page tables.
 #include "os/anonymous_memory.hpp"
 #include "volatile/heap.hpp"
 
@@ -74,7 +74,8 @@ void heap::free_large(void* address) noexcept {
         note_given_back(found->bytes);
 }
 
-// Pages that have moved here are a mapping of their own. New pages join the mapping around them.
+// Replaces pages that were moved here, and are a mapping of their own, by new pages, which join the mapping around
+// them.
 bool heap::renew(std::byte* where, std::uint64_t bytes) noexcept {
     if (os::renew_memory(where, bytes) != 0)
         return false;
@@ -150,7 +151,7 @@ void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t b
     return moved;
 }
 
-// Returns null if there is no hole, or the pages cannot be moved: to copy them would cost more than the hole gains.
+// Returns null if there is no hole, or if the pages cannot be moved: copying them would cost more than the hole gains.
 void* heap::move_into_hole(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
     pages hole{};
     {

@@ -1,5 +1,5 @@
-// The sizes of blocks in slabs, and how many units of address space a slab of each size takes. Depends on base/units
-// and alloc/slab_layout.
+// The sizes of blocks in slabs, and how many units of address space a slab of each size has. Depends on base/units and
+// alloc/slab_layout.
 //
 // Up to 128 bytes there is a size for each multiple of 16, then four sizes for each doubling: a block is at most a
 // quarter larger than the request.
@@ -16,15 +16,15 @@
 
 namespace remanence::transient {
 
-inline constexpr std::size_t k_step_bytes = 16;            // the alignment of malloc()
-inline constexpr std::size_t k_table_bytes_max = KiB;      // class_table answers up to here without branches
+inline constexpr std::size_t k_step_bytes = 16;       // the alignment of malloc()
+inline constexpr std::size_t k_table_bytes_max = KiB; // class_table covers requests up to this size, without branches
 inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
 inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: a slab is 1, 4 or 16 of them
 
 inline constexpr std::uint32_t k_stepped_classes = 8;
 inline constexpr std::uint32_t k_class_count = 44;
 
-/// Returns the class for so many bytes: at least one, at most k_class_bytes_max.
+/// Returns the class for `bytes` bytes: at least one, at most k_class_bytes_max.
 constexpr std::uint32_t class_of(std::size_t bytes) {
     if (bytes <= k_stepped_classes * k_step_bytes)
         return static_cast<std::uint32_t>((bytes - 1) / k_step_bytes);
@@ -58,7 +58,7 @@ constexpr std::size_t placed_bytes(std::size_t bytes, placing how) {
     return how == placing::compact ? bytes : alloc::bytes_on_lines(std::max(bytes, k_step_bytes));
 }
 
-/// Gives the class for (bytes + 15) / 16.
+/// Maps (bytes + 15) / 16 to the class.
 using class_table = std::array<std::uint8_t, k_table_bytes_max / k_step_bytes + 1>;
 
 constexpr class_table make_class_table(placing how) {

@@ -1,7 +1,7 @@
 // A slab: blocks of one size. Its header lies in a separate table, not beside the blocks. Depends on size_classes.hpp.
 //
 // One bit for each block says that it is free. So allocating and freeing touch no block. Freeing a block twice, or an
-// address that is no block, is detected at once and for certain. Free neighbours are handed out in the order of
+// address that is no block, is detected at once and for certain. Free neighbours are allocated in the order of
 // addresses, so that they share pages.
 //
 //  SL1  A slab has one owner, a thread cache. Only the owner changes `free` and all fields that are not atomic. Any
@@ -37,19 +37,19 @@ struct slab {
         std::atomic<std::uint64_t> returned;
     };
 
-    // Set when the slab is taken. Each thread that frees a block reads them.
+    // Set by format(). Each thread that frees a block reads them.
     std::byte* start;
     std::uint32_t block_bytes;
     std::uint32_t reciprocal; // of block_bytes, with 32 binary places, rounded up
     std::uint32_t block_count;
     std::uint8_t size_class;
     std::uint8_t unit_count;
-    std::atomic<thread_cache*> owner; // null: the slab is not taken
+    std::atomic<thread_cache*> owner; // null if no thread cache owns the slab
 
     // Used by the owner only:
     alignas(64) std::uint64_t filled;
     std::uint64_t idle;
-    slab* next; // in the list
+    slab* next; // in the owner's list of the class
     slab* before;
     bool is_current;
     bool is_listed;
@@ -58,7 +58,7 @@ struct slab {
     alignas(64) std::atomic<slab*> next_told;
     std::atomic<bool> told;
 
-    alignas(64) word words[k_word_count]; // NOLINT(modernize-avoid-c-arrays): zeros are one, without a constructor
+    alignas(64) word words[k_word_count]; // NOLINT(modernize-avoid-c-arrays): zero bytes are valid words
 
     [[nodiscard]] std::uint32_t word_count() const { return (block_count + k_word_bits - 1) / k_word_bits; }
     /// Returns the bits of all blocks of a word.

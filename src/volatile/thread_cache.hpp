@@ -2,8 +2,8 @@
 // free blocks. Depends on slab.hpp.
 //
 //  FR1  A thread cache belongs to a thread, which uses it alone; or it is vacant, and used under the heap's lock. A
-//       thread that ends leaves its thread cache with the slabs in it. The next new thread takes the whole thread
-//       cache; other threads take single slabs out of it when they need one.
+//       thread that ends leaves its thread cache, with its slabs, vacant. The next new thread takes over the whole
+//       thread cache; other threads remove single slabs from it when they need one.
 //  FR2  bin::word is the word `word_index` of the current slab, or a word of zeros if there is no current slab.
 #pragma once
 
@@ -43,7 +43,7 @@ struct alignas(64) thread_cache {
     std::uint64_t heap_number;
     const class_table* classes;
     thread_cache* next_of_thread; // guarded by the mutex of threads.cpp, as is `thread`
-    slab_caches* thread;          // null: it is vacant
+    slab_caches* thread;          // null if it is vacant
     thread_cache* next_vacant;    // guarded by the heap's lock
     std::array<bin, k_class_count> bins;
     std::array<slab*, k_class_count> listed; // the first of each class's list

@@ -36,7 +36,7 @@ void drop_table() {
     t_thread_caches.table = nullptr;
 }
 
-// Makes a table with the thread caches of the list, and room for as many again. The caller has locked `changing`.
+// Makes a table with the thread caches of the list, and room for as many again. The caller must have locked `changing`.
 void make_table() {
     drop_table();
     t_thread_caches.used = 0;
@@ -98,7 +98,7 @@ struct fork_watch {
 };
 const fork_watch k_fork_watch;
 
-// The caller has locked `changing`.
+// The caller must have locked `changing`.
 void prepare() {
     if (is_prepared)
         return;
@@ -132,9 +132,9 @@ thread_cache* find_or_take_thread_cache(heap& of) noexcept {
     const std::scoped_lock lock(changing);
     if (thread_cache* const found = find_locked(of.number()))
         return remember(of.number(), found);
-    // In the last round of a thread's destructors, a destructor may take a thread cache; no later hook makes it vacant.
-    // Sooner or later this thread's variables lie where those of the ended thread lay, so it finds the thread cache
-    // here.
+    // A destructor that runs in the last round of a thread's destructors may take a thread cache, which no later hook
+    // makes vacant. Sooner or later another thread has its variables where those of the ended thread lay, and finds
+    // that thread cache here.
     if (!of.has_vacant_thread_cache()) {
         of.for_each_thread_cache([&](thread_cache& each) {
             if (each.thread == &t_thread_caches)

@@ -2,7 +2,7 @@
 //
 //  TH1  A heap's number is never used again. So no lookup finds the entry of a heap that was destroyed.
 //  TH2  The mutex in threads.cpp guards the list of heaps and each thread's list of thread caches. It is locked before
-//       a heap's lock, never after it. fork() takes both.
+//       a heap's lock, never after it. fork() locks both.
 #pragma once
 
 #include "volatile/thread_cache.hpp"
@@ -10,15 +10,16 @@
 #include <array>
 #include <cstdint>
 
-// These variables are read at each allocation, even before the C library has set up more than a thread's first memory.
+// These variables are read at each allocation, also early in a thread, when the C library cannot allocate memory for
+// them yet.
 #define REM_QUICK_TLS [[gnu::tls_model("initial-exec")]]
 
 namespace remanence::transient {
 
-/// The heaps that this thread has used last.
+/// One of the heaps that this thread has used last.
 struct known_thread_cache {
     std::uint64_t heap_number;
-    thread_cache* mine; // null: it has none there
+    thread_cache* mine; // null if this thread has none in that heap
 };
 inline constexpr std::size_t k_known_thread_caches = 8;
 REM_QUICK_TLS extern constinit thread_local std::array<known_thread_cache, k_known_thread_caches> t_known_thread_caches;
@@ -37,13 +38,14 @@ struct slab_caches {
 /// Returns the thread cache of this thread in a heap; null if it has none. O(1), but O(thread caches) if there is no
 /// table.
 [[nodiscard]] thread_cache* find_thread_cache(std::uint64_t heap_number) noexcept;
-/// Returns the thread cache of this thread in a heap; takes one if it has none. Null if there is no memory.
+/// Returns the thread cache of this thread in a heap; gets one for it if it has none. Returns null if there is no
+/// memory.
 [[nodiscard]] thread_cache* find_or_take_thread_cache(heap& of) noexcept;
 
 /// Adds the heap to the list that fork() and ending threads use; returns its number, from 1 on. Returns 0 if another
 /// heap in the list has these addresses, even if it does not hold them.
 [[nodiscard]] std::uint64_t register_heap(heap& which) noexcept;
-/// Removes the heap from the list. No thread has a thread cache in it any longer.
+/// Removes the heap from the list, and its thread caches from the lists of their threads.
 void unregister_heap(heap& which) noexcept;
 
 } // namespace remanence::transient

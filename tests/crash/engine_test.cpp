@@ -208,7 +208,7 @@ TEST(call_sites, have_names_of_their_own) {
 TEST(other_purposes_no_sanitizer, are_those_of_call_sites_and_fulfilled_when_nothing_is_left_out) {
     const auto call_sites = sites_in_sources();
     for (const auto& [call_site, other] : other_purposes()) {
-        EXPECT_TRUE(call_sites.contains(call_site)) << "there is no call call_site \"" << call_site << '"';
+        EXPECT_TRUE(call_sites.contains(call_site)) << "there is no call site \"" << call_site << '"';
         EXPECT_EQ(other.broken_without(""), "") << other.promise;
     }
 }

@@ -213,7 +213,7 @@ open_function gathering_engine(std::uint64_t log_limit_bytes, checkpointing how)
     return engine(options, sections::ordinary, how);
 }
 
-/// Each commit that moves chunks brings those copy that others have moved.
+/// Each commit that moves chunks brings those back to copy A that others have moved.
 void scattered_moves(session& program) {
     begin(program);
     for (int i = 0; i < 3; i++)

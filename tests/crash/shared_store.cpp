@@ -147,7 +147,7 @@ private:
     result<void> go(const std::function<result<std::uint64_t>()>& where) {
         ++commits_;
         if (reading_) // in the place of a thread, too: chunks that move may need a superblock first
-            REM_TRY(other().shared()->let_apply_pass());
+            REM_TRY(other().shared()->let_checkpoint_pass());
         if (commits_ % k_period == k_dies)
             return commit_and_die(where);
         auto version = where();
@@ -196,7 +196,7 @@ private:
         const bool lets_pass = at >= k_lets_pass;
         for (bool is_left = true; is_left;) { // in the place of threads
             if (reading_ && lets_pass)
-                REM_TRY(other().shared()->let_apply_pass());
+                REM_TRY(other().shared()->let_checkpoint_pass());
             auto stepped = writer().step_checkpoint();
             if (!stepped)
                 return stepped.error();

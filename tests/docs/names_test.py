@@ -185,6 +185,34 @@ def problems_of_identifiers(code, own_words):
                 yield f"no {word} in the tree"
 
 
+@functools.cache
+def members_of_options():
+    """By the struct, of those that a program sets when it opens or migrates."""
+    found = {}
+    for file in (name for name in pages.files() if name.startswith("include/remanence/") and name.endswith(".hpp")):
+        for struct in re.finditer(r"^struct (\w+_options) \{\n(.*?)^\};", without_comments(pages.text_of(file)), re.MULTILINE | re.DOTALL):
+            found[struct[1]] = set(re.findall(r"(\w+)(?: = [^;]*|\{[^;]*\})?;", struct[2]))
+    return found
+
+
+@functools.cache
+def functions_of_heap():
+    return set(re.findall(r"\b(\w+)\(", without_comments(pages.text_of("include/remanence/heap.hpp"))))
+
+
+def problems_of_members(code):
+    """Functions of a heap, and options in their groups, that there are not."""
+    for name in re.findall(r"\bheap(?:\.|::)(\w+)\(", code):
+        if name not in functions_of_heap():
+            yield f"heap has no {name}()"
+    for group, name in re.findall(r"\b(sharing|log|memory|checks)(?: = \{)?\.(\w+)", code):
+        if name not in members_of_options()[group.removesuffix("s") + "_options"] and not SOURCE.search(f"{group}.{name}"):
+            yield f"{group}_options has no {name}"
+    for name in re.findall(r"\{\.(\w+) =", code):
+        if not any(name in members for members in members_of_options().values()):
+            yield f"no options have {name}"
+
+
 class Names(unittest.TestCase):
     def check(self, problem_of, things_of):
         """problem_of(thing, page's text) for each thing of each page."""
@@ -237,6 +265,11 @@ class Names(unittest.TestCase):
         for page, name in found:
             with self.subTest(page=name_of(page), preset=name):
                 self.assertIn(name, presets)
+
+    def test_of_members_are_those_of_their_class(self):
+        self.assertGreater(len(functions_of_heap()), 60)
+        self.assertGreaterEqual(len(members_of_options()["log_options"]), 4)
+        self.check(lambda span, _: ", ".join(problems_of_members(span)), pages.spans)
 
     def test_of_identifiers_are_in_the_sources(self):
         def fragments(text):

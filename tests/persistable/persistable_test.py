@@ -36,7 +36,7 @@ def main():
         lines = file.read().splitlines()
     expected = {i: found for i, line in enumerate(lines, 1) if (found := MARK.match(line))}
     said = subprocess.run([*command, source], capture_output=True, text=True, check=False).stderr
-    compiles, said_of_before_image = compile_text(command, "\n".join("" if MARK.match(line) else line for line in lines) + "\n")
+    compiles, said_of_rest = compile_text(command, "\n".join("" if MARK.match(line) else line for line in lines) + "\n")
     missing = [
         f'{source}:{number}: no error says "{wanted["sentence"]}" of {wanted["part"]}'
         for number, wanted in expected.items()
@@ -44,7 +44,7 @@ def main():
     ]
     missing += [line for line in said.splitlines() if line.startswith(f"{source}:") and " error: " in line]
     if not compiles:
-        missing.append(f"{source} does not compile without the lines to be refused:\n{said_of_before_image}")
+        missing.append(f"{source} does not compile without the lines to be refused:\n{said_of_rest}")
     if len(expected) < least:
         missing.append(f"{source} has only {len(expected)} lines to be refused")
     if missing:

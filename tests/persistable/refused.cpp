@@ -159,7 +159,7 @@ void store(rem::heap& heap, int& x) {
     (void)heap.make<box<int, std::allocator<int>>>();          // box|a container that takes its memory from
 }
 
-// Before-images that cannot be taken apart, either.
+// Counterparts that may be stored, though they cannot be taken apart, either.
 static_assert(rem::persistable<based_on_number> && rem::persistable<box<with_number>>);
 static_assert(rem::persistable<array_and_union>);
 static_assert(rem::persistable<over_32_members<int>>);

@@ -1,4 +1,4 @@
-// As refused.cpp, for the containers of Boost. Each has a before-image, which may be stored.
+// As refused.cpp, for the containers of Boost. Each has a counterpart that may be stored.
 #include <remanence/boost.hpp>
 #include <remanence/remanence.hpp>
 

@@ -122,7 +122,7 @@ TEST_F(guests, see_one_version_to_the_end_of_their_section_over_commits_and_chec
     EXPECT_TRUE(h_->verify().clean());
 }
 
-TEST_F(guests, in_a_section_keep_applies_back_until_they_end_or_die) {
+TEST_F(guests, in_a_section_keep_checkpoints_back_until_they_end_or_die) {
     other_process other(*h_, guest([&](heap& mine, const numbers&) {
         mine.read([&] {
             told_.set(0);

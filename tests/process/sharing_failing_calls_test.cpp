@@ -207,7 +207,7 @@ TEST(failing_calls_beside_others, of_a_section_that_writes) { fail_each_call(doi
 TEST(failing_calls_beside_others, of_a_checkpoint) { fail_each_call(doing::making_a_checkpoint, 8); }
 TEST(failing_calls_beside_others, of_who_takes_over_from_a_dead_writer) { fail_each_call(doing::taking_over, 4); }
 // The thread that makes them and the test's own are told apart by another process, which a sanitizer does not see.
-TEST(failing_calls_beside_others_no_sanitizer, of_a_long_section_that_lets_a_apply_pass) {
+TEST(failing_calls_beside_others_no_sanitizer, of_a_long_section_that_lets_a_checkpoint_pass) {
     fail_each_call(doing::reading_on, 40, 6); // most of them read a page
 }
 

@@ -1,4 +1,4 @@
-/* Two containers, and places in the program that allocate for one of them: call_sites DIRECTORY. The container that was made last is where the program allocates;
+/* Two containers, and places in the program that allocate for one of them: sites DIRECTORY. The container that was made last is where the program allocates;
    a place whose blocks became guests of the other one allocates there from then on. Every start checks both lists. */
 #include <softpm.h>
 #include <stdint.h>

@@ -178,9 +178,9 @@ class Restarts(Programs):
         names = {**os.environ, "SYMBOL_NAMES": "1"}
         self.succeeds(self.program("-O2"), self.files, "rounds", 3, env=names)
         self.fails("(heavy, which is not there now)", self.program("-O2", "-Dheavy=ponderous"), self.files, "check", env=names)
-        before_image = self.folder / "before_image.c"
-        before_image.write_text("__attribute__((used, retain)) static long light(long of) { return of; }", encoding="utf-8")
-        self.fails("(light, of which there are several)", self.program("-O2", before_image), self.files, "check", env=names)
+        twice = self.folder / "twice.c"
+        twice.write_text("__attribute__((used, retain)) static long light(long of) { return of; }", encoding="utf-8")
+        self.fails("(light, of which there are several)", self.program("-O2", twice), self.files, "check", env=names)
         self.succeeds(self.program("-O2"), self.files, "check")
         self.is_whole()
 

@@ -166,7 +166,7 @@ int run(int argc, char** argv) {
     if (end == "rewrite") {
         rem::heap heap = rem::heap::open_existing(argv[1]);
         auto* numbers = heap.find_root<rem::vector<std::uint64_t>>("numbers");
-        for (std::uint64_t n = 1; n <= 3; ++n) { // each number is in both homes of its page then
+        for (std::uint64_t n = 1; n <= 3; ++n) { // each number is in both copies of its page then
             heap.write([&] { std::fill(numbers->begin(), numbers->end(), n); });
             heap.checkpoint();
         }

@@ -1,10 +1,10 @@
-"""Shows heaps and Remanence's own containers in gdb as what they hold.
+"""Makes gdb show the contents of heaps and of Remanence's own containers.
 
-It is part of every program that links the library (src/api/library_mode.cpp), so that it knows the layouts of that library; it may
-also be read by `source`. Containers of the standard library, rem::string among them, are shown by the printers of libstdc++.
+Every program that links the library contains this script (src/api/library_mode.cpp), so that the script always knows the layouts of that
+library. gdb can also read it by `source`. Containers of the standard library, rem::string among them, are shown by libstdc++'s printers.
 
-It reads what the headers and src/format say: containers/detail/{link,element_slot,btree_node,hash_table,packed_leaf}.hpp,
-string_pi.hpp, vector_pi.hpp, heap_header.hpp, root_directory.hpp, and api/debugger_view.hpp. tests/gdb holds it against them.
+The script knows layouts from these headers: containers/detail/{link,element_slot,btree_node,hash_table,packed_leaf}.hpp,
+string_pi.hpp, vector_pi.hpp, heap_header.hpp, root_directory.hpp, and api/debugger_view.hpp. tests/gdb compares it with them.
 """
 
 import struct
@@ -14,7 +14,7 @@ import gdb.printing
 
 NAMESPACE = "remanence::"
 HEADER_MAGIC = b"HEADHEAP"
-READ_MAX = 1 << 28  # for one object; gdb ends when it runs out of memory
+READ_MAX = 1 << 28  # bytes of one object; if gdb runs out of memory, it ends
 MODULO = 1 << 64
 WORD = 8
 
@@ -30,7 +30,7 @@ def word(address):
 
 
 def linked(address):
-    """Where the link that lies there leads (link.hpp); 0: nowhere."""
+    """Returns the target of the link at this address (link.hpp); 0 means that there is none."""
     distance = word(address)
     return (address + distance) % MODULO if distance else 0
 
@@ -48,7 +48,7 @@ def text_of(raw):
 
 
 def shown(raw):
-    """As gdb shows an array of characters."""
+    """Returns the bytes as a value that gdb shows as an array of characters."""
     return gdb.Value(raw, gdb.lookup_type("char").array(len(raw) - 1)) if raw else '""'
 
 
@@ -57,7 +57,7 @@ def counted(count, what):
 
 
 class Slots:
-    """What a slot is (element_slot.hpp): the element, or a link to it. Only the compiler knows, and says so in the debug information."""
+    """Reads slots, which contain an element or a link to it (element_slot.hpp). Only the debug information tells which of the two."""
 
     def __init__(self, element, inline_bytes):
         self.element = element
@@ -82,12 +82,12 @@ class Slots:
         return at(linked(address), self.element)
 
     def behind(self, offset):
-        """The first place behind `offset` bytes that is aligned for slots."""
+        """Returns the first offset, not below `offset`, that is aligned for slots."""
         return -(-offset // self.alignment) * self.alignment
 
 
 def btree_elements(tree):
-    """Addresses of nodes' slots, in order, as values of the element."""
+    """Yields the elements of a B-tree in their order, as gdb values."""
     element = tree.type.strip_typedefs().template_argument(1)
     slots = Slots(element, inline_bytes=256)
     first = slots.behind(16)
@@ -126,8 +126,8 @@ class Sequence:
         self.value, self.kind = value, kind
 
     def to_string(self):
-        # A container in a heap knows its heap, so some of its bytes are not zero. gdb shows zeros for memory that is
-        # missing in a core.
+        # A container in a heap refers to its heap, so some of its bytes are not zero. But gdb reads zeros where memory is missing in a
+        # core.
         if not any(read(address_of(self.value), self.value.type.sizeof)):
             return f"{self.kind} that is empty, or whose heap is not in the core"
         return f"{self.kind} of {counted(self.size(), 'element')}"
@@ -154,7 +154,7 @@ class Table(Sequence):
 
 
 class Pairs:
-    """Shows the elements of a map as gdb shows maps."""
+    """Shows a map in the form that gdb has for maps."""
 
     def children(self):
         for index, each in enumerate(self.elements()):
@@ -192,7 +192,7 @@ def bytes_of_string(value):
     place = address_of(value["raw_"])
     raw = read(place, 3 * WORD)
     if raw[-1] & 0x80 == 0:
-        return raw[: len(raw) - 1 - raw[-1]]  # the last byte says how many of the others are unused
+        return raw[: len(raw) - 1 - raw[-1]]  # the last byte is the number of unused ones among the others
     distance, size = struct.unpack("<QQ", raw[: 2 * WORD])
     return read((place + distance) % MODULO, size)
 
@@ -261,10 +261,10 @@ class Fragile:
 
 
 class Heap:
-    """The heap's path, and its roots with their values where the program knows their types by the same names."""
+    """Shows a heap's path and roots, with the values of those roots whose types the program has under the same names."""
 
     def __init__(self, value, _):
-        self.impl = word(address_of(value))  # its only member; clang's debug information omits it
+        self.impl = word(address_of(value))  # the handle's only member, which clang's debug information omits
         self.path = self.base = None
         if self.impl:
             self.path = gdb.Value(word(self.impl)).cast(gdb.lookup_type("char").pointer()).string("utf-8", "backslashreplace")

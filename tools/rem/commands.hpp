@@ -1,4 +1,4 @@
-// The subcommands. Each prints to standard output and returns the exit code. main reports the library's exceptions.
+// The subcommands. Each prints to standard output and returns the exit code. main() reports exceptions of the library.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ int stat(const std::string& file, bool as_json);
 int readers(const std::string& file, bool as_json);
 int verify(const std::string& file, bool with_pointers, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force, bool with_history);
-// `version`: a number, or the name of a kept version; empty: the last commit.
+// `version` is a number, or the name of a kept version; empty means the last commit.
 int schema(const std::string& file, const std::string& version, bool as_cpp);
 int get(const std::string& file, const std::string& version, const std::string& object);
 int dump(const std::string& file, const std::string& version, const std::string& root, bool as_cbor, bool salvages);
 int export_dump(const std::string& file, const std::string& version, const std::string& to, bool as_json);
 int load(const std::string& file);
 int log(const std::string& file, bool as_json);
-/// The limits and the end that are given change the history. If nothing is given, the command describes the history.
+/// Changes to the history: those members that are set. If none is set, the command describes the history instead.
 struct history_change {
     std::optional<std::uint64_t> bytes, steps;
     bool ends = false;

@@ -15,7 +15,7 @@ namespace remanence::tool {
 
 namespace {
 
-// The unfinished file, which the signal handler removes; empty if there is none.
+// Path of the unfinished file, which the signal handler removes; empty if there is none.
 std::array<char, PATH_MAX> unfinished{};
 
 extern "C" void remove_unfinished(int signal) {
@@ -55,10 +55,10 @@ int copy(const std::string& file, const std::string& to, bool force, bool with_h
     }
     for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
         if (std::signal(signal, remove_unfinished) == SIG_IGN)
-            std::signal(signal, SIG_IGN); // nohup
+            std::signal(signal, SIG_IGN); // stays ignored, as under nohup
     }
-    std::signal(SIGPIPE, SIG_IGN); // a reader that ends early is an error of write()
-    std::signal(SIGXFSZ, SIG_IGN); // a file beyond the process's limit is an error, too
+    std::signal(SIGPIPE, SIG_IGN); // if the reader ends early, write() fails instead
+    std::signal(SIGXFSZ, SIG_IGN); // if the file exceeds the process's limit, write() fails instead
     with_progress([&](const inspect::progress_callback& shown) {
         if (to_output)
             inspect::copy(file, write_to_output, shown);

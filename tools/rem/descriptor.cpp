@@ -10,7 +10,7 @@ void take_standard_descriptors() noexcept {
     while (opened >= 0 && opened <= STDERR_FILENO)
         opened = ::open("/", O_PATH | O_CLOEXEC);
     if (opened >= 0)
-        ::close(opened); // the first descriptor that is none of these
+        ::close(opened); // the first one beyond the standard descriptors
 }
 
 } // namespace remanence::tool

@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 std::string steps_text(const std::vector<inspect::seen_step>& steps) {
-    constexpr std::string_view k_now = "  "; // or "* "
+    constexpr std::string_view k_now = "  "; // the present state has "* " instead
     std::size_t version_width = 7;
     std::size_t bytes_width = 5;
     std::size_t name_width = 4;
@@ -173,7 +173,8 @@ inspect::version_or_name version_of(const std::string& file, const std::string& 
     const auto number = number_in(word);
     if (!number)
         return word;
-    // A program may keep a version by a name of digits. Errors of reading are reported when the version is read.
+    // A program may keep a version under a name that consists of digits. Errors are ignored here, because they are
+    // reported when the version is read.
     std::vector<inspect::seen_step> steps;
     try {
         steps = inspect::history(file).steps;

@@ -18,7 +18,8 @@ std::string heap_id(const std::array<std::uint8_t, 16>& uuid) {
 
 std::string exact(std::uint64_t bytes) {
     const std::string text = size_text(bytes);
-    return text.ends_with('s') ? text : fmt::format("{} ({} bytes)", text, grouped(bytes)); // "800 bytes" is exact
+    // a size in bytes, such as "800 bytes", is exact already
+    return text.ends_with('s') ? text : fmt::format("{} ({} bytes)", text, grouped(bytes));
 }
 
 std::string info_text(const inspect::report& heap) {

@@ -1,4 +1,4 @@
-// Writes JSON: objects with members in the order in which they are added. Bytes that are not UTF-8 become U+FFFD.
+// Writes JSON objects, with the members in the order in which they are added. Bytes that are not UTF-8 become U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ public:
     json_object& add(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
     json_object& add(std::string_view key, const json_object& value) { return raw(key, value.text()); }
     json_object& add(std::string_view key, const std::vector<json_object>& values);
-    /// A value that is JSON already.
+    /// Adds a value that is JSON text already.
     json_object& add_json(std::string_view key, std::string_view value) { return raw(key, value); }
     json_object& add_texts(std::string_view key, const std::vector<std::string>& texts);
     json_object& add_null(std::string_view key) { return raw(key, "null"); }

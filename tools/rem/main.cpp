@@ -1,5 +1,5 @@
-// rem: shows heaps, checks, copies, loads and upgrades them, and goes back in their history. Only load, upgrade, undo,
-// restore, keep, drop and history change the heap they are given.
+// rem: shows, checks, copies, loads and upgrades heaps, and goes back in their history. Only the commands load,
+// upgrade, undo, restore, keep, drop and history change the heap that they are given.
 #include "commands.hpp"
 #include "descriptor.hpp"
 #include "report.hpp"
@@ -112,8 +112,8 @@ constexpr const char* k_copy_examples = "Examples:\n"
                                         "  rem copy --force --history book.rem backup.rem\n"
                                         "  rem copy book.rem - | ssh host 'cat > book.rem'";
 
-/// The command line: its syntax, and what each command does. Members that begin with add_ each make some of the
-/// commands.
+/// The command line: its syntax, and what each command does. Each member function that begins with add_ adds some of
+/// the commands.
 class command_line {
 public:
     command_line() {
@@ -137,7 +137,8 @@ public:
             const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success); // --help, --version
             std::ostringstream said;
             (void)app_.exit(stop, asked ? std::cout : said, said);
-            fmt::print(stderr, "{}", visible_lines(said.str())); // the text contains what the user typed
+            // made visible, because the text repeats what the user typed
+            fmt::print(stderr, "{}", visible_lines(said.str()));
             return asked ? exit_ok : exit_usage;
         }
         try {
@@ -317,10 +318,10 @@ int run(int argc, char** argv) {
 } // namespace remanence::tool
 
 int main(int argc, char** argv) {
-    remanence::tool::take_standard_descriptors(); // so that no file that is opened becomes one of them
+    remanence::tool::take_standard_descriptors(); // so that no file that is opened later becomes one of these
     try {
         return remanence::tool::run(argc, argv);
-    } catch (const std::exception& stop) { // there is no memory
+    } catch (const std::exception& stop) { // memory is lacking
         std::fprintf(stderr, "rem: %s\n", stop.what());
         return remanence::tool::exit_error;
     }

@@ -35,7 +35,7 @@ int get(const std::string& file, const std::string& version, const std::string& 
 
 namespace {
 
-/// Reports on standard error what is left out.
+/// Dumps what can be dumped, and reports the rest on standard error.
 int salvage(const std::string& file, const std::string& root, bool as_cbor) {
     constexpr std::size_t k_shown_max = 20;
     const std::function<void(std::string_view)> print = [](std::string_view piece) { put(piece); };
@@ -70,7 +70,6 @@ int dump(const std::string& file, const std::string& version, const std::string&
 
 namespace {
 
-/// Reads from standard input.
 std::size_t read_input(char* to, std::size_t bytes) {
     const std::size_t count = std::fread(to, 1, bytes, stdin);
     if (count == 0 && std::ferror(stdin) != 0)
@@ -78,7 +77,7 @@ std::size_t read_input(char* to, std::size_t bytes) {
     return count;
 }
 
-/// Opens a heap to change it, even while other processes share it; with its history, if it has one.
+/// Opens a heap to change it, even if other processes share it. If it has a history, the change becomes a step.
 heap opened_for_change(const std::string& file) {
     try {
         return heap::open_existing(file);
@@ -99,7 +98,7 @@ int load(const std::string& file) {
         (void)remanence::load<>(into, &read_input);
         into.close();
     } catch (const error& stop) {
-        if (is_new && stop.reason() != errc::exists) // otherwise the file belongs to another program
+        if (is_new && stop.reason() != errc::exists) // otherwise another program has made the file
             std::filesystem::remove(file, unknown);
         throw;
     }

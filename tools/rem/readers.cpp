@@ -14,7 +14,7 @@ namespace {
 using inspect::users;
 using seconds = std::chrono::duration<double>;
 
-/// Returns the age of a section; 0 if the clock was set back since.
+/// Returns how long a section has lasted; 0 if the clock was set back since it began.
 double age_of(const users::user& one) {
     return std::max(0.0, seconds(std::chrono::system_clock::now() - *one.since).count());
 }
@@ -25,7 +25,7 @@ std::string age_text(double age) {
                         : fmt::format("{:.1f} h", age / 3600);
 }
 
-/// A process that began to read after the last commit was inspected has a newer version.
+/// Returns 0 for a process that began to read a newer version after this heap was inspected.
 std::uint64_t versions_behind(const users& heap, const users::user& one) {
     return heap.version - std::min(heap.version, *one.reads_version);
 }
@@ -89,10 +89,10 @@ std::string users_text(const users& heap) {
                                                width, "DOES", does_width, "VERSION", "BEHIND", "FOR")) +
             "\n";
     for (const users::user& each : heap.processes) {
-        text += fmt::format("{:>10}  {:<{}}  {:<{}}  {:>14}  {:>8}  {:>9}\n", each.process, visible(each.program),
-                            width, does_text(heap, each), does_width, each.reads_version ? grouped(*each.reads_version) : "-",
-                            each.reads_version ? grouped(versions_behind(heap, each)) : "-",
-                            each.since ? age_text(age_of(each)) : "-");
+        text += fmt::format(
+            "{:>10}  {:<{}}  {:<{}}  {:>14}  {:>8}  {:>9}\n", each.process, visible(each.program), width,
+            does_text(heap, each), does_width, each.reads_version ? grouped(*each.reads_version) : "-",
+            each.reads_version ? grouped(versions_behind(heap, each)) : "-", each.since ? age_text(age_of(each)) : "-");
     }
     return text;
 }

@@ -29,7 +29,7 @@ inline std::vector<json_object> problems_as_json(const std::vector<inspect::dama
     return list;
 }
 
-/// Returns the result of f. On a terminal, a line shows the progress of each step meanwhile.
+/// Returns the result of f. On a terminal, shows the progress of each step in a line until f returns.
 template <class F>
 auto with_progress(const F& f) {
     std::optional<progress_line> line;
@@ -37,7 +37,7 @@ auto with_progress(const F& f) {
     return f([&](inspect::step what, std::uint64_t done, std::uint64_t total) {
         if (step != what) {
             step = what;
-            line.reset(); // removes the line before the next one is shown
+            line.reset(); // removes the old line before the new one is shown
             line.emplace(what == inspect::step::reading_log ? "reading the redo log"
                          : what == inspect::step::checking  ? "checking"
                                                             : "copying");
@@ -46,7 +46,7 @@ auto with_progress(const F& f) {
     });
 }
 
-/// Returns the exit code. If there is damage, says on standard error that there is, and how to list all of it.
+/// Returns the exit code. If there is damage, reports that on standard error, and says how to list all of it.
 int exit_code_of(const std::string& file, const inspect::report& found);
 
 } // namespace remanence::tool

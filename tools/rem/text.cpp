@@ -90,7 +90,7 @@ void put(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(),
 
 namespace {
 
-/// True if a message names the place, as the library's messages do.
+/// True if a message states the place of the damage already, as the library's messages do.
 bool names_byte(std::string_view message, std::uint64_t offset) {
     const std::string place = "at byte " + std::to_string(offset);
     const std::size_t at = message.find(place);
@@ -123,7 +123,7 @@ std::string coloured(colour which, std::string_view text) {
 progress_line::progress_line(std::string what)
     : what_(std::move(what)),
       is_terminal_(::isatty(STDERR_FILENO) == 1),
-      next_(std::chrono::steady_clock::now() + std::chrono::milliseconds(300)) {} // short work needs none
+      next_(std::chrono::steady_clock::now() + std::chrono::milliseconds(300)) {} // short work shows no progress
 
 progress_line::~progress_line() {
     if (is_shown_)

@@ -1,4 +1,4 @@
-// Text for people: numbers with their units, names that cannot disturb a terminal, colours, progress.
+// Text for people: numbers with units, names that cannot disturb a terminal, colours, progress.
 #pragma once
 
 #include <remanence/inspect.hpp>
@@ -11,28 +11,29 @@
 
 namespace remanence::tool {
 
-/// Returns for example 148,397
+/// Returns, for example, "148,397".
 std::string grouped(std::uint64_t number);
-/// Returns "12 commits", "1 commit"
+/// Returns, for example, "12 commits" or "1 commit".
 std::string counted(std::uint64_t number, std::string_view noun);
-/// Returns for example 1.34 MiB; below 10 KiB in bytes
+/// Returns, for example, "1.34 MiB". Sizes below 10 KiB are in bytes.
 std::string size_text(std::uint64_t bytes);
 /// Returns the length of the UTF-8 sequence at the beginning of `text`; 0 if there is none.
 std::size_t utf8_sequence_bytes(std::string_view text);
-/// Replaces control characters, and bytes that are not UTF-8, by the form \x1b. A name in a heap may contain any bytes.
+/// Replaces control characters, and bytes that are not UTF-8, by the form \x1b, since a name in a heap may contain any
+/// bytes.
 std::string visible(std::string_view text);
-/// Does the same, but keeps the ends of lines.
+/// Does the same, but leaves line ends unchanged.
 std::string visible_lines(std::string_view text);
-/// Writes to standard output; main reports if that failed.
+/// Writes to standard output. If that fails, main() reports it.
 void put(std::string_view text);
-/// Returns "what (byte 4096 of FILE)". Leaves out the place if the text contains it, or there is none.
+/// Returns "what (byte 4096 of FILE)". Omits the place if the text contains it already, or if there is none.
 std::string problem_text(const inspect::damage& problem);
 
 enum class colour { bold, red, green, yellow };
-/// Coloured if standard output is a terminal and NO_COLOR is not set.
+/// Adds a colour if standard output is a terminal and NO_COLOR is not set.
 std::string coloured(colour which, std::string_view text);
 
-/// On a terminal, a line on standard error that is overwritten; otherwise nothing. The destructor removes it.
+/// Shows progress on a terminal, in a line on standard error that is overwritten. The destructor removes the line.
 class progress_line {
 public:
     explicit progress_line(std::string what);

@@ -14,7 +14,7 @@ using inspect::report;
 using inspect::root_state;
 using inspect::surveyed_root;
 
-constexpr std::size_t k_problems_printed = 100; // as text; --json lists all
+constexpr std::size_t k_problems_printed = 100; // as text; --json prints all of them
 
 const char* name_of(root_state state) {
     switch (state) {

@@ -1,4 +1,4 @@
-// The headers of LLVM that the pass uses.
+// Includes those headers of LLVM that the pass uses.
 #pragma once
 
 #include "shadow_layout.hpp"

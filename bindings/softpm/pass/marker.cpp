@@ -12,7 +12,7 @@ using llvm::isa;
 using llvm::Type;
 using llvm::Value;
 
-constexpr std::uint64_t k_inline_bytes_max = 1024; // longer copies call the runtime to copy their marks
+constexpr std::uint64_t k_inline_bytes_max = 1024; // the marks of a longer copy are copied by a call of the runtime
 
 llvm::IRBuilder<> behind(Instruction& store) { return llvm::IRBuilder<>(store.getNextNode()); }
 
@@ -22,13 +22,13 @@ Value* at_offset(llvm::IRBuilder<>& at, Value* address, std::uint64_t bytes) {
     return bytes == 0 ? address : at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), address, bytes);
 }
 
-// Marks are visible outside of the function. So the function now has memory effects, whatever it had before.
+// The function now writes marks, which other functions read. So its former promises about memory are no longer true.
 void forget_memory_effects(llvm::Function& function) {
     function.removeFnAttr(llvm::Attribute::Memory);
     function.removeFnAttr(llvm::Attribute::Speculatable);
 }
 
-// Gives the normal edge of each invoke a block of its own, for the marks of its result.
+// Gives the normal edge of each invoke a block of its own, where code for the marks of its result can be added.
 llvm::Function& split_edges_behind_invokes(llvm::Function& function) {
     llvm::SmallVector<llvm::InvokeInst*, 8> invokes;
     for (Instruction& each : llvm::instructions(function))
@@ -49,7 +49,7 @@ marker::marker(const shadow_builder& build, llvm::Function& function)
       origins_(build, function) {}
 
 void marker::run() {
-    llvm::SmallVector<Instruction*, 64> written; // collected before anything is added
+    llvm::SmallVector<Instruction*, 64> written; // collected before any instruction is added
     for (Instruction& each : llvm::instructions(function_))
         written.push_back(&each);
     for (Instruction* each : written) {
@@ -103,7 +103,7 @@ void marker::on_pointer_store(llvm::StoreInst& store) {
     build_.put(at, store.getPointerOperand(), marks);
 }
 
-// x->n += k: the word keeps its mark.
+// True for code such as x->n += k, after which the word keeps its mark.
 bool marker::changes_by_a_number(llvm::StoreInst& store) const {
     const auto* sum = dyn_cast<llvm::BinaryOperator>(store.getValueOperand());
     if (sum == nullptr)
@@ -147,7 +147,7 @@ void marker::put_parts(llvm::IRBuilder<>& at, Value* address, Value* part, std::
         build_.put(at, at_offset(at, address, offset), marks);
 }
 
-// M2. Stores a part of a word, or several words and a part.
+// Handles a store of less than a word, or of several words and a part of one (M2).
 void marker::on_odd_store(llvm::StoreInst& store, std::uint64_t bytes) {
     Value* const address = store.getPointerOperand();
     auto* const load = dyn_cast<llvm::LoadInst>(origins_.behind_local(store.getValueOperand()));
@@ -171,7 +171,7 @@ void marker::on_odd_store(llvm::StoreInst& store, std::uint64_t bytes) {
 }
 
 void marker::on_exchange(llvm::AtomicRMWInst& exchange) {
-    // adding a number does not change the mark of a word
+    // after other operations than exchange, the word keeps its mark
     const bool sets = exchange.getOperation() == llvm::AtomicRMWInst::Xchg;
     if (!sets || words_of(exchange.getType(), layout_) != 1)
         return;
@@ -180,7 +180,7 @@ void marker::on_exchange(llvm::AtomicRMWInst& exchange) {
     build_.put(at, exchange.getPointerOperand(), marks);
 }
 
-// It may store nothing: then an existing mark must stay. A superfluous mark is harmless.
+// A compare-exchange may store nothing; then an existing mark must stay. A superfluous mark does no harm.
 void marker::on_compare_exchange(llvm::AtomicCmpXchgInst& exchange) {
     Value* const wanted = exchange.getNewValOperand();
     Value* const marks = origins_.marks_of(wanted);
@@ -235,7 +235,7 @@ void marker::on_masked_store(llvm::IntrinsicInst& store) {
         return;
     Value* const value = store.getArgOperand(0);
     if (layout_.getTypeStoreSize(value->getType()->getScalarType()) != k_word_bytes)
-        return; // parts of words, or numbers
+        return; // a store of numbers, or of parts of words
     Value* const marks = origins_.marks_of(value);
     if (marks == nullptr || !marks->getType()->isVectorTy())
         return;
@@ -245,7 +245,7 @@ void marker::on_masked_store(llvm::IntrinsicInst& store) {
                               : at.CreateMaskedStore(marks, to, llvm::Align(1), store.getArgOperand(3)));
 }
 
-// The code generator copies parameters that are passed by value, but not their marks.
+// The code generator copies parameters that are passed by value, but does not copy their marks.
 void marker::on_parameter(llvm::Argument& parameter) {
     Type* const type = parameter.getParamByValType();
     llvm::IRBuilder<> at(&*function_.getEntryBlock().getFirstInsertionPt());

@@ -1,5 +1,5 @@
-// The compiler pass for clang 19 (-fpass-plugin): marks where a program stores pointers. Depends on LLVM only; of the
-// runtime it knows only names. It runs after the optimizer, so that it marks the final code.
+// The compiler pass for clang 19 (-fpass-plugin): marks the words in which a program stores pointers. Depends on LLVM
+// only; it knows the runtime's functions only by name. It runs after the optimizer, so that it marks the final code.
 #include "marker.hpp"
 #include "renamed_functions.hpp"
 
@@ -10,9 +10,9 @@ namespace {
 using llvm::dyn_cast;
 using llvm::Type;
 
-constexpr int k_constructor_priority = 102; // before constructors of programs, which may change the variables
+constexpr int k_constructor_priority = 102; // runs before constructors of programs, which may change the variables
 
-/// Collects the offsets of the pointers in an initializer.
+/// Collects the offsets of all pointers in an initializer.
 void find_pointers(const llvm::Constant* of, std::uint64_t offset, const llvm::DataLayout& layout,
                    llvm::SmallVectorImpl<std::uint64_t>& into) {
     Type* const type = of->getType();
@@ -31,7 +31,7 @@ void find_pointers(const llvm::Constant* of, std::uint64_t offset, const llvm::D
     }
 }
 
-/// Returns the words of all variables of the module that hold a pointer before the program runs.
+/// Returns those words of the module's variables that hold a pointer before the program runs.
 llvm::SmallVector<llvm::Constant*, 64> initial_pointers(llvm::Module& module) {
     llvm::SmallVector<llvm::Constant*, 64> found;
     Type* const word = Type::getInt64Ty(module.getContext());
@@ -79,7 +79,7 @@ void rename_functions(llvm::Module& module) {
 }
 
 struct pointer_marks : llvm::PassInfoMixin<pointer_marks> {
-    // The pass must also run on functions that are not optimized, because they store pointers, too.
+    // Functions that are not optimized store pointers, too, so the pass must run on them.
     static bool isRequired() { return true; }
 
     llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& /*analyses*/) {

@@ -18,7 +18,8 @@ llvm::IRBuilder<> after(Instruction* definition) {
     return llvm::IRBuilder<>(&**definition->getInsertionPointAfterDef());
 }
 
-/// Returns the value before a shift by whole words, and the number of words; or the value itself, and 0.
+/// If a value is shifted by whole words, returns the value before the shift, and the number of words. Otherwise returns
+/// the value itself, and 0.
 std::pair<Value*, unsigned> without_shift(Value* value, unsigned opcode) {
     const auto* shift = dyn_cast<llvm::BinaryOperator>(value);
     const auto* by = shift == nullptr ? nullptr : dyn_cast<llvm::ConstantInt>(shift->getOperand(1));
@@ -28,7 +29,7 @@ std::pair<Value*, unsigned> without_shift(Value* value, unsigned opcode) {
     return {shift->getOperand(0), static_cast<unsigned>(by->getZExtValue() / k_word_bits)};
 }
 
-/// True if a block copy reads the variable, or a call may.
+/// True if the variable is the source of a block copy, or is passed to a call, which may read it.
 bool is_read_elsewhere(const llvm::AllocaInst* local) {
     llvm::SmallVector<const Value*, 16> todo{local};
     llvm::SmallPtrSet<const Value*, 16> seen;
@@ -160,7 +161,7 @@ Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned dept
     case Instruction::AtomicRMW:
     case Instruction::AtomicCmpXchg:
         return of_unknown(value, marks);
-    default: // shifts, products, conversions of shorter numbers
+    default: // shifts, products, and conversions of shorter numbers
         return shadow_builder::all(marks, mark::data);
     }
 }
@@ -168,7 +169,7 @@ Value* provenance::of_instruction(Instruction* value, Type* marks, unsigned dept
 Value* provenance::of_phi(llvm::PHINode* phi, Type* marks, unsigned depth) {
     llvm::IRBuilder<> at(phi);
     llvm::PHINode* const made = at.CreatePHI(marks, phi->getNumIncomingValues());
-    known_[phi] = made; // before the operands, because one of them may be a sum of this value
+    known_[phi] = made; // entered before the operands are visited, because one of them may be computed from this value
     for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
         made->addIncoming(find(phi->getIncomingValue(i), depth), phi->getIncomingBlock(i));
     return made;
@@ -204,7 +205,7 @@ Value* provenance::of_shuffle(llvm::ShuffleVectorInst* shuffle, Type* marks, uns
     return at.CreateShuffleVector(first, second, shuffle->getShuffleMask());
 }
 
-/// A masked load of words brings its marks; other calls do not.
+/// A masked load of words has the marks of these words; the result of another call is of unknown origin.
 Value* provenance::of_call(Instruction* value, Type* marks) {
     if (const auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(value);
         intrinsic != nullptr && intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_load &&
@@ -229,7 +230,7 @@ Value* provenance::of_load(llvm::LoadInst* load, Type* marks) {
     return at.CreateSelect(at.CreateICmpEQ(there, shadow_builder::all(marks, mark::data)), by_value, there);
 }
 
-// A pointer plus a number is a pointer, in any order; the difference of two pointers is a number.
+// A pointer plus a number is a pointer, in either order. The difference of two pointers is a number.
 Value* provenance::of_sum(Instruction* sum, unsigned depth) {
     Value* const left = find(sum->getOperand(0), depth);
     Value* const right = find(sum->getOperand(1), depth);
@@ -249,7 +250,8 @@ Value* provenance::of_sum(Instruction* sum, unsigned depth) {
     return at.CreateSelect(at.CreateICmpEQ(left, data), right, left);
 }
 
-// Integers of 128 bits and more, composed of words or split into words. After any other operation, their values decide.
+// Integers of 128 bits and more: composing them of words, or extracting words, preserves marks. After any other
+// operation, the origin is unknown.
 Value* provenance::of_parts(Instruction* value, Type* marks, unsigned depth) {
     Type* const type = value->getType();
     const auto is_wide = [](const Type* of) { return of->isIntegerTy() && of->getIntegerBitWidth() > k_word_bits; };
@@ -275,7 +277,7 @@ Value* provenance::of_parts(Instruction* value, Type* marks, unsigned depth) {
         if (const auto [whole, words] = without_shift(value, Instruction::Shl); words != 0) {
             Value* const of_whole = find(whole, depth);
             const auto count = static_cast<int>(words_of(type, layout_));
-            llvm::SmallVector<int, 8> order; // indexes of the second operand select data
+            llvm::SmallVector<int, 8> order; // an index into the second operand selects data
             for (int i = 0; i < count; ++i)
                 order.push_back(i < static_cast<int>(words) ? count : i - static_cast<int>(words));
             auto at = after(value);

@@ -1,8 +1,8 @@
-// Finds the marks of a value from its origin. Depends on shadow_builder.
+// Finds the marks of a value from the value's origin. Depends on shadow_builder.
 //
-//   P1  A loaded value has the marks of the place it was loaded from. A pointer is marked as one. Constants are data,
-//       and so are results of all operations except adding, masking and choosing.
-//   P2  Results of calls and parameters are of unknown origin: their value decides (shadow_builder::by_window).
+//   P1  A loaded value has the marks of the place from which it was loaded. A pointer is marked as one. Constants are
+//       data, and so are the results of all operations except adding, masking and choosing.
+//   P2  The origin of parameters and of results of calls is unknown. Their values decide (shadow_builder::by_window).
 #pragma once
 
 #include "shadow_builder.hpp"
@@ -13,15 +13,16 @@ class provenance {
 public:
     provenance(const shadow_builder& build, llvm::Function& function);
 
-    /// Returns the marks of a value that fills whole words, as instructions beside its definition; null if it does not.
+    /// Returns the marks of a value that fills whole words, as instructions next to its definition; null for other
+    /// values.
     llvm::Value* marks_of(llvm::Value* value);
-    /// If `value` was loaded from a local variable that is stored to in only one place, returns the stored value. Code
-    /// that is not optimized keeps all values in such variables.
+    /// If `value` was loaded from a local variable to which a single place stores, returns the stored value. Code that
+    /// is not optimized stores all values in such variables.
     llvm::Value* behind_local(llvm::Value* value) const;
-    /// True if an address leads to a local variable that needs no marks: it never leaves the function, and is never
+    /// True if an address is in a local variable that needs no marks, because it never leaves the function and is never
     /// copied from.
     bool is_local(llvm::Value* address);
-    /// True if a load may read an argument on the stack, which has no marks.
+    /// True if a load may read a variadic argument on the stack, which has no mark.
     [[nodiscard]] bool is_variadic() const { return is_variadic_; }
     static bool is_data(llvm::Value* marks);
 
@@ -43,7 +44,7 @@ private:
     llvm::Function& function_;
     const llvm::DataLayout& layout_;
     llvm::DominatorTree order_;
-    bool is_variadic_ = false; // its loads may read arguments, which have no marks
+    bool is_variadic_ = false; // the function may load variadic arguments, which have no marks
     llvm::DenseMap<llvm::Value*, llvm::Value*> known_;
     llvm::DenseMap<const llvm::AllocaInst*, bool> locals_;
 };

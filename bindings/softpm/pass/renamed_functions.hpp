@@ -1,5 +1,5 @@
-// The functions of the C and C++ libraries that instrumented code replaces by functions of the runtime
-// (runtime/libc_calls.cpp, runtime/allocation.cpp): those that allocate, store or move pointers, or write bytes where
+// Functions of the C and C++ libraries for which instrumented code calls functions of the runtime instead
+// (runtime/libc_calls.cpp, runtime/allocation.cpp). They allocate, store or move pointers, or write bytes where
 // pointers may have been.
 #pragma once
 
@@ -42,11 +42,11 @@ inline constexpr renamed_function k_renamed_functions[] = {
     {"_ZnamRKSt9nothrow_t", "softpm_new_nothrow"},
     {"_ZnwmSt11align_val_t", "softpm_new_aligned"},
     {"_ZnamSt11align_val_t", "softpm_new_aligned"},
-    // Links of the C++ library's containers (runtime/cxx_calls.cpp).
+    // Write links in containers of the C++ library (runtime/cxx_calls.cpp).
     {"_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_", "softpm_tree_insert"},
     {"_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_", "softpm_tree_erase"},
     {"_ZNSt8__detail15_List_node_base7_M_hookEPS0_", "softpm_list_hook"},
-    // Move or clear.
+    // Move or clear bytes.
     {"memcpy", "softpm_memcpy"},
     {"__memcpy_chk", "softpm_memcpy_chk"},
     {"memmove", "softpm_memmove"},
@@ -57,7 +57,7 @@ inline constexpr renamed_function k_renamed_functions[] = {
     {"__memset_chk", "softpm_memset_chk"},
     {"explicit_bzero", "softpm_bzero"},
     {"qsort", "softpm_qsort"},
-    // Store a pointer where an argument points.
+    // Store a pointer in the word to which an argument points.
     {"strtol", "softpm_strtol"},
     {"strtoll", "softpm_strtoll"},
     {"strtoul", "softpm_strtoul"},
@@ -89,14 +89,14 @@ inline constexpr renamed_function k_renamed_functions[] = {
     {"wcstof", "softpm_wcstof"},
     {"wcstold", "softpm_wcstold"},
     {"wcstok", "softpm_wcstok"},
-    // Write bytes from outside the program.
+    // Write bytes that come from outside of the program.
     {"read", "softpm_read"},
     {"__read_chk", "softpm_read_chk"},
     {"pread", "softpm_pread"},
     {"pread64", "softpm_pread"},
     {"recv", "softpm_recv"},
     {"fread", "softpm_fread"},
-    // Locks, which start unlocked in another process.
+    // Use a lock, which is unlocked when another process restores it.
     {"pthread_mutex_init", "softpm_mutex_init"},
     {"pthread_mutex_lock", "softpm_mutex_lock"},
     {"pthread_mutex_trylock", "softpm_mutex_trylock"},

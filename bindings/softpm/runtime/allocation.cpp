@@ -1,8 +1,8 @@
-// malloc and its family: for instrumented code (softpm_...), which allocates in the current arena; and in front of the
-// C library's functions, whose callers may free or enlarge blocks of instrumented code. Depends on memory, world and
-// the C library's own names (__libc_...).
+// malloc and its family, in two versions. Instrumented code calls softpm_..., which allocates in the current arena. The
+// others replace the C library's functions, because uninstrumented code may free or enlarge blocks of instrumented
+// code. Depends on memory, world and the C library's own names (__libc_...).
 //
-// The volatile arena adds a byte to each block, so that a pointer to the end of a block still leads into it.
+// The volatile arena adds a byte to each block, so that a pointer to the end of a block still points into the block.
 #include "audit.hpp"
 #include "call_sites.hpp"
 #include "memory.hpp"
@@ -22,7 +22,7 @@
 
 #define REM_EXPORT extern "C" [[gnu::visibility("default")]]
 
-// In the runtime's tests with AddressSanitizer, its malloc comes behind ours, which the linker puts in front (--wrap).
+// In tests with AddressSanitizer, our malloc is in front of the sanitizer's: the linker redirects calls (--wrap).
 #ifdef REMANENCE_SOFTPM_SANITIZED
 #define REM_FRONT(name) __wrap_##name
 #define REM_BEHIND(name) __real_##name
@@ -48,8 +48,8 @@ using namespace remanence::softpm;
 
 constexpr std::size_t k_alignment = 16;
 
-/// Allocates in this arena; for null, in the arena of the program's call site. Inline, so that the call site of the
-/// exported function is known.
+/// Allocates in this arena; for null, in the arena of the program's call site. Must be inlined, so that it sees the
+/// call site of the exported function.
 [[gnu::always_inline]] inline void* allocate(std::size_t bytes, std::size_t alignment = k_alignment,
                                              arena* in = nullptr) {
     const critical_section here;
@@ -78,7 +78,7 @@ constexpr std::size_t k_alignment = 16;
     std::abort();
 }
 
-/// Returns true if the block lay in an arena; then nothing else has to be done.
+/// Frees a block of an arena. Returns false if the block lies in no arena; then the caller must free it.
 bool free_in_arena(void* pointer) {
     if (!is_in_window(address_of(pointer)))
         return false;
@@ -91,7 +91,7 @@ bool free_in_arena(void* pointer) {
     return true;
 }
 
-/// Moves a block. A block of a container stays in the container.
+/// Moves a block. A block of a container's arena stays in that arena.
 [[gnu::always_inline]] inline void* move(arena& of, void* pointer, std::size_t old_bytes, std::size_t bytes) {
     void* const got = allocate(bytes, k_alignment, &of == &volatile_arena() ? nullptr : &of);
     if (got == nullptr)
@@ -112,7 +112,7 @@ bool free_in_arena(void* pointer) {
     }
     if (old.begin != pointer)
         end_for_a_wild_pointer("realloc()", pointer);
-    if (bytes < old.bytes && bytes >= old.bytes / 4) // one byte less than the block's size: see above
+    if (bytes < old.bytes && bytes >= old.bytes / 4) // strictly less, as a byte may be added
         return pointer;
     return move(of, pointer, old.bytes, bytes);
 }
@@ -136,7 +136,7 @@ bool is_power_of_two(std::size_t number) { return number != 0 && (number & (numb
     return got;
 }
 
-/// Moves a text that the C library has allocated for the caller to the current arena.
+/// Takes over a text that the C library has allocated: copies it to the current arena, and frees the original.
 [[gnu::always_inline]] inline char* adopt(char* text) {
     if (text == nullptr)
         return nullptr;
@@ -147,7 +147,7 @@ bool is_power_of_two(std::size_t number) { return number != 0 && (number & (numb
 
 } // namespace
 
-// ---- for instrumented code ----
+// ---- called by instrumented code ----
 
 REM_EXPORT void* softpm_malloc(std::size_t bytes) { return allocate(bytes); }
 
@@ -243,7 +243,7 @@ REM_EXPORT int softpm_asprintf_chk(char** into, int /*flag*/, const char* format
     return bytes;
 }
 
-// The C library enlarges the line by realloc(), which leads here.
+// The C library enlarges the line by realloc(), which is the function of this file.
 REM_EXPORT ssize_t softpm_getdelim(char** line, std::size_t* room, int end, std::FILE* from) {
     constexpr std::size_t k_first_room = 120;
     if (*line == nullptr) {
@@ -271,8 +271,8 @@ REM_EXPORT char* softpm_getcwd_chk(char* into, std::size_t room, std::size_t /*k
     return softpm_getcwd(into, room);
 }
 
-// ---- in front of the C library's ----
-// W1: these are critical sections, whoever calls them.
+// ---- replace the C library's functions ----
+// All of these are critical sections, whoever calls them (W1).
 
 REM_EXPORT void* REM_FRONT(malloc)(std::size_t bytes) {
     const critical_section here;
@@ -313,14 +313,14 @@ REM_EXPORT void* REM_FRONT(realloc)(void* block, std::size_t bytes) {
     }
     if (bytes != 0)
         return reallocate(*of, block, bytes);
-    std::free(block); // as the C library does
+    std::free(block); // the C library frees it, too
     return nullptr;
 }
 REM_EXPORT void* REM_FRONT(reallocarray)(void* block, std::size_t count, std::size_t bytes) {
     return overflows(count, bytes) ? nullptr : REM_FRONT(realloc)(block, count * bytes);
 }
-// The C library's own function cannot be called from here. But its result can be read: the size, with flags, lies
-// before the block.
+// The C library's own function cannot be called from here. But its result can be computed: the word before the block
+// holds the size, with flags.
 REM_EXPORT std::size_t REM_FRONT(malloc_usable_size)(void* block) {
     arena* const of = block == nullptr ? nullptr : arena_of(address_of(block));
     if (of == nullptr) {

@@ -19,17 +19,17 @@ namespace remanence::softpm {
 
 namespace {
 
-// An entry of the page table: the kind of the page, and a number.
+// An entry of the page table consists of the kind of the page, and a number.
 constexpr std::uint32_t k_kind = 3U << 30U;
-constexpr std::uint32_t k_slab = 1U << 30U;   // the first page of a slab; with its size class
-constexpr std::uint32_t k_large = 2U << 30U;  // the first page of a large block; with its number of pages
-constexpr std::uint32_t k_inside = 3U << 30U; // a later page; with its distance from the first one
+constexpr std::uint32_t k_slab = 1U << 30U;   // first page of a slab; the number is the size class
+constexpr std::uint32_t k_large = 2U << 30U;  // first page of a large block; the number is that of its pages
+constexpr std::uint32_t k_inside = 3U << 30U; // a later page; the number is the distance from the first one
 constexpr std::uint32_t k_none = ~std::uint32_t{0};
 
 constexpr std::size_t k_granule = 16;
 constexpr std::size_t k_small_max = 32768;
 
-/// Sizes in steps of 16 bytes up to 256, then eight for each doubling.
+/// Size classes: in steps of 16 bytes up to 256, then eight for each doubling.
 struct size_classes {
     std::array<std::uint32_t, 128> bytes{};
     std::array<std::uint8_t, k_small_max / k_granule + 1> of_granules{};
@@ -223,7 +223,7 @@ void arena::give_pages(std::uint32_t first, std::uint32_t pages) noexcept {
     }
     try {
         free_pages_.emplace_hint(behind, first, pages);
-    } catch (const std::bad_alloc&) { // the pages joined before are lost, too
+    } catch (const std::bad_alloc&) { // pages that were joined with these are lost, too
     }
 }
 
@@ -258,7 +258,7 @@ void* arena::allocate_small(unsigned size_class) noexcept {
     slab& of = slabs_[page];
     std::uint64_t* const bits = bits_of(page);
     while (bits[of.from] == ~std::uint64_t{0})
-        ++of.from; // ends, since there is a free block
+        ++of.from; // the loop ends, since the slab has a free block
     const auto bit = static_cast<unsigned>(std::countr_one(bits[of.from]));
     bits[of.from] |= std::uint64_t{1} << bit;
     if (--of.free == 0)
@@ -286,7 +286,7 @@ void* arena::allocate(std::size_t bytes, std::size_t alignment) noexcept {
                               alignment <= k_page_bytes ? 1 : alignment / k_page_bytes);
     }
     unsigned size_class = k_classes.of_granules[(bytes + k_granule - 1) / k_granule];
-    while (k_classes.bytes[size_class] % alignment != 0) // slabs begin on pages
+    while (k_classes.bytes[size_class] % alignment != 0) // the first block of a slab begins on a page
         if (++size_class == k_classes.count)
             return nullptr;
     const hold here(lock_);
@@ -301,7 +301,7 @@ bool arena::free(void* pointer) noexcept {
     const std::size_t bytes = bytes_from(at.page);
     if (begin_of(at.page) + at.index * bytes != pointer)
         return false;
-    clear_marks(pointer, bytes); // A3
+    clear_marks(pointer, bytes); // a free block has no marks (A3)
     if (!excluded_.empty()) [[unlikely]]
         excluded_.erase(static_cast<std::byte*>(pointer));
     bits_of(at.page)[at.index / 64] &= ~(std::uint64_t{1} << (at.index % 64));
@@ -329,12 +329,12 @@ void arena::clear_free(std::uint32_t page) noexcept {
     const std::uint32_t first = (entry & k_kind) == k_inside ? page - (entry & ~k_kind) : page;
     const std::size_t bytes = bytes_from(first);
     const std::uint32_t count = blocks_from(first);
-    const std::size_t begin = (page - first) * k_page_bytes; // begin of the page, counted from the first one
+    const std::size_t begin = (page - first) * k_page_bytes; // offset of the page in the slab or block
     const std::size_t end = begin + k_page_bytes;
     for (std::size_t at = begin; at < end;) {
         const auto index = static_cast<std::uint32_t>(at / bytes);
         const std::size_t next =
-            index < count ? std::min((index + 1) * bytes, end) : end; // behind the last block there is nothing
+            index < count ? std::min((index + 1) * bytes, end) : end; // behind the last block is unused space
         if (index >= count || !is_used(first, index))
             std::memset(begin_of(first) + at, 0, next - at);
         at = next;

@@ -18,7 +18,7 @@
 
 #include <dlfcn.h>
 
-extern "C" [[gnu::weak]] const char softpm_audit_always; // only its address matters
+extern "C" [[gnu::weak]] const char softpm_audit_always; // only its address is used
 
 namespace remanence::softpm {
 
@@ -28,7 +28,7 @@ enum class finding { unmarked, unmarked_elsewhere, no_pointer };
 
 struct place {
     std::uintptr_t allocated_by;
-    std::uint64_t offset; // of the word in its block
+    std::uint64_t offset; // offset of the word in its block
     std::uint64_t block_bytes;
     finding what;
 
@@ -38,7 +38,7 @@ struct place {
 struct findings {
     std::mutex lock;
     std::unordered_map<std::uintptr_t, std::uintptr_t> allocated_by;
-    std::map<place, std::uint64_t> words; // the most that one point has found
+    std::map<place, std::uint64_t> words; // the most found in one point
     std::uint64_t points = 0;
     std::uint64_t words_seen = 0;
     std::uint64_t pointers_seen = 0;
@@ -71,7 +71,7 @@ const char* name_of(finding what) {
     return "are marked and lead nowhere";
 }
 
-// Writes the table that remaudit reads.
+// Writes the table in the form that remaudit reads.
 void write_rows(const findings& found, const char* path) {
     std::FILE* const into = std::fopen(path, "w");
     if (into == nullptr)
@@ -82,7 +82,7 @@ void write_rows(const findings& found, const char* path) {
     for (const auto& [where, count] : found.words) {
         Dl_info info = {};
         const bool is_known = where.allocated_by != 0 && ::dladdr(pointer_to(where.allocated_by), &info) != 0;
-        // The call lies before its return address.
+        // Minus 1, because the call lies before its return address.
         std::fprintf(into, "%llu\t%s\t%llu\t%llu\t%s\t%#llx\n", number(count), name_of(where.what),
                      number(where.offset), number(where.block_bytes), is_known ? info.dli_fname : "",
                      is_known ? number(where.allocated_by - 1 - address_of(info.dli_fbase)) : 0);
@@ -116,13 +116,13 @@ bool leads_to_block(std::uint64_t value) {
     return of != nullptr && of->find(value).begin != nullptr;
 }
 
-/// True if the value leads to code, to variables, or to memory of a library. Values below 4 GiB count as numbers.
+/// True if the value points at code, at variables, or into memory of a library. Values below 4 GiB count as numbers.
 bool leads_elsewhere(std::uint64_t value, const modules& loaded) {
     return value >> 32U != 0 && !is_no_address(value) && arena_of(value) == nullptr &&
            (loaded.find(value) != nullptr || is_mapped(value));
 }
 
-/// True if the value of a marked word leads to nothing in this process.
+/// True if a marked word has a value that points at nothing in this process.
 bool leads_nowhere(std::uint64_t value, const modules& loaded) {
     return !is_no_address(value) && arena_of(value) == nullptr && loaded.find(value) == nullptr && !is_mapped(value);
 }

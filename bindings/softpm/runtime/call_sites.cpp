@@ -11,8 +11,8 @@ struct allocated_block {
     std::atomic<std::uintptr_t> call_site = 0;
 };
 struct learned_call_site {
-    std::atomic<std::uintptr_t> call_site = 0; // 0: free
-    std::atomic<arena*> of = nullptr;          // null: forgotten
+    std::atomic<std::uintptr_t> call_site = 0; // 0 means that the entry is free
+    std::atomic<arena*> of = nullptr;          // null means that the call site was forgotten
 };
 
 constexpr std::size_t k_blocks = 65536;
@@ -28,7 +28,7 @@ constexpr std::uint64_t k_golden = 0x9e37'79b9'7f4a'7c15;
 
 allocated_block& place_of(std::uintptr_t block) { return blocks[block * k_golden >> 48U]; }
 
-/// Returns the entry of a call site, or a free entry.
+/// Returns the entry of a call site, or a free entry if it has none.
 learned_call_site& entry_of(std::uintptr_t call_site) {
     for (std::size_t at = call_site * k_golden >> 52U;; at = (at + 1) % k_call_sites) {
         const std::uintptr_t there = call_sites[at].call_site.load(std::memory_order_acquire);
@@ -62,7 +62,7 @@ void learn_call_site_of(const void* block, arena& of) noexcept {
     if (place.block.load(std::memory_order_relaxed) != address || call_site == 0)
         return;
     learned_call_site& entry = entry_of(call_site);
-    if (entry.of.load(std::memory_order_relaxed) != nullptr) // S1
+    if (entry.of.load(std::memory_order_relaxed) != nullptr) // known already (S1)
         return;
     const bool is_new = entry.call_site.load(std::memory_order_relaxed) == 0;
     if (is_new && call_site_count == k_call_sites_max)

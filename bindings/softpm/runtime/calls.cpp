@@ -1,4 +1,4 @@
-// The functions of softpm.h. They throw nothing: a failure returns -1 or NULL, and leaves a message.
+// The functions of softpm.h. They throw nothing: after a failure they return -1 or NULL, and pStatus() has a message.
 #include "container.hpp"
 #include "memory.hpp"
 #include "shadow.hpp"
@@ -22,7 +22,7 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::size_t k_callbacks_max = 32;
-constexpr int k_defaults = 0; // the number of no container: defaults for new ones
+constexpr int k_defaults = 0; // this number means the defaults for new containers
 
 struct process_state {
     std::mutex lock;
@@ -37,18 +37,18 @@ process_state& process() {
     return state.value;
 }
 
-thread_local char last_status[2048]; // of fixed size, because there may be no memory for the message
-/// Why this thread's last restore failed; "" if it did not. pCAlloc(), which programs call next, reports it.
+thread_local char last_status[2048]; // of fixed size, because memory for the message may be lacking
+/// Why this thread's last restore failed; empty if it did not. pCAlloc() reports it, since programs call that next.
 thread_local struct {
     int magic;
     char why[sizeof last_status];
 } failed_restore;
-thread_local bool is_calling = false; // so that a second call is known to come from a signal handler
-thread_local bool is_refused = false; // such a second call was refused
+thread_local bool is_calling = false; // a call during another one comes from a signal handler
+thread_local bool is_refused = false; // such a call was refused
 
 void note(const char* sentence) { std::snprintf(last_status, sizeof last_status, "%s", sentence); }
 
-/// Fails a call for a reason that is no exception of the library.
+/// Makes the present call fail with this message.
 [[noreturn]] void refuse(const std::string& why) { throw std::runtime_error(why); }
 
 template <class Result, class Work>
@@ -64,7 +64,7 @@ Result guarded(Result failed, Work&& work) {
     last_status[0] = '\0';
     try {
         return work(process());
-    } catch (const heap_exhausted& failure) { // of addresses, which a restore may lack: the heap's message says so
+    } catch (const heap_exhausted& failure) { // also thrown for lack of addresses; the heap's message says that
         note(failure.what());
     } catch (const std::bad_alloc&) {
         note("There is no memory left. The last point is whole.");
@@ -94,13 +94,13 @@ void refuse_if_open(process_state& state, int magic) {
                    std::to_string(number) + ".");
 }
 
-// Commits that became durable on their own need not be waited for when the program ends.
+// Points that are not durable yet become so when the program ends normally.
 void sync_all() {
     process_state& state = process();
     if (!state.lock.try_lock())
         return;
     for (const auto& [number, each] : state.containers) {
-        if (!each->is_of_this_process()) // a forked child ends
+        if (!each->is_of_this_process()) // this is a forked child
             continue;
         try {
             each->sync();

@@ -22,22 +22,22 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::uint64_t k_GiB = std::uint64_t{1} << 30U;
-constexpr std::uint64_t k_room = 16 * k_GiB;         // of the arena
-constexpr std::uint64_t k_reserve = 80 * k_GiB;      // the arena may begin at either of two multiples of its size
-constexpr std::uint64_t k_offset_max = 1024 * k_GiB; // the largest offset in a heap
+constexpr std::uint64_t k_room = 16 * k_GiB;         // size of the arena's range
+constexpr std::uint64_t k_reserve = 80 * k_GiB;      // contains two multiples of that size at which the arena may begin
+constexpr std::uint64_t k_offset_max = 1024 * k_GiB; // limit for offsets in a heap
 constexpr const char* k_application = "softpm";
 
 struct alignas(k_page_bytes) page {
     std::byte bytes[k_page_bytes];
 };
 
-/// Throws std::runtime_error with the message of a failed call.
+/// Makes the present call fail with this message.
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why) {
     throw std::runtime_error(path.string() + ": " + why + ".");
 }
 
 void remove_files(const std::filesystem::path& path) {
-    std::error_code ignored; // files that cannot be removed stay complete
+    std::error_code ignored; // a file that cannot be removed stays as it is
     std::filesystem::remove(path, ignored);
     std::filesystem::remove(path.string() + "-log", ignored);
 }
@@ -215,7 +215,7 @@ void container::take_from(container& other) {
     const content from = other.parts();
     const content to = parts();
     const auto copy = [](void* into, const void* of, std::uint64_t bytes) {
-        if (std::memcmp(into, of, bytes) != 0) // equal pages are not written
+        if (std::memcmp(into, of, bytes) != 0) // pages that are equal need not be written
             std::memcpy(into, of, bytes);
     };
     const std::uint64_t pages = from.listed.pages_used;
@@ -228,11 +228,11 @@ void container::take_from(container& other) {
         copy(to.marks + page * content::k_mark_words, from.marks + page * content::k_mark_words,
              content::k_mark_words * sizeof *to.marks);
         copy(to.flags + page, from.flags + page, 1);
-        if (table_from[page] != 0) // otherwise the page is free
+        if (table_from[page] != 0) // 0 means that the page is free
             copy(pointer_to(to.address_at(page * k_page_bytes)), pointer_to(from.address_at(page * k_page_bytes)),
                  k_page_bytes);
     }
-    for (std::uint64_t page = pages; page < to.listed.pages_used; ++page) { // as if they had never been used
+    for (std::uint64_t page = pages; page < to.listed.pages_used; ++page) { // make these pages look as if never used
         table_to[page] = 0;
         std::fill_n(to.marks + page * content::k_mark_words, content::k_mark_words, 0);
         to.flags[page] = 0;
@@ -275,7 +275,7 @@ int container::keep_version() {
     container kept(magic_, path_of_version(number), attributes);
     try {
         kept.heap_.emplace(heap::create(kept.path_, options_of(attributes)));
-        kept.heap_->write([&] { // one commit: an unfinished file has no directory
+        kept.heap_->write([&] { // a single commit, so an unfinished file has no directory
             kept.lay_out_tables();
             refresh_modules();
             stopped_world world;
@@ -322,7 +322,7 @@ container::~container() {
         remove_files(path_);
         for (const int each : versions())
             remove_files(path_of_version(each));
-    } catch (const std::exception&) { // there is no memory for their names: they stay complete
+    } catch (const std::exception&) { // memory for the names of files is lacking: these files stay
     }
 }
 
@@ -361,7 +361,8 @@ void container::look_at_written_pages() {
         for (const std::byte* at = std::max(each.data(), begin); at < std::min(each.data() + each.size(), end);
              at += k_page_bytes) {
             const auto page = static_cast<std::uint64_t>(at - begin) / k_page_bytes;
-            // So data that was written and freed between two points, like a journal in memory, is not logged.
+            // Clears free blocks, so that what was written and freed between two points, such as a journal in memory,
+            // is not logged.
             blocks_->clear_free(static_cast<std::uint32_t>(page));
             look_->on_written_page(page);
         }
@@ -389,7 +390,7 @@ void container::point() {
 void container::sync() {
     check_process();
     const library_call ours;
-    const critical_section here; // this thread may hold locks of the library, which another thread's point needs
+    const critical_section here; // a point of another thread needs the library's locks, which this thread may hold
     if (last_point_)
         last_point_->wait();
     heap_->sync();

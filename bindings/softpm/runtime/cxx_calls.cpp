@@ -1,9 +1,9 @@
-// Like libc_calls.cpp, for functions that are compiled in the C++ library: they write the links of std::map, std::set
-// and std::list. All other templates are compiled with the program (remc++ passes -D_GLIBCXX_EXTERN_TEMPLATE=0).
-// Depends on shadow.
+// Replaces functions that are compiled in the C++ library, as libc_calls.cpp does for the C library. They write the
+// links of std::map, std::set and std::list. All other templates are compiled with the program (remc++ passes
+// -D_GLIBCXX_EXTERN_TEMPLATE=0). Depends on shadow.
 //
-// Each link of a node is marked when the node is inserted, null or not. Later changes of the library concern only links
-// of such nodes.
+// All links of a node are marked when the node is inserted, even null ones. Later the library changes only links of
+// such nodes.
 #include "shadow.hpp"
 
 #include <bits/stl_tree.h>

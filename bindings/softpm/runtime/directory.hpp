@@ -1,4 +1,5 @@
-// The part of a container's heap beside the arena: plain numbers and offsets, so that the heap can be mapped anywhere.
+// The part of a container's heap beside the arena. It contains only numbers and offsets, so that the heap can be mapped
+// at any address.
 #pragma once
 
 #include "modules.hpp"
@@ -12,15 +13,15 @@ namespace remanence::softpm {
 inline constexpr std::uint32_t k_directory_version = 2;
 inline constexpr const char* k_root_name = "softpm";
 
-/// A block from outside of the container, and the place of its copy in the arena.
+/// A block outside of the container, and the place of its copy in the arena.
 struct guest_entry {
-    std::uint64_t address; // of the original, in the process that took the point
+    std::uint64_t address; // address of the original, in the process that took the point
     std::uint64_t bytes;
-    std::uint64_t copy; // from the beginning of the arena, like all offsets below
+    std::uint64_t copy; // offset from the beginning of the arena, like all offsets below
 
     bool operator==(const guest_entry&) const = default;
 };
-/// A variable of the program (pGlobal), with its copy.
+/// A variable of the program (pGlobal), and its copy.
 struct global_entry {
     std::uint64_t bytes;
     std::uint64_t copy;
@@ -29,12 +30,12 @@ struct global_entry {
 };
 struct lock_entry {
     std::uint64_t offset;
-    std::uint64_t kind; // a mark
+    std::uint64_t kind; // its mark (enum mark)
 
     bool operator==(const lock_entry&) const = default;
 };
 
-/// A block that the container does not keep (pExclude).
+/// A block that points do not store (pExclude).
 struct excluded_entry {
     std::uint64_t offset;
     std::uint64_t bytes;
@@ -42,24 +43,24 @@ struct excluded_entry {
     bool operator==(const excluded_entry&) const = default;
 };
 
-/// Flags, one byte for each page of the arena.
+/// Flags of a page of the arena, in one byte.
 enum page_flag : std::uint8_t {
     k_leads_to_modules = 1,
-    k_leads_outside = 2, // to guests, or to targets that are NULL after a restore
+    k_leads_outside = 2, // at guests, or at targets whose pointers are NULL after a restore
 };
 
 struct directory {
     std::uint32_t version = k_directory_version;
     std::int32_t magic = 0;
-    std::uint64_t words_base = 0; // the address of the arena when its pointers were stored
+    std::uint64_t words_base = 0; // address of the arena when its pointers were stored
     // Offsets from the beginning of the heap:
     std::uint64_t arena = 0;
     std::uint64_t page_table = 0;
-    std::uint64_t marks = 0; // a bit for each word of the arena that holds a pointer
-    std::uint64_t flags = 0; // a page_flag byte for each page
+    std::uint64_t marks = 0; // one bit for each word of the arena: whether it holds a pointer
+    std::uint64_t flags = 0; // one byte for each page (page_flag)
     std::uint64_t pages_max = 0;
     std::uint64_t pages_used = 0;
-    std::uint64_t structure = 0; // the offset of the program's struct in the arena
+    std::uint64_t structure = 0; // the program's struct: offset in the arena
     std::uint64_t structure_bytes = 0;
     std::uint64_t pages_walked =
         0; // pages_used when a restore last visited everything reachable; later pages may have garbage

@@ -16,9 +16,9 @@ namespace remanence::softpm {
 
 namespace {
 
-constexpr std::size_t k_lost_max = 1000; // that are listed
+constexpr std::size_t k_lost_max = 1000; // how many lost pointers are listed
 
-/// Packs the marks of 64 words into bits: 1 for a word with any mark.
+/// Packs the marks of 64 words into bits. A bit is 1 if its word has any mark.
 std::uint64_t pack(const std::uint8_t* marks) {
     std::uint64_t bits = 0;
     for (unsigned i = 0; i < 4; ++i) {
@@ -69,13 +69,13 @@ void discovery::note_module(const module_entry& leads_to) {
     if (known == modules_used_.end())
         modules_used_.push_back(leads_to);
     else
-        *known = leads_to; // where it is now
+        *known = leads_to; // the module may lie elsewhere now
 }
 
 void discovery::begin() {
     ++round_;
     lost_.clear();
-    found_.clear(); // of a point that failed
+    found_.clear(); // left over if the last point failed
 }
 
 block discovery::block_at(std::uint64_t value) const {
@@ -98,7 +98,7 @@ discovery::destination discovery::destination_of(std::uint64_t value, mark kind)
         return destination::guest;
     if (loaded_->find(value) != nullptr)
         return destination::module;
-    // A number that happens to be no address is data, even if it was stored as a pointer.
+    // If a value is not an address, the word is data, even if it was stored as a pointer.
     return kind == mark::pointer && is_mapped(value) ? destination::lost : destination::nowhere;
 }
 
@@ -154,7 +154,7 @@ void discovery::on_written_page(std::uint64_t page) {
         of_.flags[page] = flags;
 }
 
-// To free a block clears its marks, but writes no page.
+// Freeing a block clears its marks, but writes no page, so the point does not see that page as written.
 void discovery::forget_freed_words(std::uint64_t page) {
     for (unsigned i = 0; i < content::k_mark_words; ++i) {
         std::uint64_t& stored = of_.marks[page * content::k_mark_words + i];
@@ -184,12 +184,12 @@ void discovery::follow(std::uintptr_t word) {
     guest& known = guests_[address_of(found.begin)];
     if (known.round == round_)
         return;
-    if (known.bytes != found.bytes) { // it is new, or another block since then
+    if (known.bytes != found.bytes) { // the guest is new, or another block lies there now
         if (known.bytes != 0) {
             copies_.erase(known.copy);
             of_.blocks.free(pointer_to(of_.address_at(known.copy)));
         }
-        known = {0, 0, 0}; // as long as there is no copy
+        known = {0, 0, 0}; // no size until there is a copy
         known.copy = allocate_copy(found.bytes);
         known.bytes = found.bytes;
         copies_[known.copy] = known.bytes;
@@ -252,7 +252,7 @@ void discovery::drop_guests() {
 
 void discovery::finish() {
     const std::uint64_t pages = of_.listed.pages_used;
-    for (std::uint64_t page = 0; page < pages; ++page) // D1
+    for (std::uint64_t page = 0; page < pages; ++page) // search these pages again (D1)
         if ((of_.flags[page] & k_leads_outside) != 0) {
             forget_freed_words(page);
             for_each_marked(of_.address_at(page * k_page_bytes), k_page_bytes, [&](std::uintptr_t word) {
@@ -299,7 +299,7 @@ void discovery::store_tables() {
     store_if_changed(of_.listed.locks, locks);
 }
 
-// The names of modules that were unloaded stay unchanged, because there may still be pointers to them.
+// The stored names of modules that were unloaded are not removed, because pointers to them may remain.
 void discovery::store_names() {
     if (names_stored_ == modules_used_.size())
         return;

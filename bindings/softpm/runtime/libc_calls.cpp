@@ -1,6 +1,6 @@
 // Replaces functions of the C library that the compiler cannot instrument: those that move or store pointers, or write
-// other bytes where pointers may have been (pass/renamed_functions.hpp), and those that show where locks are. Depends
-// on shadow.
+// other bytes where pointers may have been (pass/renamed_functions.hpp), and those whose argument is a lock. Depends on
+// shadow.
 #include "shadow.hpp"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ Bytes written(Bytes bytes, const void* into) {
     return bytes;
 }
 
-/// Sorts by merging, as the C library does: stable, and safe whatever the program's function returns.
+/// Sorts by merging, as the C library does: stable, and without a wrong access if the program's function is
+/// inconsistent.
 class sorter {
 public:
     using comparison = int (*)(const void*, const void*);
@@ -101,7 +102,7 @@ REM_EXPORT void softpm_bzero(void* at, std::size_t bytes) {
     clear_marks(at, bytes);
 }
 
-// The checked variants for _FORTIFY_SOURCE: they end the program as the C library's do.
+// Variants with checks, for _FORTIFY_SOURCE. They end the program as the C library's do.
 REM_EXPORT void* softpm_memcpy_chk(void* to, const void* from, std::size_t bytes, std::size_t room) {
     if (bytes > room)
         std::abort();
@@ -188,7 +189,7 @@ REM_EXPORT std::size_t softpm_fread(void* into, std::size_t bytes, std::size_t c
     return got;
 }
 
-// Each call that may be the first to use a lock marks it.
+// Each function that may be the first to use a lock marks that lock.
 REM_EXPORT int softpm_mutex_init(pthread_mutex_t* lock, const pthread_mutexattr_t* how) {
     set_mark(lock, mark::mutex);
     return ::pthread_mutex_init(lock, how);
@@ -238,7 +239,7 @@ REM_EXPORT int softpm_read_write_lock_try_write(pthread_rwlock_t* lock) {
     return ::pthread_rwlock_trywrlock(lock);
 }
 
-// Locks of <threads.h> are initialized only by these functions. In the C library they contain locks of pthread.h.
+// Locks of <threads.h> are initialized by these functions only. In the C library they consist of locks of pthread.h.
 REM_EXPORT int softpm_mtx_init(mtx_t* lock, int kind) {
     set_mark(lock, mark::mutex);
     return ::mtx_init(lock, kind);

@@ -19,7 +19,7 @@ namespace remanence::softpm {
 
 namespace {
 
-// Where heaps without a base of their own are mapped: in the window, where nothing else is.
+// Heaps without a recorded base are mapped here: in the window, at addresses that nothing else uses.
 constexpr std::uintptr_t k_volatile_begin = 0x1f80'0000'0000;
 constexpr std::uint64_t k_volatile_bytes = std::uint64_t{64} << 30U;
 constexpr unsigned k_tries = 64;
@@ -28,11 +28,11 @@ constexpr auto k_volatile_pages = static_cast<std::uint32_t>(k_volatile_bytes / 
 struct slot {
     std::atomic<arena*> of = nullptr;
     std::atomic<std::uintptr_t> begin = 0;
-    std::atomic<std::uintptr_t> end = 0; // kept after the arena is gone
+    std::atomic<std::uintptr_t> end = 0; // stays set after the arena has ended
 };
 
 struct all_arenas {
-    slot slots[k_arenas_max]; // the volatile one first, then in the order in which they were added
+    slot slots[k_arenas_max]; // the volatile arena first, then the others in the order of add_arena()
     std::atomic<unsigned> count = 0;
     std::atomic<arena*> current = nullptr;
     os::quick_mutex lock;
@@ -80,7 +80,7 @@ arena* make_volatile(all_arenas& all) {
     return made;
 }
 
-/// True if there are several containers; volatile memory does not count.
+/// True if there are several containers; the volatile arena does not count.
 bool has_several(const all_arenas& all) {
     unsigned there = 0;
     for (unsigned i = 1; i < all.count; ++i)
@@ -152,7 +152,7 @@ void add_arena(arena& of) {
     volatile_arena();
     all_arenas& all = the_arenas.value;
     const std::scoped_lock lock(all.lock);
-    // The slot of an arena that is gone is used again only when all others are used up.
+    // Uses the slot of an arena that has ended only when no unused slot is left.
     unsigned place = all.count;
     for (unsigned i = 1; place == k_arenas_max && i < k_arenas_max; ++i)
         if (all.slots[i].of == nullptr)

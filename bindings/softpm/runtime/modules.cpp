@@ -83,7 +83,7 @@ std::string file_of(const module_entry& loaded) {
     struct search {
         std::uint64_t address;
         std::string path;
-        bool is_program = true; // the first one is
+        bool is_program = true; // the program is listed first
     } wanted{loaded.begin, {}};
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* given) {

@@ -16,18 +16,18 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::size_t k_groups_shown = 200;
-constexpr std::size_t k_path_max = 100; // characters; the middle is left out
+constexpr std::size_t k_path_max = 100; // characters; the middle of a longer path is left out
 
-/// Blocks of one size that are reached in the same way. A list or a tree is one group: if a block leads to one of the
-/// same size as an earlier block on its path, both are in the same group, and `loops` has the offset.
+/// Blocks of one size that are reached by the same offsets. A list or a tree is one group: if a block leads to one of
+/// the same size as an earlier block on its path, both are in the same group, and the offset is added to `loops`.
 struct group {
-    const group* parent; // null: the struct, or a global
-    std::string hop;     // from there
+    const group* parent; // null if reached from the struct or a global
+    std::string hop;     // the step from `parent`
     std::uint64_t block_bytes;
     bool is_guest;
     std::uint64_t blocks = 0;
-    std::uint64_t lost = 0; // words in them that are NULL after a restore
-    std::map<std::uint64_t, std::map<std::pair<std::uint64_t, bool>, group*>> next; // by offset, then size and place
+    std::uint64_t lost = 0; // words in these blocks that are NULL after a restore
+    std::map<std::uint64_t, std::map<std::pair<std::uint64_t, bool>, group*>> next; // by offset, size, is_guest
     std::vector<std::uint64_t> loops;
 };
 

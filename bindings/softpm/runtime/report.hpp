@@ -1,5 +1,5 @@
-// Reports what a container keeps, and by which paths it is reached: groups of blocks, as a table (pReport). Depends on
-// discovery, memory.
+// Reports what a container stores, and by which paths it is reached, as a table of groups of blocks (pReport). Depends
+// on discovery and memory.
 #pragma once
 
 #include "discovery.hpp"
@@ -8,8 +8,8 @@
 
 namespace remanence::softpm {
 
-/// Walks through everything that the struct and the globals reach, as a point would. All other threads are stopped
-/// meanwhile, so nothing may be printed. O(reachable memory).
+/// Visits everything that can be reached from the struct and the globals, as a point would. All other threads must be
+/// stopped, so nothing may be printed. O(reachable memory).
 [[nodiscard]] std::string report(const content& of, const discovery& look, const modules& loaded);
 
 } // namespace remanence::softpm

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t k_lost_max = 1000;
 constexpr std::uint64_t k_pages_always_walked = 1024;
 
-/// Expands eight bits to eight marks.
+/// For each value of eight bits: the eight marks that they stand for.
 constexpr std::array<std::uint64_t, 256> k_marks_of_bits = [] {
     std::array<std::uint64_t, 256> all{};
     for (unsigned bits = 0; bits < all.size(); ++bits)
@@ -38,7 +38,7 @@ void open_mutex(pthread_mutex_t& lock) {
 }
 
 void open_condition(pthread_cond_t& condition) {
-    constexpr unsigned k_flags = 7; // its clock, and if processes share it
+    constexpr unsigned k_flags = 7; // holds the clock, and whether processes share the lock
     const unsigned flags = condition.__data.__wrefs & k_flags;
     condition = PTHREAD_COND_INITIALIZER;
     condition.__data.__wrefs = flags;
@@ -63,7 +63,7 @@ restorer::restorer(const content& of, const modules& loaded, bool by_names)
 
 void restorer::run() {
     check_tables();
-    if (may_skip_the_walk() && fix_flagged_pages()) { // R3
+    if (may_skip_the_walk() && fix_flagged_pages()) { // only flagged pages need a change (R3)
         of_.blocks.revive_all();
         unpack_marks();
     } else {
@@ -194,7 +194,7 @@ void restorer::fix(std::uintptr_t word) {
 }
 
 std::uint64_t restorer::value_now(std::uintptr_t word, std::uint64_t value) {
-    std::uint64_t now = value + shift_; // R1
+    std::uint64_t now = value + shift_; // pointers into the arena (R1)
     if (!of_.is_inside(now))
         now = outside(value);
     else if (is_excluded(of_.offset_of(now)))
@@ -244,7 +244,7 @@ std::uintptr_t restorer::by_name(std::uint64_t offset, const module_entry& then)
     }
     const auto& all = loaded_.list();
     auto now = std::ranges::find(all, file_name(then), file_name);
-    if (now == all.end()) // the program has a new name
+    if (now == all.end()) // the program's file has another name now
         now = std::ranges::find(all, "/proc/self/exe", file_of);
     auto known = std::ranges::find_if(new_names_, [&](const symbols& each) { return each.is_of(*now); });
     if (known == new_names_.end())

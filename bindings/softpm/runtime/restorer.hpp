@@ -1,11 +1,11 @@
-// Restores the program's memory from a container's file: finds the reachable blocks, and makes pointers lead to the
-// present places of their targets. Depends on content.
+// Restores the program's memory from a container's file: finds the reachable blocks, and corrects pointers whose
+// targets have moved. Depends on content.
 //
-//   R1  The arena moves as a whole: pointers into it all change by the same distance, or not at all.
-//   R2  The file does not change before the next point: a restore that fails has done nothing.
-//   R3  If the arena lies where it was, only words that lead out of it change. They lie on flagged pages (page_flag).
-//       So the restore need not find unreachable blocks: it takes all blocks for used, until the arena has grown by a
-//       quarter since the last full search.
+//   R1  The arena moves as a whole. So all pointers into it change by the same distance, or not at all.
+//   R2  The file does not change before the next point. So a restore that fails has no effect on it.
+//   R3  If the arena is at its old address, only words that point out of it change. These lie on flagged pages
+//       (page_flag). Then the restore need not find unreachable blocks: it treats all blocks as used, until the arena
+//       has grown by a quarter since the last full search.
 #pragma once
 
 #include "content.hpp"
@@ -20,16 +20,16 @@ namespace remanence::softpm {
 
 class restorer {
 public:
-    /// `by_names`: pointers to modules that are not loaded are resolved by the names that the container stores.
+    /// `by_names`: if a pointer's module is not loaded, its target is found by the name that the container stores.
     restorer(const content& of, const modules& loaded, bool by_names);
 
-    /// Restores. Throws std::runtime_error if the file's tables are malformed, or a pointer leads to code or variables
-    /// that no longer exist. O(reachable memory). If the arena lies where it was: O(flagged pages), and an eighth of a
-    /// byte for each byte in use.
+    /// Restores. Throws std::runtime_error if the file's tables are malformed, or if a pointer points at code or
+    /// variables that no longer exist. O(reachable memory). If the arena is at its old address: O(flagged pages), and
+    /// reading an eighth of a byte for each byte in use.
     void run();
     [[nodiscard]] const std::vector<lost_pointer>& lost() const { return lost_; }
     [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }
-    /// Returns the modules that pointers lead to now.
+    /// Returns the modules at which pointers point now.
     [[nodiscard]] const std::vector<module_entry>& modules_used() const { return modules_used_; }
 
 private:
@@ -40,8 +40,8 @@ private:
 
     void check_tables() const;
     [[nodiscard]] bool may_skip_the_walk() const;
-    /// Returns false, and has changed nothing, if pointers lead to missing targets. They may lie in blocks that nothing
-    /// reaches.
+    /// Corrects the pointers on flagged pages. Returns false, without a change, if a pointer has a missing target. Such
+    /// a pointer may lie in a block that nothing reaches.
     bool fix_flagged_pages();
     void unpack_marks() const;
     void walk();
@@ -49,9 +49,10 @@ private:
     [[nodiscard]] bool is_excluded(std::uint64_t offset) const;
     void fix_block(const block& which);
     void fix(std::uintptr_t word);
-    /// Returns the new value of a word that holds this one.
+    /// Returns the new value for a word that had this one.
     std::uint64_t value_now(std::uintptr_t word, std::uint64_t value);
-    /// Returns the present target of a word that led to `value`, outside of the arena; 0 if there is none.
+    /// Returns the present address for a pointer to `value`, which is outside of the arena; 0 if its target no longer
+    /// exists.
     std::uintptr_t outside(std::uint64_t value);
     std::uintptr_t in_module(std::uint64_t value, const module_entry& then);
     std::uintptr_t by_name(std::uint64_t offset, const module_entry& then);
@@ -64,11 +65,11 @@ private:
     bool by_names_;
     modules old_modules_;
     std::vector<guest_entry> guests_;
-    std::vector<excluded_entry> excluded_; // by offset
+    std::vector<excluded_entry> excluded_; // sorted by offset
     std::uint64_t shift_;
     std::vector<block> found_;
     std::optional<std::vector<symbols>> old_names_; // read when first needed
-    std::vector<symbols> new_names_;                // of the modules, read when first needed
+    std::vector<symbols> new_names_;                // of the loaded modules; read when first needed
     std::vector<module_entry> modules_used_;
     std::set<std::string> missing_modules_;
     std::set<std::string> missing_names_;

@@ -12,9 +12,9 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::uintptr_t k_page = 4096;
-constexpr std::size_t k_given_back_from = 64 * 1024; // bytes of marks
+constexpr std::size_t k_given_back_from = 64 * 1024; // size of cleared marks whose memory is given back
 
-bool is_there = false; // before there are threads
+bool is_there = false; // set before there are threads
 
 std::size_t words_touched(std::uintptr_t begin, std::size_t bytes) {
     return ((begin + bytes + k_word_bytes - 1) >> k_word_shift) - (begin >> k_word_shift);
@@ -45,7 +45,7 @@ void map_shadow() {
 bool is_mapped(std::uintptr_t address) {
     if (address - k_shadow_offset < k_shadow_bytes)
         return false;
-    return ::msync(pointer_to(address & -k_page), 1, MS_ASYNC) == 0; // this call only tests if the page is mapped
+    return ::msync(pointer_to(address & -k_page), 1, MS_ASYNC) == 0; // only tests whether the page is mapped
 }
 
 void copy_marks(void* to, const void* from, std::size_t bytes) {
@@ -57,7 +57,7 @@ void copy_marks(void* to, const void* from, std::size_t bytes) {
         clear_marks(to, bytes);
         return;
     }
-    // If the copy begins inside a word, that word keeps its mark: M2 of the pass.
+    // If the copy begins within a word, that word keeps its mark (M2 of the pass).
     const std::uintptr_t skipped = (k_word_bytes - target % k_word_bytes) % k_word_bytes;
     if (bytes > skipped)
         std::memmove(marks_at(target + skipped), marks_at(source + skipped),
@@ -81,9 +81,9 @@ void clear_marks(const void* begin, std::size_t bytes) {
 }
 
 namespace {
-#ifdef REMANENCE_SOFTPM_SANITIZED // when the sanitizer is ready
+#ifdef REMANENCE_SOFTPM_SANITIZED // runs when the sanitizer is ready
 [[gnu::constructor(101)]] void map_early() { map_shadow(); }
-#else // of executables: runs before the constructors of libraries, whose variables are marked later
+#else // executables: runs before the constructors of libraries, whose variables are marked later
 [[gnu::used, gnu::section(".preinit_array")]] void (*const map_early)() = map_shadow;
 #endif
 } // namespace
@@ -102,12 +102,12 @@ extern "C" {
     for (std::size_t i = 0; i < count; ++i)
         remanence::softpm::set_mark(words[i], remanence::softpm::mark::pointer);
 }
-// The pointer may not lie at a multiple of 8. If it does not, it is not followed.
+// The pointer may not lie at a multiple of 8. Then it is not marked, so points do not find it.
 [[gnu::visibility("default")]] void softpm_stored_unaligned(void* word) {
     if (remanence::softpm::address_of(word) % remanence::softpm::k_word_bytes == 0)
         remanence::softpm::set_mark(word, remanence::softpm::mark::pointer);
 }
-// For a source that may be an argument on the stack.
+// Called if the source may be a variadic argument on the stack.
 [[gnu::visibility("default")]] void softpm_mark_unmarked_by_window(std::uintptr_t* begin, std::size_t bytes) {
     using namespace remanence::softpm;
     if (address_of(begin) % k_word_bytes != 0)

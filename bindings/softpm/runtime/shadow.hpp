@@ -24,17 +24,18 @@ inline void set_mark(const void* word, mark value) { *marks_at(word) = static_ca
 
 inline bool is_in_window(std::uintptr_t address) { return address >> k_window_shift == k_window; }
 
-/// Reserves the addresses of the marks: 16 TiB, of which only marked parts take memory. Ends the process with a message
-/// if the addresses are not free. Later calls do nothing.
+/// Reserves the addresses of the marks: 16 TiB, of which only parts with marks use memory. Ends the process with a
+/// message if the addresses are not free. Later calls do nothing.
 void map_shadow();
 
-/// True if memory is mapped there that is not for marks.
+/// True if memory is mapped at this address, other than that of marks.
 bool is_mapped(std::uintptr_t address);
 
-/// M2 of the pass: copies the marks of bytes that are about to be copied. If the words of source and target are not
-///    aligned alike, nothing stays marked.
+/// Copies the marks of bytes that will be copied next (M2 of the pass). If the words of source and target are not
+/// aligned alike, clears the target's marks.
 void copy_marks(void* to, const void* from, std::size_t bytes);
-/// Clears the mark of every word with a byte in the range. Gives memory back if the range is large.
+/// Clears the mark of each word that has a byte in the range. If the range is large, gives the memory of its marks
+/// back.
 void clear_marks(const void* begin, std::size_t bytes);
 
 } // namespace remanence::softpm

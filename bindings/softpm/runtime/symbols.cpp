@@ -16,7 +16,7 @@ namespace remanence::softpm {
 
 namespace {
 
-/// A file in memory, read only.
+/// A file that is mapped read-only.
 class file_bytes {
 public:
     explicit file_bytes(const char* path) {
@@ -36,12 +36,12 @@ public:
             ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
     }
 
-    /// Returns nothing if the file does not have these bytes.
+    /// Returns these bytes of the file; nothing if the file is shorter.
     [[nodiscard]] std::string_view part(std::uint64_t offset, std::uint64_t bytes) const {
         return offset <= bytes_.size() && bytes <= bytes_.size() - offset ? bytes_.substr(offset, bytes)
                                                                           : std::string_view();
     }
-    /// Returns `count` structs of the file; none if it has fewer.
+    /// Returns `count` structs from the file; none if the file is shorter.
     template <class T>
     [[nodiscard]] std::vector<T> structs(std::uint64_t offset, std::uint64_t count) const {
         const std::string_view from =
@@ -55,7 +55,7 @@ private:
     std::string_view bytes_;
 };
 
-/// Returns a text in a table of texts; empty if its end lies outside of the table.
+/// Returns the text at an offset of a table of texts; empty if the text's end lies outside of the table.
 std::string_view text_at(std::string_view table, std::uint64_t offset) {
     if (offset >= table.size())
         return {};
@@ -180,7 +180,7 @@ bool symbols::find_in(const symbols& now, std::uint64_t offset, std::uint64_t& f
         why = "a constant without a name, which is not there now";
         return find_text_in(now, offset, found);
     }
-    const auto [first, end] = by_offset_.equal_range(last->first); // names of the same place
+    const auto [first, end] = by_offset_.equal_range(last->first); // all names of the same place
     for (auto each = first; each != end; ++each) {
         const std::string& name = each->second.name;
         const auto known = now.by_name_.find(name);
@@ -204,7 +204,7 @@ bool symbols::find_text_in(const symbols& now, std::uint64_t offset, std::uint64
             continue;
         const std::string_view text = text_at(each.bytes, offset - each.offset);
         for (const constants& other : now.constants_) {
-            const auto at = other.bytes.find(text.data(), 0, text.size() + 1); // including the zero behind it
+            const auto at = other.bytes.find(text.data(), 0, text.size() + 1); // with the zero behind it
             if (at == std::string::npos)
                 continue;
             found = other.offset + at;

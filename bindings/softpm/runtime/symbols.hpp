@@ -1,5 +1,5 @@
-// The names of what a module has at its addresses. So a new build of a program finds the targets of pointers that an
-// older build stored: functions and variables by the module's symbol table, texts by their characters. Depends on
+// The names of what lies at a module's addresses. By these, a new build of a program finds the targets of pointers that
+// an older build stored: functions and variables by the module's symbol table, texts by their characters. Depends on
 // modules and the operating system.
 #pragma once
 
@@ -15,21 +15,21 @@ namespace remanence::softpm {
 
 class symbols {
 public:
-    /// Reads the symbols of a module of this process from its file, which must not have been replaced since. Empty if
-    /// the file cannot be read.
+    /// Reads the symbols of a loaded module from its file, which must not have been replaced since it was loaded. The
+    /// result is empty if the file cannot be read.
     static symbols of(const module_entry& loaded);
 
-    /// Appends the symbols as bytes of a container; read() removes them again. Throws std::runtime_error if the bytes
-    /// are malformed.
+    /// Appends the symbols to the bytes that a container stores. read() parses them and removes them from the front of
+    /// `from`; it throws std::runtime_error if they are malformed.
     void write(std::string& into) const;
     static symbols read(std::string_view& from);
 
     [[nodiscard]] bool is_of(const module_entry& other) const noexcept {
         return build_id_ == other.build_id && name_ == other.name;
     }
-    /// Finds the place in `now` that corresponds to this offset here; both offsets count from the beginning of their
-    /// modules. Returns false, and the end of a sentence in `why`, if the place has no name, or if `now` has no such
-    /// name, or several, or a smaller object.
+    /// Finds the place in `now` that corresponds to this offset here. Both offsets count from the beginning of their
+    /// modules. Returns false, and sets `why` to the end of a sentence, if the place has no name, or if `now` has no
+    /// object of that name, several, or a smaller one.
     bool find_in(const symbols& now, std::uint64_t offset, std::uint64_t& found, std::string& why) const;
 
 private:
@@ -38,7 +38,7 @@ private:
         std::string name;
     };
     struct constants {
-        std::uint64_t offset; // from the beginning of the module
+        std::uint64_t offset; // counted from the beginning of the module
         std::string bytes;
     };
     struct named_place {

@@ -31,7 +31,7 @@ constexpr auto k_longest_stop = 10s;
 int stop_signal() { return SIGRTMIN + 3; }
 
 struct thread_state {
-    int id = 0; // 0: not a thread of the program
+    int id = 0; // 0 if this is no thread of the program
     unsigned depth = 0;
     std::atomic<bool> is_asked_to_stop = false;
     std::atomic<bool> is_standing = false;
@@ -43,12 +43,12 @@ constinit thread_local thread_state self;
 bool is_main_thread() { return ::getpid() == ::gettid(); }
 
 struct all_threads {
-    std::mutex lock;                   // held while the world is stopped: no thread begins or ends
-    std::vector<thread_state*> others; // without the main thread, and those of the library
+    std::mutex lock;                   // held while the world is stopped, so that no thread begins or ends
+    std::vector<thread_state*> others; // without the main thread at first, and without threads of the library
     std::atomic<int> standing = 0;
-    std::atomic<std::uint32_t> round = 0;  // changes when all threads continue
-    std::atomic<bool> is_stopping = false; // false: a late signal of a point that did not wait for it
-    bool is_ready = false;                 // the signal has its handler
+    std::atomic<std::uint32_t> round = 0;  // changes when all threads may go on
+    std::atomic<bool> is_stopping = false; // false when a late signal arrives, for which the point did not wait
+    bool is_ready = false;                 // the handler of the signal is set
 };
 all_threads& threads() {
     static union undying<all_threads> all;
@@ -78,10 +78,10 @@ void on_stop_signal(int /*signal*/) {
     if (self.depth == 0)
         stand();
     else
-        self.is_asked_to_stop.store(true, std::memory_order_relaxed); // W1
+        self.is_asked_to_stop.store(true, std::memory_order_relaxed); // stop at the end of the critical section (W1)
 }
 
-/// A forked child has only the thread that called fork(), with a new number.
+/// Of all threads, a forked child has only the one that called fork(), with another number.
 void begin_child() {
     all_threads& all = threads();
     all.others.clear();
@@ -120,8 +120,8 @@ void leave_threads() {
     self.id = 0;
 }
 
-/// Registers the main thread together with the first other one. It may end before the process does, by pthread_exit().
-/// That calls the destructors of a thread's keys; exit() does not.
+/// Registers the main thread, when the first other thread starts. The main thread may end before the process, by
+/// pthread_exit(); this calls the destructors of the thread's keys, as exit() does not.
 void join_main_thread() {
     static pthread_key_t at_end;
     static const bool is_made = ::pthread_key_create(&at_end, [](void* /*value*/) { leave_threads(); }) == 0;
@@ -130,7 +130,7 @@ void join_main_thread() {
     join_threads();
 }
 
-/// `Result`: void* for pthread_create(), int for thrd_create().
+/// `Result` is void* for pthread_create(), int for thrd_create().
 template <class Result>
 struct start_of_thread {
     Result (*function)(void*);
@@ -142,14 +142,14 @@ Result run_thread(void* given) {
     auto* const from = static_cast<start_of_thread<Result>*>(given);
     const start_of_thread<Result> start = *from;
     delete from;
-    struct membership { // pthread_exit() also reaches its end
+    struct membership { // also destroyed if the thread ends by pthread_exit()
         membership() { join_threads(); }
         ~membership() { leave_threads(); }
     } const here;
     return start.function(start.argument);
 }
 
-/// `create` gets the function and the argument of the new thread; it returns 0 if the thread was started.
+/// Calls `create` with the function and the argument for the new thread. `create` returns 0 if the thread was started.
 template <class Result, class Create>
 int start_thread(Result (*function)(void*), void* argument, int without_memory, Create&& create) {
     if (self.library_calls != 0 || (self.id == 0 && !is_main_thread()))
@@ -161,7 +161,8 @@ int start_thread(Result (*function)(void*), void* argument, int without_memory, 
         return without_memory;
     int failed = 0;
     {
-        // The creation takes locks of the C library. A point that starts a thread of ours needs them, too.
+        // Starting a thread acquires locks of the C library. A point that starts a thread of the library needs them,
+        // too.
         const critical_section here;
         failed = create(run_thread<Result>, start);
     }
@@ -170,7 +171,7 @@ int start_thread(Result (*function)(void*), void* argument, int without_memory, 
     return failed;
 }
 
-// Returns the set of signals that a program blocks, without ours.
+// Returns this set of signals without the one that stops threads.
 sigset_t without_ours(const sigset_t* set) {
     sigset_t kept = *set;
     sigdelset(&kept, stop_signal());
@@ -182,7 +183,7 @@ Function next(const char* name) {
     return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
-/// Returns number and name of each thread that has not stopped.
+/// Returns the number and name of each thread that has not stopped.
 std::string names_of_moving(const all_threads& all) {
     std::string text;
     for (const thread_state* each : all.others) {
@@ -195,7 +196,8 @@ std::string names_of_moving(const all_threads& all) {
     return text;
 }
 
-// Signals wait meanwhile: a handler would change memory that the point has already read. Faults do not wait.
+// Blocks signals during a point, because a handler might change memory that the point has already read. Faults are not
+// blocked.
 void block_signals(sigset_t& before) {
     sigset_t all;
     sigfillset(&all);
@@ -225,7 +227,7 @@ library_call::~library_call() { --self.library_calls; }
 
 stopped_world::stopped_world() {
     all_threads& all = threads();
-    all.lock.lock(); // outside of a critical section, so that another thread may stop this one first
+    all.lock.lock(); // acquired outside of a critical section, so that another thread can stop this one first
     ++self.depth;
     block_signals(signals_before_);
     all.standing.store(0, std::memory_order_relaxed);
@@ -269,7 +271,7 @@ stopped_world::~stopped_world() { go_on(); }
 
 } // namespace remanence::softpm
 
-// In front of the C library's functions, for the program and its libraries.
+// Wrappers of the C library's functions, for the program and its libraries.
 extern "C" {
 
 [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
@@ -304,7 +306,7 @@ extern "C" {
     return -1;
 }
 
-// A program that waits for all signals would take ours, or keep it from its handler.
+// If a program waits for all signals, it must not get the one that stops threads, nor block it.
 [[gnu::visibility("default")]] int sigsuspend(const sigset_t* set) {
     using namespace remanence::softpm;
     static const auto real = next<decltype(&sigsuspend)>("sigsuspend");

@@ -1,7 +1,7 @@
-// The program's threads, which are stopped while a persistence point is taken. Depends on the operating system.
+// The program's threads. They are stopped while a persistence point is taken. Depends on the operating system.
 //
-//   W1  No thread is stopped inside a critical section. All functions of the malloc family are critical sections,
-//       including the C library's. So a point may call malloc while the other threads are stopped.
+//   W1  No thread is stopped inside a critical section. All functions of the malloc family, including the C library's,
+//       are critical sections. So a point may call malloc while the other threads are stopped.
 //   W2  Threads that the library itself starts are not stopped.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace remanence::softpm {
 
-/// While one exists, this thread is not stopped: it stops at the end of the outermost one.
+/// While such an object exists, its thread is not stopped. The thread stops when the outermost one ends.
 class critical_section {
 public:
     critical_section() noexcept;
@@ -19,24 +19,24 @@ public:
     ~critical_section();
 };
 
-/// Stops all other threads from its construction, in a critical section, to its end. Signals of this thread wait,
-/// except faults. Throws std::runtime_error, and stops no thread, if a thread does not stop within seconds; names that
-/// thread: it blocks all signals by itself, or waits in the kernel uninterruptibly.
+/// Stops all other threads while it exists, and is a critical section for its own thread, whose signals wait, except
+/// faults. The constructor throws std::runtime_error, and stops no thread, if a thread does not stop within 10 seconds,
+/// because it blocks all signals or waits in the kernel uninterruptibly. The message names that thread.
 class stopped_world {
 public:
     stopped_world();
     stopped_world(const stopped_world&) = delete;
     stopped_world& operator=(const stopped_world&) = delete;
     ~stopped_world();
-    /// Lets the threads continue before its end.
+    /// Lets the threads go on before this object ends.
     void go_on();
 
 private:
     bool is_stopped_ = false;
-    sigset_t signals_before_ = {}; // the signals that this thread blocked before
+    sigset_t signals_before_ = {}; // which signals this thread blocked before
 };
 
-/// While one exists, threads that this thread starts belong to the library (W2).
+/// While such an object exists, threads that this thread starts belong to the library (W2).
 class library_call {
 public:
     library_call() noexcept;

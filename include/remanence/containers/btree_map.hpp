@@ -30,8 +30,8 @@ using btree_map_base =
 /// four elements; 0 chooses 512 bytes, or more for large elements.
 ///
 /// All differences from std::map are listed at btree_set. The most important: an insertion or an erasure invalidates
-/// all iterators, pointers and references to elements. The map declares what it writes, and so do operator[] and
-/// insert_or_assign(): they declare the value that they return or assign to.
+/// all iterators, pointers and references to elements. The map declares its own writes. operator[] and
+/// insert_or_assign() also declare the value that they return or assign to.
 template <class Key, class Value, class Compare = std::less<>, class Allocator = allocator<std::pair<const Key, Value>>,
           std::size_t NodeBytes = 0>
 class btree_map : public detail::btree_map_base<Key, Value, Compare, Allocator, NodeBytes> {

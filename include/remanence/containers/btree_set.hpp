@@ -24,7 +24,7 @@ namespace remanence {
 /// All that follows holds for btree_multiset, btree_map and btree_multimap, too.
 ///
 /// Interface. That of C++20, and from C++23 insert_range(), construction from_range, and erase() and extract() by any
-/// key that a transparent comparator takes. clang 19 refuses a struct that contains a btree_map of itself and has a
+/// key that a transparent comparator accepts. clang 19 refuses a struct that contains a btree_map of itself and has a
 /// defaulted operator<=>: write that operator yourself.
 ///
 /// Complexity. As the standard requires: O(log n) comparisons for a look-up, an insertion and an erasure. An insertion
@@ -34,37 +34,38 @@ namespace remanence {
 /// constant time for each element, apart from the moves. clear() frees whole nodes.
 ///
 /// Invalidation. Insertion, extract(), merge() and erasure invalidate all iterators, pointers and references to
-/// elements of the containers involved: use the iterators that they return. swap(), and a move between equal
-/// allocators, keep them valid, except end(). Assignment invalidates those of the target. (Elements in blocks of their
-/// own do not move, but no stable reference is promised.)
+/// elements of the containers involved: use the iterators that these functions return. swap(), and a move between equal
+/// allocators, keep all valid, except end(). Assignment invalidates all of the target. (Elements in blocks of their own
+/// do not move, but no stable reference is promised.)
 ///
 /// Exceptions. The insertion of one element (insert, emplace, try_emplace, operator[], a node handle) has no effect if
 /// the comparator, a constructor or the allocator throws; lack of memory may still invalidate iterators. Erasure by
 /// iterator never throws. Erasure by key throws only what the comparator throws, and then has no effect. Copy
-/// assignment has no effect if it throws. The insertion of a range keeps what it has inserted so far. When merge()
-/// throws, each element is in one of the two containers. A move to another allocator that throws leaves the source
-/// empty.
+/// assignment has no effect if it throws. If the insertion of a range throws, the elements inserted before stay. When
+/// merge() throws, each element is in one of the two containers. A move to another allocator that throws leaves the
+/// source empty.
 ///
-/// Elements. Any type that std::set takes. An element lies in the node itself if it has at most 256 bytes, and if its
-/// move does not throw and is known to write nowhere else. These are numbers, strings, vectors, unique_ptr and these
-/// containers; and pairs, tuples, optionals, variants, arrays and aggregates of such, without a destructor of their
-/// own. Any other element lies in a block of its own.
+/// Elements. Any type that std::set accepts. An element lies in the node itself if it has at most 256 bytes, and if its
+/// move constructor does not throw and is known to write only to the two elements. Such types are numbers, strings,
+/// vectors, unique_ptr and these containers; and pairs, tuples, optionals, variants, arrays and aggregates of such,
+/// without a destructor of their own. Any other element lies in a block of its own.
 ///
-/// Allocators. Any allocator with plain pointers. Between different allocators swap(), merge() and node handles make
-/// elements anew: they copy or, if that is not possible, move them.
+/// Allocators. Any allocator with plain pointers. Between different allocators swap(), merge() and node handles
+/// construct new elements: they copy or, if that is not possible, move the old ones.
 ///
 /// Sections. With remanence::allocator the containers lie in a heap and declare what they write, so that they may be
 /// changed in declared sections (heap::write(declared, f)). There a program must touch() what it changes through
 /// references and iterators. operator[] and insert_or_assign() declare the value that they return or assign to, but not
-/// the memory that this value owns. A rem::string of 16 or more characters keeps them in a block, and an assignment
-/// that fits writes into it: after `m[key] = "short"` a crash before the next ordinary commit may leave the new length
-/// with the old characters. Use string_pi, which declares its writes; or erase the element and insert another.
+/// the memory that this value owns. A rem::string of 16 or more characters stores them in a block; if a new text fits
+/// into this block, an assignment writes there. So after `m[key] = "short"` a crash before the next ordinary commit may
+/// leave the new length with the old characters. Use string_pi, which declares its writes; or erase the element and
+/// insert another.
 ///
 /// Layout. Nodes are linked by distances, so a container works at any address if it moves as a whole with its nodes,
 /// and if its allocator works there. The layout is part of the file format. Its number, the size of nodes and the form
 /// of elements are in the fingerprint of the type, so a program with another layout gets errc::type_mismatch.
 ///
-/// Threads. As containers of the standard library.
+/// Threads. The same rules as for containers of the standard library.
 template <class Key, class Compare = std::less<>, class Allocator = allocator<Key>, std::size_t NodeBytes = 0>
 class btree_set : public detail::btree_container<detail::btree_traits<Key, Key, Compare, Allocator, NodeBytes, true>> {
     using base = detail::btree_container<detail::btree_traits<Key, Key, Compare, Allocator, NodeBytes, true>>;

@@ -28,8 +28,8 @@ using hash_map_base =
 /// A hash map with the interface of std::unordered_map, without access to buckets.
 ///
 /// All differences from std::unordered_map are listed at hash_set. The most important: an insertion that grows the
-/// table invalidates all iterators, pointers and references to elements. The map declares what it writes, and so do
-/// operator[] and insert_or_assign(): they declare the value that they return or assign to.
+/// table invalidates all iterators, pointers and references to elements. The map declares its own writes. operator[]
+/// and insert_or_assign() also declare the value that they return or assign to.
 template <class Key, class Value, class Hash = seeded_hash<Key>, class KeyEqual = std::equal_to<>,
           class Allocator = allocator<std::pair<const Key, Value>>>
 class hash_map : public detail::hash_map_base<Key, Value, Hash, KeyEqual, Allocator> {
@@ -38,7 +38,7 @@ class hash_map : public detail::hash_map_base<Key, Value, Hash, KeyEqual, Alloca
 public:
     using typename base::value_type;
 
-    /// Constructors of std::unordered_map; the number is one of elements, not of buckets.
+    /// Constructors of std::unordered_map; the number counts elements, not buckets.
     using base::base;
     hash_map() = default;
     hash_map(std::initializer_list<value_type> all)

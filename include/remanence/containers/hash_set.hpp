@@ -22,41 +22,42 @@ namespace remanence {
 ///
 /// Interface. That of C++20, without access to buckets and without a choice of the load factor; and from C++23
 /// insert_range(), construction from_range, and erase() and extract() by any key that a transparent hash and equality
-/// take. find_each() is an addition.
+/// accept. find_each() is an addition.
 ///
 /// Complexity. Look-up, insertion and erasure are O(1) on average with a hash that spreads keys. The table grows at an
 /// insertion when its elements are thirteen sixteenths of bucket_count(): all elements move to a table of twice the
 /// size, or of the same size if earlier erasures took up much of the room. reserve() does it in advance.
-/// max_load_factor() is thirteen sixteenths and cannot be changed. An iteration, begin() and erase_if() also look at
-/// all groups of slots: O(bucket_count() / 16). So do not empty a container by erase(begin()) in a loop. In a table
-/// larger than the processor's caches, each find() waits for memory twice: for the slot, and for memory that its
-/// element owns. find_each() takes many keys and lets these waits overlap. Erasure does not shrink the table; rehash(0)
-/// does, and clear() frees it.
+/// max_load_factor() is thirteen sixteenths and cannot be changed. An iteration and erase_if() also read all groups of
+/// slots: O(bucket_count() / 16). begin() searches the table from its front for an element. Emptying a table by
+/// erase(begin()) therefore takes quadratic time; use clear(). In a table larger than the processor's caches, each
+/// find() waits for memory twice: for the slot, and for memory that its element owns. find_each() looks up many keys,
+/// and these waits overlap. Erasure does not shrink the table; rehash(0) does, and clear() frees it.
 ///
-/// Order. It depends on a seed, which each container takes from a random source when it is made, and stores. The order
-/// stays the same until the next insertion that grows the table, also when the heap is reopened. A copy has another
-/// seed and another order.
+/// Order. The order of elements depends on a seed. Each container gets a random seed when it is constructed, and stores
+/// it. The order stays the same until the next insertion that grows the table, also when the heap is reopened. A copy
+/// has another seed and another order.
 ///
 /// Invalidation. An insertion that grows the table, rehash() and reserve() invalidate all iterators, pointers and
 /// references to elements. Other insertions, and those that fail, invalidate none. But an iterator that was incremented
-/// before an insertion may pass over the new element, so it must not begin a range that ends at that element. Erasure
-/// and extract() invalidate those to the element. swap(), and a move between equal allocators, keep all valid, even
-/// end(). Assignment and clear() invalidate those of the target.
+/// before an insertion may skip the new element, so it must not begin a range that ends at that element. Erasure and
+/// extract() invalidate iterators, pointers and references to the element. swap(), and a move between equal allocators,
+/// keep all valid, even end(). Assignment and clear() invalidate all of the target.
 ///
 /// Exceptions. The insertion of one element, rehash() and reserve() have no effect if the hash, the equality, a
 /// constructor or the allocator throws. Erasure by iterator never throws. Erasure by key throws only what hash and
 /// equality throw, and then has no effect. Copy assignment has no effect if an element or the allocator throws;
-/// assignment leaves an empty container if the hash or the equality throws. The insertion of a range keeps what it has
-/// inserted so far. When merge() throws, each element is in one of the two containers.
+/// assignment leaves an empty container if the hash or the equality throws. If the insertion of a range throws, the
+/// elements inserted before stay. When merge() throws, each element is in one of the two containers.
 ///
-/// Hash and equality. The defaults are seeded_hash, which gets the seed, and std::equal_to<>. For strings they are
-/// transparent: a look-up by any kind of string makes no other string. A hash of your own is called with key and seed
-/// if it takes both; otherwise its result is mixed with the seed. It must return the same value in each program that
-/// opens the heap: it must not hash addresses, nor use a seed that differs between processes. The fingerprint of a root
-/// contains the types of hash and equality, but not what they compute: when you change a hash, change its name, too.
+/// Hash and equality. The defaults are seeded_hash, which the container calls with its seed, and std::equal_to<>. For
+/// strings they are transparent: a look-up by any kind of string constructs no other string. A hash of your own is
+/// called with key and seed if it accepts both; otherwise its result is mixed with the seed. It must return the same
+/// value in each program that opens the heap: it must not hash addresses, nor use a seed that differs between
+/// processes. The fingerprint of a root contains the types of hash and equality, but not what they compute: when you
+/// change a hash, change its name, too.
 ///
-/// Elements, allocators, sections, threads. As btree_set says. But an element lies in its slot only if it has at most
-/// 128 bytes.
+/// Elements, allocators, sections, threads. What btree_set documents holds here, too, except that an element lies in
+/// its slot only if it has at most 128 bytes.
 ///
 /// Layout. The table holds no address, unless elements, hash or equality hold one. The layout is part of the file
 /// format. Its number, which also stands for the default hash, the form of elements, and the types of hash and equality

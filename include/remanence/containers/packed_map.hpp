@@ -23,19 +23,19 @@ namespace remanence {
 /// An ordered map of byte strings to byte strings, with one value for each key. All that follows holds for
 /// basic_packed_multimap, too.
 ///
-/// Interface. That of a std::map of two std::string_view, and from C++23 insert_range() and construction from_range.
-/// Left out: operator[], try_emplace(), extract(), merge(), key_comp(), value_comp(). Additions: assign(iterator,
+/// Interface. That of a std::map of two std::string_view, and from C++23 insert_range() and construction from_range. It
+/// has no operator[], try_emplace(), extract(), merge(), key_comp() and value_comp(). Additions: assign(iterator,
 /// value), find(key, value) in multimaps, read_index().
 ///
 /// Elements. Keys and values are any bytes; a key and its value have at most 4 GiB - 64 KiB together. Keys are ordered
-/// as std::string_view orders them. An iterator leads to a pair of views into the container. Values are changed by
-/// assign() and insert_or_assign(), never through an iterator.
+/// as std::string_view orders them. Dereferencing an iterator gives a pair of views into the container. Values are
+/// changed by assign() and insert_or_assign(), never through an iterator.
 ///
-/// Memory. An element takes its bytes, 6 more (8 from 128 bytes on), and about an eighth of the sum. Elements lie in
-/// leaves of up to 4 KiB, which grow by an eighth. A full leaf is divided; two neighbouring leaves that have become
-/// small are united. An element of more than 1 KiB has a leaf of its own. In a heap with memory_options::read_ahead =
-/// false, a leaf that is nearly full has a page of its own, so that a look-up reads one page; iterators read the next
-/// leaves in advance.
+/// Memory. An element needs its own bytes, plus 6 bytes (8 from 128 bytes on), plus about an eighth of this sum.
+/// Elements lie in leaves of up to 4 KiB, which grow by an eighth. A full leaf is split; two neighbouring leaves that
+/// have become small are joined. An element of more than 1 KiB has a leaf of its own. In a heap with
+/// memory_options::read_ahead = false, a leaf that is nearly full has a page of its own, so that a look-up reads one
+/// page; iterators read the next leaves in advance.
 ///
 /// Complexity. Look-up, insertion and erasure take O(log n) comparisons; a change also moves up to 4 KiB. An iteration
 /// reads memory in order. To load many elements, use insert(first, last): it sorts first, so that it visits each leaf
@@ -48,7 +48,7 @@ namespace remanence {
 /// with its value is too long. Erasure never throws.
 ///
 /// Sections. The containers declare what they write, so they may be changed in declared sections. They hold no address.
-/// Threads: as containers of the standard library.
+/// Threads: the same rules as for containers of the standard library.
 template <class Allocator>
 class basic_packed_map : public detail::packed_container<Allocator, true> {
     using base = detail::packed_container<Allocator, true>;
@@ -57,7 +57,7 @@ public:
     using base::base;
     using typename base::iterator;
     using typename base::value_type;
-    /// Makes an empty map.
+    /// Constructs an empty map.
     basic_packed_map() = default;
     basic_packed_map& operator=(std::initializer_list<value_type> all) {
         base::operator=(all);
@@ -71,7 +71,8 @@ public:
             throw std::out_of_range("packed_map::at");
         return found->second;
     }
-    /// Inserts an element, or gives the one with that key another value. Returns its place, and whether it is new.
+    /// Inserts an element or, if the key is there, replaces its value. Returns the element's place, and whether it is
+    /// new.
     std::pair<iterator, bool> insert_or_assign(std::string_view key, std::string_view value) {
         const auto [at, is_new] = this->emplace(key, value);
         return {is_new ? at : this->assign(at, value), is_new};

@@ -1,5 +1,5 @@
-// The default hash of hash_map and hash_set. It takes the seed that each container stores. Depends on the standard
-// library only.
+// The default hash of hash_map and hash_set, which call it with the seed that each container stores. Depends on the
+// standard library only.
 #pragma once
 
 #include <remanence/containers/detail/hash_bytes.hpp>
@@ -22,9 +22,9 @@ class basic_string_pi; // <remanence/containers/string_pi.hpp>
 
 /// Hashes a key with a seed. Equal keys have equal hashes in every program and at every address.
 ///
-/// It is strong for numbers and strings, and for pairs and tuples of these. Other types need a std::hash, and then it
-/// is as strong and as stable as that one (the std::hash of a pointer is its address). Specialise it for your own
-/// types, with the seed as second argument.
+/// The hash is strong for numbers and strings, and for pairs and tuples of these. For other types it is made from their
+/// std::hash, and is only as strong and as stable as that (the std::hash of a pointer is its address). Specialise
+/// seeded_hash for your own types, with the seed as second argument.
 template <class Key>
 struct seeded_hash {
     static_assert(
@@ -54,7 +54,7 @@ struct seeded_hash<Key> {
     }
 };
 
-/// Hashes every kind of string alike, so that a look-up by one kind makes no string of another.
+/// Hashes every kind of string alike, so that a look-up by one kind constructs no string of another.
 struct seeded_string_hash {
     using is_transparent = void;
     /// Returns the hash of the characters.

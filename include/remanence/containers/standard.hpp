@@ -36,7 +36,7 @@ struct hash : std::hash<Key> {};
 /// Hashes every kind of string as std::hash hashes a std::string_view.
 struct string_hash {
     using is_transparent = void;
-    // Deliberately not noexcept: libstdc++ then keeps each hash in its node, so that neither a look-up nor growing
+    // Deliberately not noexcept: libstdc++ then stores each hash in its node, so that neither a look-up nor growing
     // hashes whole strings again. (libstdc++ does the same for std::string.)
     [[nodiscard]] std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
@@ -105,7 +105,7 @@ void swap_within_or_between_heaps(Container& a, Container& b) {
 } // namespace detail
 
 // NOLINTBEGIN(performance-noexcept-swap): between heaps they allocate
-/// Swaps two containers, also between heaps. Within a heap it is the swap of the standard library. Between heaps it
+/// Swaps two containers, also between heaps. Within a heap it calls the swap of the standard library. Between heaps it
 /// copies elements in O(n), or moves them if they cannot be copied; if elements can be copied and something throws, it
 /// has no effect.
 inline void swap(string& a, string& b) { detail::swap_within_or_between_heaps(a, b); }

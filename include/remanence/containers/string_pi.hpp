@@ -48,7 +48,8 @@ concept string_like = text_like<Text> && !std::convertible_to<const Text&, const
 template <class T>
 inline constexpr bool is_string_pi_v = false;
 
-/// The iterators of a string, which are pointers. A literal 0 has neither type, so overloads take it for a number.
+/// The iterators of a string, which are pointers. A literal 0 has neither type, so overload resolution treats it as a
+/// number.
 template <class Iterator>
 concept own_iterator = std::same_as<Iterator, char*> || std::same_as<Iterator, const char*>;
 
@@ -89,21 +90,22 @@ template <text_like Text>
 
 /// A string that holds no address: std::string of C++20, with what C++23 added, for heaps that may be mapped elsewhere.
 ///
-/// It takes 24 bytes and the size of its allocator (8 in a heap). Up to 23 characters lie in the object itself. More of
-/// them lie in a block, which the string finds by a distance.
+/// It has 24 bytes and those of its allocator (8 in a heap). Up to 23 characters lie in the object itself. Longer texts
+/// lie in a block; the string stores the distance to it.
 ///
-/// Left out of std::string's interface: other characters than char, reserve() without an argument, use in constant
+/// Missing from std::string's interface: other characters than char, reserve() without an argument, use in constant
 /// expressions. It compares with every kind of string and converts to std::string_view, also where a
-/// std::filesystem::path is made. std::stoi and its like need std::string(s), and std::format needs a std::string_view.
+/// std::filesystem::path is constructed. std::stoi and similar functions need std::string(s), and std::format needs a
+/// std::string_view.
 ///
 /// Exceptions. An operation that throws has no effect. It throws on lack of memory, std::length_error beyond
 /// max_size(), and std::out_of_range for a position behind the end. Moves throw only between different allocators.
 ///
-/// Invalidation. As std::string's; besides, a move or swap of a string of at most 23 characters invalidates references
-/// and iterators.
+/// Invalidation. The same as for std::string; in addition, a move or swap of a string of at most 23 characters
+/// invalidates references and iterators.
 ///
 /// Sections. The string declares what it writes itself, so it may be changed in declared sections. There a program must
-/// touch() what it writes through references, iterators and data(). Threads: as std::string.
+/// touch() what it writes through references, iterators and data(). Threads: the same rules as for std::string.
 template <class Allocator>
 class basic_string_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
@@ -145,8 +147,8 @@ public:
         begin_with(text);
     }
     basic_string_pi(std::nullptr_t) = delete;
-    /// Copies at most `count` characters of a string, from position `at` on. All calls that have these two parameters
-    /// after a string mean them so.
+    /// Copies at most `count` characters of a string, from position `at` on. In all functions that have these two
+    /// parameters after a string, they mean the same.
     template <detail::text_like Text = basic_string_pi>
     basic_string_pi(const Text& text, size_type at, size_type count, const Allocator& alloc = Allocator())
         : basic_string_pi(part(text, at, count), alloc) {}
@@ -251,7 +253,7 @@ public:
 
     [[nodiscard]] allocator_type get_allocator() const noexcept { return alloc_.get(); }
 
-    // Elements. A zero follows the last one and is not counted.
+    // Elements. A zero follows the last character and is not counted.
 
     [[nodiscard]] char* data() noexcept { return const_cast<char*>(std::as_const(*this).data()); } // NOLINT
     [[nodiscard]] const char* data() const noexcept {
@@ -326,7 +328,7 @@ public:
             append(count - size(), character);
     }
 
-    /// Like C++23's: `operation(data(), count)` writes up to `count` characters behind or over those that are there,
+    /// Like C++23's: `operation(data(), count)` writes up to `count` characters, over the present ones and behind them,
     /// and returns the new size. It must not throw.
     template <class Operation>
     void resize_and_overwrite(size_type count, Operation operation) {
@@ -337,7 +339,7 @@ public:
         const declare_to declare(get_allocator());
         declare(this, sizeof *this);
         char* const all = data();
-        const bool was_long = is_long(); // the operation may write to all[count], which is the mark of a short string
+        const bool was_long = is_long(); // the operation may write to all[count], the byte that marks a short string
         const size_type room = capacity();
         if (was_long)
             declare(all, count + 1);
@@ -349,8 +351,8 @@ public:
             last() = static_cast<char>(k_short_max - after);
     }
 
-    // Changes. All of them call replace(). The default of `Text` is this class, for strings in braces, from which
-    // nothing is deduced.
+    // Changes. All of them call replace(). `Text` is this class by default, since nothing is deduced from a string in
+    // braces.
 
     /// Replaces at most `count` characters from position `at` on.
     template <detail::text_like Text = basic_string_pi>
@@ -622,7 +624,7 @@ private:
         raw_ = {};
         last() = static_cast<char>(k_short_max);
     }
-    /// Writes size and terminating zero. The caller has declared both.
+    /// Writes size and terminating zero. The caller must have declared both.
     void set_size(size_type size) noexcept {
         data()[size] = '\0';
         if (is_long())
@@ -643,10 +645,10 @@ private:
         if (is_long())
             free_block(data(), capacity());
     }
-    /// Returns a capacity that fills the allocator's blocks.
+    /// Rounds a capacity up, so that the string uses the whole block that the allocator returns.
     [[nodiscard]] static size_type rounded(size_type count) noexcept { return count | 7U; }
-    /// Returns the capacity of the next block, for `count` characters, which do not fit now: twice the present one if
-    /// possible.
+    /// Returns the capacity of a new block for `count` characters, which do not fit into the present one: twice the
+    /// present capacity if possible.
     [[nodiscard]] size_type grown(size_type count) const noexcept {
         return std::max(rounded(std::min(std::max(count, 2 * capacity()), max_size() & ~size_type{7})), count);
     }
@@ -677,7 +679,7 @@ private:
         if (!text.empty())
             std::memcpy(to, text.data(), text.size());
     }
-    /// Replaces `count` characters at `at` by a gap of `added` characters, which `fill` fills.
+    /// Replaces the `count` characters at `at` by `added` characters, which `fill` writes.
     template <class Fill>
     void change(size_type at, size_type count, size_type added, const Fill& fill) {
         const size_type before = size();
@@ -736,7 +738,7 @@ private:
             std::memmove(data() + at, data() + at + count, before - at - count);
         set_size(before - count);
     }
-    /// Moves the characters to a new block of this capacity, which suffices.
+    /// Moves the characters to a new block of capacity `larger`, which must suffice.
     void move_to_block(size_type larger) {
         char* const block = new_block(larger);
         const size_type count = size();
@@ -747,7 +749,7 @@ private:
         set_long(block, count, larger);
     }
 
-    /// Takes the contents of the other string, which becomes empty. This one has no block.
+    /// Takes over the contents of `other`, which becomes empty. This string must have no block.
     void take(basic_string_pi& other) noexcept {
         const auto form = std::bit_cast<long_form>(other.raw_);
         const std::uint64_t moved = other.is_long() ? other.place() - place() : 0;
@@ -757,8 +759,8 @@ private:
         declare(&other, sizeof other);
         other.set_empty();
     }
-    /// Frees its own block, then takes the other's contents. The allocators are equal, unless it takes the other's
-    /// allocator, too.
+    /// Frees the block of this string, then takes over the contents of `other` and, if TakesAllocator, its allocator.
+    /// Otherwise the allocators must be equal.
     template <bool TakesAllocator>
     void adopt(basic_string_pi& other) noexcept {
         const declare_to declare(get_allocator());
@@ -803,7 +805,7 @@ template <class Allocator, detail::searchable_text What>
     a += b;
     return a;
 }
-/// Concatenates in a new string with the allocator that `b` gives to copies.
+/// Concatenates in a new string with the allocator that a copy of `b` would have.
 template <detail::searchable_text What, class Allocator>
     requires(!detail::is_string_pi_v<What>)
 [[nodiscard]] basic_string_pi<Allocator> operator+(const What& a, const basic_string_pi<Allocator>& b) {
@@ -823,7 +825,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 }
 
 namespace detail {
-/// Lets `read` change a std::string in place of `text`, and copies the outcome to `text`, also if `read` throws.
+/// Calls `read` with a std::string instead of `text`, then copies that string to `text`, even if `read` throws.
 template <class Allocator, class Read>
 void read_as_std_string(basic_string_pi<Allocator>& text, Read read) {
     std::string changed(text);

@@ -36,8 +36,8 @@ namespace remanence {
 /// A vector that holds no address: std::vector of C++20, with the functions for ranges of C++23, for heaps that may be
 /// mapped elsewhere.
 ///
-/// It takes 24 bytes and the size of its allocator (8 in a heap), and finds its elements by a distance. A vector_pi of
-/// bool has ordinary bool objects as elements. Left out of std::vector's interface: std::hash, use in constant
+/// It has 24 bytes and those of its allocator (8 in a heap), and stores the distance to its elements. A vector_pi of
+/// bool has ordinary bool objects as elements. Missing from std::vector's interface: std::hash, use in constant
 /// expressions.
 ///
 /// Elements. They must meet std::vector's requirements. They move by construction and destruction, not by assignment,
@@ -48,17 +48,18 @@ namespace remanence {
 /// has any other insertion, unless the elements' move constructor may throw and they cannot be copied. erase() throws
 /// what elements throw.
 ///
-/// Invalidation. As std::vector's, with one exception: where moving an element may throw, an insertion before another
-/// element and an assignment always take a new block. Otherwise an assignment keeps the block if the new elements fit
-/// in behind the old ones, or are numbers. The capacity never shrinks by an assignment.
+/// Invalidation. The same as for std::vector, with one exception: where moving an element may throw, an insertion
+/// before another element and an assignment always allocate a new block. Otherwise an assignment keeps the block if the
+/// elements are numbers, or if the new elements fit in behind the old ones. The capacity never shrinks by an
+/// assignment.
 ///
-/// Arguments. They may be elements of the vector itself, a range of these, or what they own: all are read before
-/// anything moves or is destroyed. (If a vector is moved into, or swapped with, one in its own elements, it then owns
-/// itself, and nothing leads to it.)
+/// Arguments. They may be elements of the vector itself, a range of these, or objects that they own: all are read
+/// before anything moves or is destroyed. (Do not move a vector into, or swap it with, a vector in one of its own
+/// elements: it then owns itself, and its memory is lost.)
 ///
 /// Sections. The vector declares what it writes itself, elements included, so it may be changed in declared sections.
 /// There a program must touch() what it writes through references and iterators, and what elements write elsewhere when
-/// they move (a std::list, for instance, writes to its nodes). Threads: as std::vector.
+/// they move (a std::list, for instance, writes to its nodes). Threads: the same rules as for std::vector.
 template <class T, class Allocator = allocator<T>>
 class vector_pi {
     using alloc_traits = std::allocator_traits<Allocator>;
@@ -113,7 +114,8 @@ public:
     }
     ~vector_pi() { free_all(); }
 
-    // Assignment. The source may be part of this vector, or of what its elements own: old elements are destroyed last.
+    // Assignment. The source may be part of this vector, or of what its elements own; so old elements are destroyed
+    // last.
 
     vector_pi& operator=(const vector_pi& other) {
         if (this == &other)
@@ -338,11 +340,11 @@ public:
 
 private:
     static constexpr size_type k_element_bytes = sizeof(T); // NOLINT(bugprone-sizeof-expression): may be a pointer
-    /// True if the allocator constructs or destroys elements itself; then it is called for each one, also when it
-    /// moves.
+    /// True if the allocator has a construct() or destroy() of its own, which is called for each element, also when the
+    /// element moves.
     static constexpr bool k_asks_allocator = detail::constructs_elements_v<Allocator, T>;
     static constexpr bool k_is_bytes = detail::is_plain_bytes_v<T> && !k_asks_allocator;
-    static constexpr bool k_is_number = // any construction of one is a copy
+    static constexpr bool k_is_number = // constructing one from any value is a copy
         (std::is_arithmetic_v<T> || std::is_enum_v<T>) && !k_asks_allocator;
     /// Elements move by construction, never by assignment: an assignment might write into memory that its target owns.
     static constexpr bool k_moves_freely =
@@ -435,7 +437,8 @@ private:
         size_ = count;
     }
 
-    /// New elements in raw places, one behind the other. The destructor destroys them, unless keep() was called.
+    /// New elements, constructed one behind the other in raw memory. The destructor destroys them, unless keep() was
+    /// called.
     class elements_made {
     public:
         elements_made(Allocator& alloc, T* first) noexcept : alloc_(alloc), first_(first) {}
@@ -487,8 +490,8 @@ private:
         size_type count_ = 0;
     };
 
-    /// A new block: first new elements are made in it, then those of the vector move in. If it does not become the
-    /// vector's, it is freed with all elements that were made in it.
+    /// A new block. First new elements are constructed in it, then those of the vector move there. Unless it becomes
+    /// the vector's block, the destructor destroys the elements that were constructed in it, and frees it.
     class fresh {
     public:
         fresh(vector_pi& of, size_type capacity)
@@ -498,7 +501,7 @@ private:
               before_(memory_.alloc, memory_.first),
               behind_(memory_.alloc, memory_.first) {}
 
-        /// For the new elements, which begin at `at`.
+        /// Returns the object that constructs the new elements, the first of them at `at`.
         [[nodiscard]] elements_made& made(size_type at) noexcept { return new_.begin_at(memory_.first + at); }
         /// Becomes the vector's block, with the vector's elements before and behind the new ones, which begin at `at`.
         void become_with_all(size_type at) {
@@ -584,8 +587,8 @@ private:
         return count;
     }
 
-    /// For constructors: `make` makes `count` elements in the first block. Nothing moves, so elements need not be
-    /// movable.
+    /// For constructors: `make` constructs `count` elements in the vector's first block. Nothing moves, so elements
+    /// need not be movable.
     template <class Make>
     void begin_with(size_type count, const Make& make) {
         if (count == 0)
@@ -608,8 +611,8 @@ private:
         else
             append_one_by_one(range);
     }
-    /// `make` makes `count` elements, which come to `at`. Nothing moves before it has returned, so it may read the
-    /// vector.
+    /// Inserts at `at` the `count` elements that `make` constructs. Nothing moves before `make` has returned, so it may
+    /// read the vector.
     template <class Make>
     void add(size_type at, size_type count, const Make& make) {
         if (count == 0)
@@ -635,7 +638,7 @@ private:
                 rotate(at, before);
         }
     }
-    /// Like add(), with numbers for which there is room. `write` must not read the vector.
+    /// Like add(), for numbers that fit into the block. `write` must not read the vector.
     template <class Write>
     void write_between(size_type at, size_type count, const Write& write) noexcept {
         const declare_to declare(get_allocator());
@@ -679,8 +682,8 @@ private:
             throw;
         }
     }
-    /// `make` makes `count` elements, which replace all others. These are destroyed, with what they own, after it has
-    /// returned.
+    /// Replaces all elements by the `count` elements that `make` constructs. The old elements are destroyed, with what
+    /// they own, after `make` has returned.
     template <class Make>
     void replace(size_type count, const Make& make) {
         const size_type before = size();
@@ -703,7 +706,7 @@ private:
             size_ = count;
         }
     }
-    /// Like replace(), with numbers for which there is room.
+    /// Like replace(), for numbers that fit into the block.
     template <class Write>
     void write_over(size_type count, const Write& write) noexcept {
         const declare_to declare(get_allocator());
@@ -729,8 +732,8 @@ private:
         }
     }
 
-    /// A gap of raw places between two elements, while some are erased. Its destructor closes it, also if the predicate
-    /// throws.
+    /// A gap of raw memory between elements, while some are erased. The destructor closes the gap, even if the
+    /// predicate throws.
     struct gap {
         vector_pi& of;
         size_type begin = 0;
@@ -776,7 +779,7 @@ private:
         Allocator alloc = get_allocator();
         alloc_traits::deallocate(alloc, data(), capacity());
     }
-    /// Takes the contents of the other vector, which becomes empty. This one has no block.
+    /// Takes over the contents of `other`, which becomes empty. This vector must have no block.
     void take(vector_pi& other) noexcept {
         const declare_to declare(other.get_allocator());
         declare(&other, sizeof other);
@@ -785,7 +788,7 @@ private:
         capacity_ = std::exchange(other.capacity_, 0);
         other.first_.set(nullptr);
     }
-    /// Frees its own elements, then takes the other's contents. Its own elements may own the other vector.
+    /// Takes over the contents of `other`, then destroys the old elements of this vector, which may own `other`.
     template <bool TakesAllocator>
     void adopt(vector_pi& other) noexcept {
         const declare_to declare(get_allocator());
@@ -799,7 +802,7 @@ private:
 
     // Part of the layout ("vector 1").
     [[no_unique_address]] detail::kept_allocator<Allocator> alloc_;
-    detail::link<T> first_; // null: there is no block
+    detail::link<T> first_; // null if there is no block
     std::uint64_t size_ = 0;
     std::uint64_t capacity_ = 0;
 };

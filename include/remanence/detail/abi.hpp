@@ -2,7 +2,7 @@
 // it is created, and refuses programs with another one, since their containers would read its nodes wrongly. Depends on
 // the standard library only.
 //
-// Left out on purpose, since they change no layout: NDEBUG, _GLIBCXX_ASSERTIONS, the compiler, the page size.
+// Omitted on purpose, since they change no layout: NDEBUG, _GLIBCXX_ASSERTIONS, the compiler, the page size.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 #include <unordered_map>
 
 // In debug mode the standard library's containers have other members, and compiled functions take and return some of
-// these containers. So the library defines only that one of the two symbols below that fits how it was compiled, and
-// each includer refers to the one that fits itself. A program that was compiled differently fails to link, and the
-// symbol's name says why. This costs a program one pointer.
+// these containers. So the library defines only one of the two symbols below, the one for the mode that it was compiled
+// in; each translation unit refers to the symbol for its own mode. A program that was compiled in the other mode fails
+// to link, and the name of the missing symbol says why. This costs a program one pointer.
 #if defined(__GLIBCXX__)
 #if defined(__has_attribute)
 #if __has_attribute(retain)
@@ -50,7 +50,7 @@ struct abi_text {
 
     constexpr abi_text& operator+=(std::string_view text) {
         for (const char character : text)
-            characters[size++] = character; // if it is too long, this does not compile
+            characters[size++] = character; // a text that is too long does not compile
         return *this;
     }
     constexpr abi_text& operator+=(std::size_t number) {

@@ -11,7 +11,7 @@ namespace remanence::detail {
 
 class heap_impl; // src/api/heap_impl.hpp
 
-/// The number of declared sections that are open in this process. A thread sees at least those that it works in.
+/// The number of declared sections that are open in this process. A thread sees at least the sections that it is in.
 extern std::atomic<unsigned> declared_sections;
 
 /// Returns the open heap with this header if a declared section is open in it, else null.
@@ -19,9 +19,9 @@ extern std::atomic<unsigned> declared_sections;
 /// Declares [first, first+bytes) in words of 8 bytes, and nothing else. Does nothing for bytes outside of the heap.
 void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
 
-/// A container constructs it with its allocator at the beginning of an operation that writes, and calls it before each
-/// write. Memory that the operation allocates need not be declared. With other allocators than Remanence's it does
-/// nothing.
+/// Declares the writes of a container's operation. The container constructs a declarer from its allocator before the
+/// operation, and calls it before each write. Memory that the operation allocates need not be declared. With other
+/// allocators than Remanence's it does nothing.
 template <class Alloc>
 class declarer {
 public:

@@ -10,8 +10,8 @@ namespace remanence::detail {
 struct version_part; // src/api/version_opening.hpp
 extern const version_part k_version_part;
 
-/// An option's value. Code that assigns a value refers to the part that it needs, so that the linker takes the part; a
-/// default-made option does not refer to it.
+/// An option's value. Code that assigns a value refers to the part that it needs, so that the linker includes the part;
+/// a default-constructed option does not refer to it.
 template <class T, class Part, const Part& The>
 class option_with_part : public T {
 public:
@@ -21,7 +21,7 @@ public:
     option_with_part(U&& value)
         : T(std::forward<U>(value)), part_(&The) {} // NOLINT(google-explicit-constructor): as T's
 
-    /// Returns the part; null if the option got no value.
+    /// Returns the part; null if the option was given no value.
     [[nodiscard]] const Part* part() const noexcept { return part_; }
 
 private:

@@ -1,5 +1,6 @@
-// The result of a write section, made anew where the caller's objects belong. Inside the section, allocators made by
-// default took memory of its heap, and the result may hide such memory anywhere.
+// Makes the result of a write section anew, so that it belongs where the caller's objects do. Inside the section,
+// default-constructed allocators allocate in the section's heap, and the result may own such memory in any of its
+// members.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -29,7 +30,8 @@ consteval bool is_taken_apart() {
         return false;
 }
 
-// Both take the types that are being examined (`Seen`): a struct may contain a vector of itself.
+// `Seen`: the types that are being examined, which are not entered again, since a struct may contain a vector of
+// itself.
 
 template <bool IsMadeAnew, class T, class... Seen>
 consteval bool hides_memory();
@@ -45,9 +47,9 @@ consteval bool all_can_be_copied(type_list<Parts...>) {
     return (can_be_copied<Parts, Seen...>() && ...);
 }
 
-/// True if a T may hide memory that an allocator made by default took and that make_using(), given an rvalue, would
-/// leave there: in a class that hides its members, or in a container with an allocator of another kind. `IsMadeAnew`:
-/// make_using() reaches this T.
+/// True if a T may own memory that a default-constructed allocator has allocated and that make_using(), given an
+/// rvalue, would not move: memory of a class that hides its members, or of a container with an allocator of another
+/// kind. `IsMadeAnew`: make_using() makes this T anew.
 template <bool IsMadeAnew, class T, class... Seen>
 consteval bool hides_memory() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
@@ -73,7 +75,8 @@ consteval bool hides_memory() {
     }
 }
 
-/// True if a copy compiles. is_copy_constructible is not enough: it is true of a container whatever its elements are.
+/// True if copying a T compiles. is_copy_constructible does not tell: it is true of a container whatever its elements
+/// are.
 template <class T, class... Seen>
 consteval bool can_be_copied() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
@@ -98,8 +101,8 @@ consteval bool can_be_copied() {
 }
 
 /// Returns the result of f(), made anew so that its strings and containers belong to this heap; the originals are
-/// destroyed. It is copied if it hides some of them. A result that can be neither copied nor taken apart is returned as
-/// it is.
+/// destroyed. The result is copied if it hides some of them, otherwise moved. A result that can be neither copied nor
+/// taken apart is returned as it is.
 template <class T, class F>
 [[nodiscard]] T result_for(heap_header* where, F&& f) {
     using result = std::remove_cv_t<T>;

@@ -1,5 +1,5 @@
-// byte_writer and byte_reader: a serialize_trait writes the bytes of a value to the one, and reads them from the other.
-// Depends on the standard library only.
+// byte_writer and byte_reader: a serialize_trait writes the bytes of a value to a byte_writer, and reads them from a
+// byte_reader. Depends on the standard library only.
 //
 // Bytes that are read are input: they are checked, and bytes that do not parse are errc::corrupt, never undefined
 // behaviour. Counts are stored in groups of seven bits, the lowest first.
@@ -20,10 +20,10 @@ namespace detail {
 /// Throws errc::invalid_argument.
 [[noreturn]] void refuse_to_serialize(const std::string& why);
 
-/// How deep containers of containers may nest, so that wrong bytes cannot use up the stack.
+/// How deep containers of containers may nest, so that damaged bytes cannot make the stack overflow.
 inline constexpr unsigned k_nesting_max = 200;
 
-/// Counts a level of nesting while it lives. Calls `refuse`, which throws, if there are too many.
+/// Counts a level of nesting during its lifetime. Calls `refuse`, which must throw, if there are too many levels.
 class nesting {
 public:
     template <class Refuse>
@@ -42,12 +42,12 @@ private:
 
 } // namespace detail
 
-/// Takes the bytes that a serialize() writes: at most as many as size() returned.
+/// Receives the bytes that a serialize() writes: at most as many as size() returned.
 class byte_writer {
 public:
-    /// Writes to `bytes` bytes at `to`.
+    /// Writes into the `bytes` bytes at `to`.
     byte_writer(char* to, std::size_t bytes) noexcept : to_(to), left_(bytes) {}
-    /// Writes a part of a value that `around` writes, at the same depth of nesting.
+    /// For a part of the value that `around` writes; begins at the same depth of nesting.
     byte_writer(char* to, std::size_t bytes, const byte_writer& around) noexcept
         : to_(to), left_(bytes), depth_(around.depth_) {}
     /// Writes bytes. Throws errc::invalid_argument if there are more than size() returned.
@@ -74,8 +74,8 @@ public:
     }
     /// Returns how many bytes may still be written.
     [[nodiscard]] std::size_t left() const noexcept { return left_; }
-    /// Enters a container. Keep the result while its elements are written. Throws errc::invalid_argument beyond 200
-    /// levels.
+    /// Enters a container. Keep the result alive while its elements are written. Throws errc::invalid_argument beyond
+    /// 200 levels.
     [[nodiscard]] detail::nesting enter() { return {depth_, detail::refuse_to_serialize}; }
 
 private:
@@ -86,12 +86,12 @@ private:
     unsigned depth_ = 0;
 };
 
-/// Gives a deserialize() its bytes. All functions throw errc::corrupt if there are too few bytes, or wrong ones.
+/// Supplies a deserialize() with bytes. All functions throw errc::corrupt if there are too few bytes, or wrong ones.
 class byte_reader {
 public:
     /// Reads from `bytes`, which must outlive the reader and the views that it returns.
     explicit byte_reader(std::string_view bytes) noexcept : bytes_(bytes) {}
-    /// Takes the next bytes; returns a view of them.
+    /// Consumes the next bytes; returns a view of them.
     [[nodiscard]] std::string_view take(std::size_t bytes) {
         if (bytes > bytes_.size())
             detail::refuse_stored_bytes("the bytes end too early");
@@ -99,13 +99,13 @@ public:
         bytes_.remove_prefix(bytes);
         return taken;
     }
-    /// Copies the next bytes to `to`.
+    /// Consumes the next bytes; copies them to `to`.
     void take(void* to, std::size_t bytes) {
         const std::string_view taken = take(bytes);
         if (bytes != 0)
             std::memcpy(to, taken.data(), bytes);
     }
-    /// Takes a count that put_count() wrote.
+    /// Reads a count that put_count() wrote.
     [[nodiscard]] std::uint64_t take_count() {
         std::uint64_t count = 0;
         for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -118,16 +118,16 @@ public:
         }
         detail::refuse_stored_bytes("a count is too large");
     }
-    /// Takes a count of things that take at least one byte each. Throws errc::corrupt if fewer bytes follow.
+    /// Reads a count of things that have at least one byte each. Throws errc::corrupt if fewer bytes follow.
     [[nodiscard]] std::size_t take_count_of_things() {
         const std::uint64_t count = take_count();
         if (count > bytes_.size())
             detail::refuse_stored_bytes("a count is larger than what follows it");
         return static_cast<std::size_t>(count);
     }
-    /// Returns how many bytes have not been taken.
+    /// Returns how many bytes are left.
     [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
-    /// Enters a container. Keep the result while its elements are read. Throws errc::corrupt beyond 200 levels.
+    /// Enters a container. Keep the result alive while its elements are read. Throws errc::corrupt beyond 200 levels.
     [[nodiscard]] detail::nesting enter() { return {depth_, detail::refuse_stored_bytes}; }
 
 private:

@@ -1,5 +1,5 @@
 // Objects of derived classes, serialised under the name with which their class was registered. For programs that own
-// objects by pointers to a base class; the library itself has none. Depends on the standard library only.
+// objects by pointers to a base class; the library itself registers no class. Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/serialize_trait.hpp>
@@ -86,8 +86,8 @@ private:
 /// Registers the class Derived under a name. The name is what is stored, so it must stay the same when the class is
 /// renamed.
 ///
-/// Each program calls it before it stores or reads the first such object. A second call with the same name has no
-/// effect. Throws errc::invalid_argument if another class has that name, or the class another name. Derived needs a
+/// Each program must call it before it stores or reads the first such object. A second call with the same name has no
+/// effect. Throws errc::invalid_argument if another class has that name, or the class has another name. Derived needs a
 /// serialize_trait. Any thread.
 template <class Base, class Derived>
     requires(std::is_polymorphic_v<Base> && std::is_base_of_v<Base, Derived>)

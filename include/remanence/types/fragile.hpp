@@ -67,7 +67,7 @@ private:
 [[nodiscard]] live_value* share_live_value(const void* element) noexcept;
 /// Adds `value`, with one reference, to the table. Throws std::bad_alloc.
 void add_live_value(live_value& value);
-/// Drops a reference. True if it was the last one; then the value is no longer in the table.
+/// Removes a reference. Returns true if it was the last one; then the value is no longer in the table.
 [[nodiscard]] bool release_live_value(live_value& value) noexcept;
 /// Removes the values of elements in this memory from the table, before a rollback or when the heap closes. O(values in
 /// the table).
@@ -80,7 +80,7 @@ inline constexpr bool is_fragile_v = false;
 template <class T, class Trait>
 inline constexpr bool is_fragile_v<fragile<T, Trait>> = true;
 
-/// A value that a fragile<T> can be made from or compared with, apart from another fragile.
+/// A value from which a fragile<T> can be made, or with which it can be compared, apart from another fragile.
 template <class U, class T>
 concept value_for =
     !is_fragile_v<std::remove_cvref_t<U>> && (std::is_same_v<std::remove_cvref_t<U>, T> || std::is_convertible_v<U, T>);
@@ -110,7 +110,7 @@ template <class Operation, class A, class B>
     return Operation()(left, right);
 }
 
-/// What `->` of an element that is only read returns: it holds the deserialised copy.
+/// What `->` returns for a const element: it contains the deserialised copy.
 template <class T>
 class value_behind_arrow {
 public:
@@ -131,7 +131,7 @@ private:
 /// assigned to.
 ///
 /// A rollback of the element's heap, and its close(), end a reference: the object stays, but nothing of it is written
-/// back, neither earlier nor later changes. Take another reference then. (A rollback is heap::rollback(), an exception
+/// back, neither earlier nor later changes. Make another reference then. (A rollback is heap::rollback(), an exception
 /// that leaves a section, or unlock() with changes that were not committed.)
 ///
 /// The destructor throws what the write-back throws (the trait's exceptions, std::bad_alloc); the element is unchanged
@@ -150,7 +150,7 @@ public:
         live_ = made.release();
     }
     fragile_reference(const fragile_reference&) = delete;
-    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the assignment of the value sees to it
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the assignment of the value handles it
     fragile_reference& operator=(const fragile_reference& other) { return *this = *other; }
     ~fragile_reference() noexcept(false) {
         if (!detail::release_live_value(*live_))
@@ -213,14 +213,14 @@ private:
 ///
 /// - It converts to a T, deserialised each time. `*` of a const element does so, too, and `->` of a const element leads
 ///   to such a copy.
-/// - `*` and `->` of an element that is not const return a fragile_reference, which writes back: after
-///   `element->push_back('x')` at the end of the full-expression.
-/// - Assigning a T stores its bytes. Copies, moves and swaps take the bytes and deserialise nothing.
+/// - `*` and `->` of an element that is not const return a fragile_reference, which writes changes back: after
+///   `element->push_back('x')` it does so at the end of the full-expression.
+/// - Assigning a T stores its bytes. Copies, moves and swaps transfer bytes and deserialise nothing.
 /// - It compares with other elements and with values by T's operators, on deserialised copies.
 ///
 /// So the algorithms of the standard library work on containers of such elements. An element that was moved from may
 /// only be assigned to or destroyed; reading it throws errc::corrupt, as do bytes that do not parse. A read costs
-/// O(bytes), and what the trait costs. The element takes 32 bytes, and a block if its bytes are more than 23. It
+/// O(bytes), plus the cost of the trait. An element has 32 bytes, and a block if it stores more than 23 bytes. It
 /// declares its changes in declared sections.
 ///
 /// Trait may have a function in_place(std::span<char>). Then `*` of an element that is not const declares the stored
@@ -235,12 +235,12 @@ class fragile {
     static constexpr bool k_is_in_place = requires(std::span<char> bytes) { Trait::in_place(bytes); };
 
 public:
-    /// Takes the memory of the bytes.
+    /// Allocates memory for the bytes.
     using allocator_type = allocator<char>;
     /// Turns a T into bytes and back.
     using trait_type = Trait;
 
-    /// Serialises a value, by default T(). All constructors take memory by `alloc`, or from the heap to which new
+    /// Serialises a value, by default T(). All constructors allocate memory by `alloc`, or in the heap to which new
     /// objects belong. They throw what the trait throws, and std::bad_alloc.
     fragile()
         requires std::default_initializable<T>
@@ -313,8 +313,9 @@ public:
         }
     }
 
-    // Comparison with a T, in addition to the templates below. These two are no templates: some types (std::optional)
-    // have templates of their own that compare them with anything their values compare with, which would be ambiguous.
+    // Comparison with a T, in addition to the templates below. These two are not templates: some types (std::optional)
+    // have templates of their own for everything with which their values can be compared, and the two would be
+    // ambiguous.
     [[nodiscard]] friend bool operator==(const fragile& a, const T& b)
         requires detail::compares_as_values<std::equal_to<>, T, T>
     {
@@ -394,7 +395,7 @@ template <class U, class T, class Trait>
 
 namespace detail {
 
-/// Writes the members of a value, and recursively theirs, if these are serialised one after the other.
+/// Writes the members of a type that is serialised member by member, and recursively the members of these.
 template <class T>
 void write_serialised_structure(structure_writer& out);
 template <class M>
@@ -427,8 +428,8 @@ struct class_traits<fragile<T, Trait>> {
             out.list(" ", &k_type, 1, "");
         }
     }
-    /// Checks the link to the bytes, not whether they parse: a trait is the program's, and may allocate from the heap,
-    /// which a check must not.
+    /// Checks the link to the bytes, not whether they parse: a trait belongs to the program, and may allocate from the
+    /// heap, which a check must not.
     static detail::structure_result check(const fragile<T, Trait>& element, detail::block_survey& survey) {
         detail::structure_result found = detail::check_structure(element.bytes_, survey);
         if (found)

@@ -12,7 +12,7 @@ namespace remanence {
 ///     template <>
 ///     inline constexpr std::uint32_t remanence::layout_number<my::account> = 2;
 ///
-/// A heap with another number is refused (errc::type_mismatch). 0 means no number: it is what heaps have that were made
+/// A heap with another number is refused (errc::type_mismatch). 0 means no number, as in heaps that were created
 /// before the class got its first number.
 template <class T>
 inline constexpr std::uint32_t layout_number = 0;

@@ -1,21 +1,21 @@
 // Decides at compile time which types may be stored in a heap. Depends on the standard library only.
 //
-// Another process, perhaps of another program, will find what lies in a heap. So nothing in it may lead out of it: to
-// malloc's memory, code, static objects, threads or files.
+// Another process, perhaps of another program, will read what lies in a heap. So nothing in a heap may lead out of it:
+// to malloc's memory, code, static objects, threads or files.
 //
 // - Arrays, aggregates and the templates of the standard library are examined with all of their parts.
 // - A container is judged by its allocator and its elements. For a container of the standard library, of Boost, or with
-//   class_traits, that is all.
+//   class_traits, nothing else is examined.
 // - Other classes hide their members. They are accepted if they are trivially copyable and assignable, since they
-//   consist of their bytes alone; otherwise they are refused until you vouch for them.
+//   consist of their bytes alone; otherwise they are refused until you vouch for them, as shown below.
 // - Some aggregates cannot be taken apart (bases with members, unions, more than 32 members). They are treated as
-//   classes that hide their members; but if they have at most 256 initialisers, what each one initialises is judged:
-//   bases and members, and of a union its first member.
+//   classes that hide their members. But if they have at most 256 initialisers, what each of these initialises is
+//   judged: bases and members, and the first member of a union.
 //
 //     template <>
 //     inline constexpr bool remanence::enable_persistable<my::account> = true;
 //
-// Plain pointers are accepted: they should lead to objects in the same heap, which make() returns.
+// Plain pointers are accepted: they should point at objects in the same heap, as make() returns them.
 // heap::check_pointers() finds those that do not.
 #pragma once
 
@@ -113,8 +113,8 @@ constexpr bool is_lock_of_c() {
     return false;
 }
 
-/// True if a class is one of the standard library or of Boost, so that its interface shows its members. A class of
-/// another library may only have the same interface, for instance by inheritance.
+/// True if a class belongs to the standard library or Boost, so that its interface shows what it consists of. A class
+/// of another library may have the same interface and other members, for instance by inheritance.
 template <class T>
 constexpr bool is_of_known_library() {
     const std::string_view name = name_of_class<T>();
@@ -136,8 +136,8 @@ constexpr bool is_empty_a_static() {
     return name.starts_with("phmap::") || name.starts_with("tsl::");
 }
 
-/// True for a boost::multi_index_container with an index that keeps an array. Its move assignment and its copies pass
-/// the array of one heap to a container of another.
+/// True for a boost::multi_index_container with an index that contains an array. Its move assignment and its copies
+/// pass the array of one heap to a container of another.
 template <class T>
 constexpr bool is_mixing_heaps() {
     const std::string_view signature = __PRETTY_FUNCTION__;
@@ -147,7 +147,7 @@ constexpr bool is_mixing_heaps() {
             name.find("boost::multi_index::random_access<") != name.npos);
 }
 
-/// True for containers and iterators of libstdc++'s debug mode.
+/// True for containers and iterators of libstdc++'s debug mode, which point at each other.
 template <class T>
 constexpr bool is_linked_by_iterators() {
 #if defined(_GLIBCXX_DEBUG)
@@ -177,7 +177,7 @@ auto judge_all(type_list<First, Rest...>, type_list<Open...> open) {
         return decltype(judge_all(type_list<Rest...>(), open))();
 }
 
-/// Judges where a class takes its memory: from the heap, if it has an allocator.
+/// Judges the memory of a class: if the class has an allocator, that must be a heap's.
 template <class T>
 auto judge_memory() {
     if constexpr (!requires { typename T::allocator_type; })
@@ -290,7 +290,8 @@ consteval unfit why_of_slot(type_list<Open...> open) {
         return why_of_slot<T, Slots, Position, static_cast<unfit>(static_cast<std::uint8_t>(Why) + 1)>(open);
 }
 
-/// Returns why the first of T's bases and members that cannot be stored cannot; `nothing` if all can.
+/// Finds the first of T's bases and members that cannot be stored; returns the reason, or `nothing` if all can be
+/// stored.
 template <class T, class... Open>
 consteval unfit why_of_slots() {
     if constexpr (std::is_aggregate_v<T>) {

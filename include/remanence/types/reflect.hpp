@@ -1,8 +1,8 @@
 // reflect<T>: what a type consists of, as the compiler sees it. Aggregates and enumerations need no preparation. A
 // class with private members, bases with members, or bit-fields uses REM_REFLECT. Depends on the standard library only.
 //
-// A heap stores this description for each type of a root (docs/guide/looking-inside.md), so that `rem` prints its
-// objects without the program.
+// A heap stores this description for each type of a root (docs/guide/looking-inside.md), so that `rem` prints objects
+// without the program.
 #pragma once
 
 #include <remanence/types/detail/fingerprint.hpp>
@@ -44,9 +44,9 @@ namespace remanence {
     }
 
 /// Names the members of a class, in its definition: first its bases that have members, in parentheses, then its
-/// members; 26 at most together, in any order. A member that is left out is not examined. Class templates may use it,
+/// members; 26 at most together, in any order. A member that is not named is not examined. Class templates may use it,
 /// too. Examples: `REM_REFLECT((), number_, balance_)`, `REM_REFLECT((parent), number_)`. It adds functions and names,
-/// but no byte to objects, and an aggregate stays one.
+/// but no byte to objects, and an aggregate stays an aggregate.
 #define REM_REFLECT(bases, ...)                                                                          \
     friend struct ::remanence::detail::reflect_access;                                                   \
     auto rem_reflect_self_() -> decltype(*this);                                                         \
@@ -92,13 +92,13 @@ constexpr reflection describe();
 } // namespace detail
 
 /// The description of one type. Everything is known at compile time, except names of types and offsets, which are
-/// computed when they are asked for.
+/// computed on request.
 class reflection {
 public:
     /// A member or base.
     struct member {
         std::string_view name;             ///< empty for a base, and for a bit-field of an aggregate
-        std::optional<std::size_t> offset; ///< nothing for a bit-field
+        std::optional<std::size_t> offset; ///< no value for a bit-field
     };
     /// A value with a name.
     struct enumerator {
@@ -113,7 +113,7 @@ public:
     bool is_position_independent = false;     ///< objects hold no address
     bool is_trivially_copyable = false;       ///< as std::is_trivially_copyable says
     bool is_empty = false;                    ///< as std::is_empty says
-    std::size_t base_count = 0;               ///< the first members are the bases: this many
+    std::size_t base_count = 0;               ///< how many bases there are; they are the first members
     std::size_t member_count = 0;             ///< bases included
     std::size_t extent = 0;                   ///< the number of elements of an array
 
@@ -149,9 +149,9 @@ public:
         }
         return all;
     }
-    /// Returns what a pointer points at, or the element of an array; else null.
+    /// Returns the type that a pointer points at, or an array's element type; null for other types.
     [[nodiscard]] const reflection* element() const { return element_ == nullptr ? nullptr : &element_(); }
-    /// Returns how objects keep their contents; `shape_kind::none` if they have no known shape.
+    /// Returns how objects store their contents; `shape_kind::none` if they have no known shape.
     [[nodiscard]] detail::type_shape shape() const { return shape_ == nullptr ? detail::type_shape{} : *shape_; }
 
 private:

@@ -2,7 +2,7 @@
 // only.
 //
 // Bytes that are read are input: they are checked, and bytes that do not parse are errc::corrupt, never undefined
-// behaviour. That are too few or too many bytes, a wrong count, index or bool, a key that occurs twice, and nesting
+// behaviour. This covers too few or too many bytes, a wrong count, index or bool, a key that occurs twice, and nesting
 // beyond 200 levels. A value that nests deeper cannot be stored (errc::invalid_argument). Equal values should give
 // equal bytes.
 //
@@ -10,12 +10,12 @@
 // variant, and for aggregates of up to 32 members that can be default-initialised. There are none for container
 // adaptors, nor for aggregates with unions or with bases that have members.
 //
-// Format. Numbers lie as in memory (little-endian; a long double has ten bytes). Counts are in groups of seven bits,
-// the lowest first; the highest bit of a byte is set if more bytes follow. A string is its length and its characters. A
-// container is its count and its elements; those of an unordered one are in the order of their bytes. An optional is a
-// bool and the value; a variant is its index and the value. A value without parts is one zero byte. So each value that
-// a trait of the library writes takes at least one byte, and a wrong count cannot ask for more elements than there are
-// bytes.
+// Format. Numbers are written as in memory (little-endian; a long double has ten bytes). Counts are in groups of seven
+// bits, the lowest first; the highest bit of a byte is set if more bytes follow. A string is its length and its
+// characters. A container is its count and its elements; those of an unordered one are in the order of their bytes. An
+// optional is a bool and the value; a variant is its index and the value. A value without parts is one zero byte. So
+// each value that a trait of the library writes has at least one byte, and a count above the number of bytes left is
+// known to be wrong.
 #pragma once
 
 #include <remanence/types/byte_streams.hpp>
@@ -102,7 +102,7 @@ void read_value(T& value, byte_reader& in) {
     }
 }
 
-/// Refuses an element that takes no byte: a reader could not check how many there are.
+/// Refuses an element of zero bytes: a reader could not check the number of such elements.
 inline void refuse_without_bytes(std::size_t before, std::size_t after) {
     if (before == after)
         refuse_to_serialize("an element takes no byte; let the serialize_trait of its type write one at least");

@@ -285,7 +285,7 @@ TEST_F(mapped_elsewhere, is_a_copy_beside_the_heap) {
     EXPECT_EQ(difference(again, 150), "");
 }
 
-// Commits of each kind, beside a thread that spills and one that applies.
+// Commits of each kind, beside a thread that spills and one that makes checkpoints.
 TEST_F(mapped_elsewhere, takes_all_that_a_heap_takes_at_home) {
     constexpr std::uint64_t k_many = 1'000'000;
     heap_options tight = small_heap();

@@ -115,11 +115,11 @@ TEST_F(red_zones, containers_work_over_reopening_without_the_option) {
     EXPECT_TRUE(heap_.verify().clean());
     kept_ = &heap_.root<buffer>("buffer");
     make_buffer()[k_bytes + 7] = 0;
-    EXPECT_THROW(heap_.commit(), error) << "the file says that it has guards";
+    EXPECT_THROW(heap_.commit(), error) << "the file says that it has red zones";
     heap_.rollback();
 }
 
-TEST_F(red_zones, blocks_of_c_say_what_was_asked_for_and_are_resized_with_their_guards) {
+TEST_F(red_zones, blocks_of_c_say_what_was_asked_for_and_are_resized_with_their_red_zones) {
     heap_.close();
     rem_options options{};
     options.size = sizeof options;

@@ -1,4 +1,4 @@
-// Chunks that are rewritten and move to their other home, on a real file, whose mappings are the kernel's.
+// Chunks that are rewritten and move to their other copy, on a real file, whose mappings are the kernel's.
 
 #include "api/heap_impl.hpp"
 #include "support/seed.hpp"

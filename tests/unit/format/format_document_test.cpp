@@ -1,4 +1,4 @@
-// docs/reference/format-structs.md, which scripts/structs draws from the headers, against the compiler: offsets and sizes of members,
+// The page that scripts/structs draws from the headers, against the compiler: offsets and sizes of members,
 // values of constants. The worked example of docs/format.md is decoded by the code that reads heaps.
 #include "base/checksum.hpp"
 #include "base/units.hpp"

@@ -1,5 +1,5 @@
 // Whatever changes a file or a directory asks for the name of its call site first: without one there is no such function.
-// That a name must be there when the program is compiled, and not empty, is for tests/call sites.
+// That a name must be there when the program is compiled, and not empty, is for tests/sites.
 #include "os/file.hpp"
 
 #include <gtest/gtest.h>

@@ -402,7 +402,7 @@ TEST_F(coordination_of_processes, after_a_failed_write_nobody_writes_until_all_h
 
 // Reading.
 
-TEST_F(coordination_of_processes, a_pin_holds_off_applies_past_it_and_later_ones_do_not) {
+TEST_F(coordination_of_processes, a_pin_holds_off_checkpoints_past_it_and_later_ones_do_not) {
     opened reader = open(path_);
     opened writer = open(path_);
     ASSERT_TRUE(reader->pin(10));
@@ -443,7 +443,7 @@ TEST_F(coordination_of_processes, a_reader_that_made_its_own_copies_raises_its_p
     EXPECT_EQ(reader->pinned(), std::nullopt);
 }
 
-TEST_F(coordination_of_processes, a_apply_calls_those_that_are_in_its_way_and_nobody_else) {
+TEST_F(coordination_of_processes, a_checkpoint_calls_those_that_are_in_its_way_and_nobody_else) {
     opened idle = open(path_);
     opened reader = open(path_);
     opened newer = open(path_);
@@ -554,7 +554,7 @@ TEST_F(coordination_of_processes, what_is_held_is_not_released) {
     EXPECT_EQ(reader->released().log_begin, 80U);
 }
 
-TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_released_before_the_next_apply) {
+TEST_F(coordination_of_processes, what_a_dead_checkpointer_did_not_release_is_released_before_the_next_checkpoint) {
     opened reader = open(path_);
     (void)reader->hold();
     child_process maker(opener([](opened& one) {
@@ -792,7 +792,7 @@ TEST(coordination_on_a_simulated_disk, is_refused_where_other_machines_have_a_ha
     EXPECT_TRUE(coordination::attach(disk, *heap, "heap", 0600, soon(), coordination::on::any));
 }
 
-TEST_F(coordination_of_processes, guests_hold_off_applies_and_releases_as_others_do) {
+TEST_F(coordination_of_processes, guests_hold_off_checkpoints_and_releases_as_others_do) {
     auto a = open(path_);
     const auto reading = std::move(*os::posix_file_system().open(path_, os::access::read_only));
     auto guest = std::move(*coordination::attach_to_read(os::posix_file_system(), *reading, path_, soon()));

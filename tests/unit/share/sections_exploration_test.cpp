@@ -46,7 +46,7 @@ TEST(sections_exploration_no_sanitizer, no_order_of_steps_and_deaths_breaks_a_pr
         {"2 writers, 2 versions, 1 death", {.versions = 2, .readers = 0, .writers = 2}},
         {"batches, 1 reader, 3 versions", {.deaths = 0, .batches = true}},
         {"lazy commits, 1 reader, 2 versions", {.versions = 2, .deaths = 0, .lazy = true}},
-        {"copies for applies, 1 reader, 2 versions", {.versions = 2, .deaths = 0, .copies_for_applies = true}},
+        {"copies for checkpoints, 1 reader, 2 versions", {.versions = 2, .deaths = 0, .copies_for_checkpoints = true}},
         {"superblocks of regions, 1 reader, 1 version", {.versions = 1, .deaths = 0, .superblocks_of_regions = true}},
         {"1 guest, 2 versions", {.versions = 2, .deaths = 0, .guests = true}},
     };
@@ -66,7 +66,7 @@ TEST(sections_exploration_no_sanitizer, nor_in_larger_bounds) {
         {"2 guests, 2 versions, 1 death", {.versions = 2, .readers = 2, .guests = true}},
         {"batches, 1 reader, 3 versions, 1 death", {.batches = true}},
         {"lazy commits, 1 reader, 3 versions, 1 death", {.lazy = true}},
-        {"copies for applies, 1 reader, 3 versions, 1 death", {.copies_for_applies = true}},
+        {"copies for checkpoints, 1 reader, 3 versions, 1 death", {.copies_for_checkpoints = true}},
         {"superblocks of regions, 1 reader, 2 versions, 1 death", {.versions = 2, .superblocks_of_regions = true}},
     };
     expect_no_violation(claims);
@@ -90,7 +90,7 @@ TEST(sections_exploration_no_sanitizer, whatever_is_left_out_is_noticed) {
         {"the pin becomes visible after that look",
          {.wrong = fault::pin_without_fence, .log_slots = 3, .deaths = 0},
          k_passed},
-        {"applies do not look at pins", {.wrong = fault::apply_past_pins, .log_slots = 3, .deaths = 0}, k_passed},
+        {"checkpoints do not look at pins", {.wrong = fault::apply_past_pins, .log_slots = 3, .deaths = 0}, k_passed},
         {"releases do not look at holds", {.wrong = fault::release_below_holds, .deaths = 0}, k_no_record},
         {"nothing is held", {.wrong = fault::no_hold, .deaths = 0}, k_no_record},
         {"the superblock is not looked at again after the hold",
@@ -99,7 +99,7 @@ TEST(sections_exploration_no_sanitizer, whatever_is_left_out_is_noticed) {
         {"the target is not looked at after a guest's pin",
          {.wrong = fault::no_recheck_after_pin, .log_slots = 3, .deaths = 0, .guests = true},
          k_passed},
-        {"applies do not look at guests' pins",
+        {"checkpoints do not look at guests' pins",
          {.wrong = fault::apply_past_pins, .log_slots = 3, .deaths = 0, .guests = true},
          k_passed},
         {"releases do not look at guests' holds",
@@ -149,7 +149,7 @@ TEST(sections_exploration_no_sanitizer, whatever_is_left_out_is_noticed) {
          {.wrong = fault::no_return_to_the_image, .deaths = 0},
          k_no_record},
         {"a pin is raised without copies",
-         {.wrong = fault::pin_raised_without_copies, .log_slots = 3, .deaths = 0, .copies_for_applies = true},
+         {.wrong = fault::pin_raised_without_copies, .log_slots = 3, .deaths = 0, .copies_for_checkpoints = true},
          k_not_its_version},
     };
     for (const weakening& each : all) {

@@ -361,7 +361,7 @@ private:
     static const u8* current_of(const D& doubled) {
         return reinterpret_cast<const u8*>(&doubled); // its first member
     }
-    /// What a look at the current superblock gave when that one ruled: its copies are taken in turn.
+    /// What a look at the current superblock gave while that one was current: its copies are taken in turn.
     [[nodiscard]] u8 look_at(u8 sequence) const { return static_cast<u8>(sequence << 1 | (sequence & 1)); }
 
     static bool take(u8& lock) {
@@ -803,7 +803,7 @@ private:
             return;
         }
         case r_section:
-            if (bounds_.copies_for_applies && look(s.shared.apply_target.value_) > look(pin_of(index)) &&
+            if (bounds_.copies_for_checkpoints && look(s.shared.apply_target.value_) > look(pin_of(index)) &&
                 run_->choose(2) == 1) {
                 const u8 target = look(s.shared.apply_target.value_);
                 const content seen = seen_by(s, r);

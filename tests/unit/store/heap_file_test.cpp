@@ -247,7 +247,7 @@ TEST_F(heap_file_contents, chunks_are_given_back_in_the_middle_of_runs_that_move
     EXPECT_FALSE(store_->image().is_stored(k_chunks - 3));
 }
 
-// R3: the current superblock names one of the two, and may rule again after a crash.
+// R3: the current superblock names one of the two, and may be current again after a crash.
 TEST_F(heap_file_contents, both_copies_of_chunks_given_back_keep_their_bytes_until_a_checkpoint_covers_that) {
     for (std::uint64_t chunk = 0; chunk < 4; ++chunk)
         commit_fresh(chunk, chunk + 1);

@@ -205,7 +205,7 @@ TEST_F(checkpoint_beside_commits, is_due_when_the_log_is_as_long_as_what_it_woul
     EXPECT_EQ(engine_->stats().log_limit_bytes, 64 * MiB);
     constexpr std::uint64_t k_pages = 20'000;
     const std::uint64_t large = allocate(k_pages * k_page_bytes);
-    for (unsigned time = 1; time <= 2; ++time) { // written copy, and then logged
+    for (unsigned time = 1; time <= 2; ++time) { // written in place, and then logged
         for (std::uint64_t page = 0; page < k_pages; ++page)
             engine_->memory().base()[large + page * k_page_bytes] = static_cast<std::byte>(time);
         ASSERT_TRUE(engine_->commit());

@@ -1,4 +1,4 @@
-// How our own containers pass elements to a container in another heap. They make the elements anew there, since a heap
+// How our own containers pass elements to a container in another heap. They construct new elements there, since a heap
 // never owns memory of another one. Depends on the standard library only.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace remanence::detail {
 
-/// True if swap() exchanges the allocators, too. The traits of a heap's allocator claim so, but only for its swap() to
-/// refuse.
+/// True if swap() exchanges the allocators, too. The traits of a heap's allocator say so, but only so that containers
+/// call its swap(), which refuses different allocators.
 template <class Allocator>
 inline constexpr bool swaps_allocators_v = std::allocator_traits<Allocator>::propagate_on_container_swap::value;
 template <class T>
@@ -51,8 +51,8 @@ inline constexpr bool can_be_copied_v<std::pair<First, Second>> = can_be_copied_
     throw std::invalid_argument("remanence: elements that cannot be moved cannot go to another heap");
 }
 
-/// Swaps two containers whose allocators and blocks must stay where they are. If it throws, it has no effect if
-/// elements can be copied; otherwise both may be empty.
+/// Swaps two containers whose allocators and blocks must stay where they are. If it throws, the containers are
+/// unchanged if elements can be copied; otherwise both may be empty.
 template <class Container>
 void swap_by_value(Container& a, Container& b) {
     using value = typename Container::value_type;
@@ -72,8 +72,8 @@ void swap_by_value(Container& a, Container& b) {
                                 "move that to a container of its own before");
 }
 
-/// Returns a part of an element as the argument that makes another one. It is copied if possible, so that the source
-/// keeps it if the new element cannot be made.
+/// Returns the argument from which a part of a new element is constructed. The part is copied if possible, so that the
+/// source is unchanged if the construction throws.
 template <class Part>
 [[nodiscard]] auto part_to_give(const Part& part) noexcept {
     if constexpr (can_be_copied_v<Part>)
@@ -83,7 +83,7 @@ template <class Part>
             std::move(const_cast<Part&>(part))); // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
-/// Calls `make` with the arguments that make a copy of `one` elsewhere, or move it if it cannot be copied.
+/// Calls `make` with arguments that copy `one` or, if it cannot be copied, move it.
 template <class Key, class Result, class Value, class Make>
 Result give_by_value(const Value& one, Make&& make) {
     if constexpr (!can_be_made_anew_v<Value>) {

@@ -1,14 +1,14 @@
 // The tree behind the ordered containers: a B-tree with elements in all nodes. Depends on the standard library only.
 //
-//  BT1  All leaves have height 0, and each child is one lower than its parent. Only a root may have no element, and
-//       only while it is taken apart; a tree without elements has no node.
+//  BT1  All leaves have height 0, and each child is one lower than its parent. Only the root may be without elements,
+//       and only during an operation; an empty tree has no node.
 //  BT2  A full node gives elements to a neighbour before it is split. A node in which an erasure leaves fewer than half
 //       its slots in use is joined with a neighbour if both fit into one. Insertions at either end leave full nodes
 //       behind, so that sorted input is packed.
-//  BT3  Whatever throws (comparator, constructor, allocator) does so before elements move: BN3. A split that gets no
-//       memory for its next step leaves a tree with other nodes and the same elements.
-//  BT4  Each write to memory that was there before is declared (declarer.hpp), except those of users through
-//       references. A node does not know its index in its parent, so that a split writes to few other nodes.
+//  BT3  Calls that may throw (comparator, constructor, allocator) come before elements move, and moving never throws
+//       (BN3). If an insertion runs out of memory between two splits, the tree has other nodes but the same elements.
+//  BT4  Each write to memory that existed before the operation is declared (declarer.hpp), except a user's writes
+//       through references. A node does not know its index in its parent, so that a split writes to few other nodes.
 #pragma once
 
 #include <remanence/containers/detail/btree_iterator.hpp>
@@ -28,7 +28,7 @@
 
 namespace remanence::detail {
 
-/// These read a tree's private members: heap::verify() the first, tests the second, which they define.
+/// Both read a tree's private members: btree_structure for heap::verify(), and btree_inspector, which the tests define.
 template <class Container>
 struct btree_structure;
 struct btree_inspector;
@@ -55,8 +55,8 @@ public:
     [[nodiscard]] const Compare& compare() const noexcept { return compare_; }
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// Calls `read` with the nodes of each level, sorted by address, from the level below the root downwards. The nodes
-    /// of a level are read only after that call, so `read` may fetch them in advance.
+    /// Calls `read` with the nodes of each level, sorted by address, from the level below the root downwards. This
+    /// function touches the nodes of a level only after `read` has returned, so `read` can prefetch them.
     template <class Read>
     void for_each_level(const Read& read) const {
         std::vector<node*> level;
@@ -79,24 +79,23 @@ public:
         return {last, last == nullptr ? std::size_t{0} : last->count};
     }
 
-    /// Compares two keys by the comparator.
     template <class A, class B>
     [[nodiscard]] bool is_less(const A& a, const B& b) const {
         return less_keys(compare_, a, b);
     }
 
-    /// Where a search ended: the place in a leaf where such a key would be inserted, and the element that is there or
-    /// next.
+    /// The result of a search: the place in a leaf where the key would be inserted, and the element at that place or,
+    /// if there is none, the next one.
     struct search {
         place leaf;
         place found; ///< or the end
     };
-    /// Searches the first element that is not less than `key`.
+    /// Searches for the first element that is not less than `key`.
     template <class K>
     [[nodiscard]] search lower(const K& key) const {
         return descend([&](const Key& other) { return is_less(other, key); });
     }
-    /// Searches the first element that is greater than `key`.
+    /// Searches for the first element that is greater than `key`.
     template <class K>
     [[nodiscard]] search upper(const K& key) const {
         return descend([&](const Key& other) { return !is_less(key, other); });
@@ -107,7 +106,8 @@ public:
     place put(place leaf, detached& element) {
         return put_slot(leaf, [&] { return element.release(); });
     }
-    /// Like put(), with a slot that stays the caller's if it throws, and is raw afterwards.
+    /// Like put(), for an element in a slot of the caller. If put_slot() throws, the element is still there; otherwise
+    /// the slot is raw afterwards.
     template <class Release>
     place put_slot(place leaf, Release&& release) {
         const declare_to declare(alloc());
@@ -151,7 +151,7 @@ public:
         forget();
     }
 
-    /// Takes all elements of a tree with an equal allocator, which is empty then. This tree must be empty.
+    /// Takes over all nodes of `other`, which has an equal allocator and is empty afterwards. This tree must be empty.
     void steal(btree& other) noexcept {
         const declare_to declare(alloc());
         declare(this, sizeof *this);
@@ -199,7 +199,7 @@ private:
     template <class Nodes> // a template, since Value may still be incomplete here
     using node_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<typename Nodes::unit>;
 
-    /// Closes a slot that `empty` makes raw; returns the place of the next element.
+    /// Calls `empty`, which must make the slot raw, and closes the gap; returns the place of the next element.
     template <class Empty>
     place remove(place at, const Empty& empty) noexcept {
         const declare_to declare(alloc());
@@ -207,7 +207,7 @@ private:
         declare_node(at.node, declare);
         empty(nodes::slot(at.node, at.index));
         const bool is_inner = at.node->height != 0;
-        if (is_inner) { // the element before it, which is in a leaf, takes its slot
+        if (is_inner) { // its predecessor, which is in a leaf, moves into the slot
             place before = steps::behind(nodes::child(at.node, at.index));
             --before.index;
             declare_node(before.node, declare);
@@ -278,7 +278,7 @@ private:
         free_node(n);
     }
 
-    /// Returns the first slot of `n` for which `is_before` is false; it is true for all slots before that one.
+    /// Returns the first slot of `n` for which `is_before` is false; it must be true for all slots before that one.
     template <class Before>
     [[nodiscard]] static std::size_t first_not(node* n, const Before& is_before) {
         std::size_t from = 0;
@@ -295,7 +295,7 @@ private:
                     ++from;
                 return from;
             }
-            from = std::min(from, n->count - k_counted); // these comparisons do not wait for each other
+            from = std::min(from, n->count - k_counted); // these comparisons do not depend on each other
             std::size_t before = from;
             for (std::size_t i = 0; i != k_counted; ++i)
                 before += is_before(key_at({n, from + i})) ? 1U : 0U;
@@ -328,8 +328,8 @@ private:
         return result;
     }
 
-    /// Makes room in a full node. Returns where the place is now. In an inner node, whose child there is to be split,
-    /// that child may have another parent afterwards.
+    /// Makes room in a full node; returns where the place is afterwards. If the node is an inner one, its child at that
+    /// place is about to be split, and this child may have another parent afterwards.
     place make_room(place at, const declare_to& declare) { // NOLINT(misc-no-recursion): to the root
         node* const n = at.node;
         declare_node(n, declare);
@@ -356,7 +356,8 @@ private:
         return {large, at.index};
     }
 
-    /// Returns how many of `room` free slots to fill: all of them if the insertion is at the far end (BT2).
+    /// Returns how many of a neighbour's `room` free slots to fill: all if the insertion is at the end far from it
+    /// (BT2).
     static std::size_t share(std::size_t room, bool is_far) noexcept {
         return std::max<std::size_t>(is_far ? room : room / 2, 1);
     }
@@ -397,8 +398,8 @@ private:
         return true;
     }
 
-    /// Moves the first `count` elements of the child behind the separator `index` to the child before it. The separator
-    /// moves along, and the last of these elements takes its slot.
+    /// Rotates `count` elements to the left through the separator `index`: the separator and the first count - 1
+    /// elements of the right child move to the left child; the next element becomes the separator.
     void move_left(node* parent, std::size_t index, std::size_t count, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
@@ -416,7 +417,7 @@ private:
         left->count = static_cast<std::uint16_t>(left->count + count);
         right->count = static_cast<std::uint16_t>(right->count - count);
     }
-    /// Moves the last `count` elements the other way.
+    /// Rotates `count` elements to the right, likewise.
     void move_right(node* parent, std::size_t index, std::size_t count, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
@@ -485,7 +486,8 @@ private:
         return at.index <= kept ? at : place{right, at.index - kept - 1};
     }
 
-    /// After a removal in a leaf: joins nodes that are too empty, up to the root. Returns where the place is now.
+    /// Called after a removal in a leaf. Joins nodes that have too few elements, up to the root. Returns where the
+    /// place is afterwards.
     place fill(place at, const declare_to& declare) noexcept {
         for (node* n = at.node;;) {
             node* const parent = n->parent.get();
@@ -514,8 +516,8 @@ private:
         free_node(old);
         return at;
     }
-    /// True if `n` and a neighbour are one node now, so that the parent has lost an element. If false, `n` may have got
-    /// elements.
+    /// Returns true if it has joined `n` with a neighbour; then the parent has one element fewer. If it returns false,
+    /// `n` may have received elements from a neighbour.
     bool join(node* n, place& at, const declare_to& declare) noexcept {
         node* const parent = n->parent.get();
         const std::size_t index = nodes::index_of(parent, n);
@@ -531,8 +533,8 @@ private:
             append(parent, index, declare);
             return true;
         }
-        // A queue loses its elements at one end. There a node gets none from its neighbour: it waits until the two can
-        // be joined.
+        // If elements are erased at one end, as in a queue, the leaf there gets none from its neighbour: it shrinks
+        // until the two can be joined.
         const bool is_leaf = at.node == n;
         if (right != nullptr && right->count > nodes::k_count_least && (n->count == 0 || !is_leaf || at.index != 0)) {
             move_left(parent, index, (right->count - n->count + 1U) / 2, declare);

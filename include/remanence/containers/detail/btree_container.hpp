@@ -94,7 +94,7 @@ public:
     using insert_return_type = insert_return<iterator, node_type>;
     using value_compare = std::conditional_t<Traits::k_is_set, key_compare, btree_value_compare<tree, key_compare>>;
     using sorted_tag = std::conditional_t<Traits::k_is_unique, sorted_unique_t, sorted_equivalent_t>;
-    /// The result of an insertion: an iterator, and where keys are unique, whether it inserted.
+    /// The result of an insertion: an iterator and, if keys are unique, whether an element was inserted.
     using insertion = std::conditional_t<Traits::k_is_unique, std::pair<iterator, bool>, iterator>;
 
     static_assert(std::is_same_v<typename alloc_traits::value_type, value_type>,
@@ -207,7 +207,7 @@ public:
     [[nodiscard]] size_type size() const noexcept { return tree_.size(); }
     [[nodiscard]] size_type max_size() const noexcept { return elements_max(tree_.alloc()); }
 
-    // Look-up, by a key or by anything that a transparent comparator takes.
+    // Look-up, by a key or by anything that a transparent comparator accepts.
 
     [[nodiscard]] iterator lower_bound(const key_type& key) { return iterator(tree_.lower(key).found); }
     [[nodiscard]] const_iterator lower_bound(const key_type& key) const {
@@ -288,7 +288,7 @@ public:
     iterator insert(const_iterator hint, value_type&& value) {
         return insert_near(hint, tree::key_of(value), std::move(value)).first;
     }
-    /// Inserts each element. An element that belongs behind all others is not searched for.
+    /// Inserts each element, without a search if it belongs behind all others.
     template <input_iterator_of_std Iterator>
     void insert(Iterator first, Iterator last) {
         for (; first != last; ++first)
@@ -351,7 +351,7 @@ public:
 
     node_type extract(const_iterator where) noexcept {
         declare(std::addressof(*where),
-                sizeof(value_type)); // it may have a block of its own, and may be changed there
+                sizeof(value_type)); // it may lie in a block of its own, where the handle's owner may change it
         node_type taken;
         (void)tree_.take(where.place(), taken.fill(tree_.alloc()));
         return taken;
@@ -360,7 +360,7 @@ public:
         const place at = find_place(key);
         return at == tree_.end() ? node_type() : extract(const_iterator(at));
     }
-    /// Takes the first element that is equivalent to `key`.
+    /// Extracts the first element that is equivalent to `key`.
     template <class K>
         requires transparent<key_compare> && other_key<K, btree_container>
     node_type extract(K&& key) { // NOLINT(cppcoreguidelines-missing-std-forward): only compared
@@ -385,10 +385,10 @@ public:
         const target found = target_near(hint.place(), tree::key_of(one.element()));
         return iterator(found.is_there ? found.at : put_handle(found.at, one));
     }
-    /// Takes elements from a container with the same type of elements and allocator and the same node size; comparator
-    /// and uniqueness may differ. Between different allocators, merge() and insert(node_type) make an element anew:
-    /// they copy key and value or, if that is not possible, move them. Throws std::invalid_argument, without effect, if
-    /// the source lies in one of its own elements.
+    /// Moves elements out of a container that has the same element type, allocator type and node size; comparator and
+    /// uniqueness may differ. Between different allocators, merge() and insert(node_type) construct a new element: they
+    /// copy key and value or, if that is not possible, move them. Throws std::invalid_argument, without effect, if the
+    /// source lies in one of its own elements.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -458,7 +458,7 @@ protected:
     /// Returns a place before `hint`, as near to it as the order allows.
     [[nodiscard]] target target_near(place hint, const key_type& key) const {
         const key_compare& less = tree_.compare();
-        const auto is_before = [&](const key_type& a, const key_type& b) { // may stand before
+        const auto is_before = [&](const key_type& a, const key_type& b) { // true if `a` may stand before `b`
             return Traits::k_is_unique ? less(a, b) : !less(b, a);
         };
         if (hint == tree_.end() || is_before(key, tree::key_at(hint))) {
@@ -481,7 +481,7 @@ protected:
         const target found = target_of(made.key());
         return inserted(found.is_there ? found.at : tree_.put(found.at, made), !found.is_there);
     }
-    /// Makes an element of `args`, whose key is `key`, unless there is an element with that key.
+    /// Constructs an element of `args`, whose key is `key`, unless there is an element with that key.
     template <class... Args>
     insertion insert_by(const key_type& key, Args&&... args) {
         const target found = target_of(key);
@@ -498,8 +498,8 @@ protected:
         return tree_.put(leaf, made);
     }
 
-    /// Appends sorted elements. At the first that is not in order it throws errc::invalid_argument, and has appended
-    /// those before it.
+    /// Appends sorted elements. At the first element that is out of order it throws errc::invalid_argument; the
+    /// elements before that one stay appended.
     template <class Iterator>
     void append_sorted(Iterator first, Iterator last) {
         for (; first != last; ++first) {
@@ -561,7 +561,8 @@ private:
         return give_by_value<key_type, place>(
             one, [&](auto&&... parts) { return put_made(leaf, std::forward<decltype(parts)>(parts)...); });
     }
-    /// Lets `put` take an element. `put` may throw before it takes it. Returns the next element.
+    /// Calls `put` with a function that extracts the element at `each` and returns its slot. `put` may throw before it
+    /// calls this function. Returns the next element.
     template <class Put>
     iterator give(iterator each, Put&& put) {
         node_type taken;
@@ -578,15 +579,15 @@ private:
         for (; first != last; ++first)
             (void)put_made(tree_.end(), *first);
     }
-    /// Moves elements from a container with another allocator. That container is empty afterwards, also if this throws.
+    /// Moves elements from a container with another allocator. That container is empty afterwards, even if this throws.
     void move_all(btree_container& other) {
         const emptied_at_the_end<btree_container> at_the_end(other);
         for (place each = other.tree_.first(); each != other.tree_.end(); each = steps::next(each)) {
             (void)put_by_value(tree_.end(), tree::nodes::value(each.node, each.index));
         }
     }
-    /// Takes the other's contents, which is empty then. An element of this container may own the other one, so old
-    /// elements are destroyed last.
+    /// Takes over the contents of `other`, which is empty afterwards. An element of this container may own `other`, so
+    /// the contents are taken before the old elements are destroyed.
     template <bool TakesAllocator>
     void become(btree_container& other) noexcept(std::is_nothrow_copy_constructible_v<key_compare>) {
         tree taken(other.tree_.compare(), other.tree_.alloc());

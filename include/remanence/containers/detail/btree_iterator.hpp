@@ -118,7 +118,7 @@ public:
     }
     friend bool operator==(const btree_iterator& a, const btree_iterator& b) noexcept { return a.at_ == b.at_; }
 
-    /// For the container.
+    /// For use by the container.
     [[nodiscard]] btree_place place() const noexcept { return at_; }
 
 private:

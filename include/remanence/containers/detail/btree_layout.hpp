@@ -1,5 +1,5 @@
-// class_traits of containers that are B-trees. They describe the nodes, so that a program with other nodes refuses such
-// a container. Depends on the standard library only.
+// class_traits of containers that are B-trees. They describe the nodes, so that a program whose nodes are laid out
+// otherwise refuses such a container. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/btree_node.hpp>

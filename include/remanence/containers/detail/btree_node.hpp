@@ -3,10 +3,10 @@
 //  BN1  A node is a header and `capacity` slots, of which the first `count` hold elements. An inner node, whose height
 //       is not 0, also has the distances to count + 1 children. Nothing in a node depends on its address: its parent is
 //       a link, and a child is a distance from the node.
-//  BN2  A slot is the element itself if that is_self_contained() and has at most k_btree_inline_bytes. Otherwise it is
-//       a link to a block with the element, which then never moves.
+//  BN2  A slot holds the element itself if the element is_self_contained() and has at most k_btree_inline_bytes.
+//       Otherwise the slot is a link to a block with the element, and the element never moves.
 //  BN3  Moving elements between slots never throws and writes nothing outside the slots (element_slot.hpp). So an
-//       insertion that has its memory and its element cannot fail any more.
+//       insertion cannot fail after it has allocated memory and constructed the element.
 #pragma once
 
 #include <remanence/containers/detail/element_slot.hpp>
@@ -25,21 +25,22 @@ namespace remanence::detail {
 /// fingerprint, too.
 inline constexpr unsigned k_btree_layout = 2;
 
-/// Chosen by bench/btree: see bench/results/design-choices.md.
+/// Chosen by measurements with bench/btree: see bench/results/design-choices.md.
 inline constexpr std::size_t k_btree_node_bytes = 512;
-inline constexpr std::size_t k_btree_slots_least = 8; // of a node whose size is chosen here
+inline constexpr std::size_t k_btree_slots_least = 8; // of a node, if `NodeBytes` is 0
 inline constexpr std::size_t k_btree_inline_bytes = 256;
 
 struct btree_node {
-    link<btree_node> parent;    // null: the root
+    link<btree_node> parent;    // null in the root
     std::uint16_t count = 0;    // elements
-    std::uint16_t capacity = 0; // slots; fewer than in other nodes only in a root that is a leaf
-    std::uint16_t height = 0;   // 0: a leaf
+    std::uint16_t capacity = 0; // slots; only a root that is a leaf may have fewer than other nodes
+    std::uint16_t height = 0;   // 0 in a leaf
     std::uint16_t reserved = 0;
 };
 static_assert(sizeof(btree_node) == 16 && offsetof(btree_node, count) == 8 && offsetof(btree_node, height) == 12);
 
-/// All about a tree's nodes that depends on the element. `NodeBytes` is the size of a leaf; 0: it is chosen here.
+/// The properties of a tree's nodes that depend on the element type. `NodeBytes` is the size of a leaf; 0 chooses it
+/// here.
 template <class Value, std::size_t NodeBytes>
 struct btree_nodes : element_slot<Value, k_btree_inline_bytes> {
     using slots = element_slot<Value, k_btree_inline_bytes>;
@@ -58,9 +59,9 @@ struct btree_nodes : element_slot<Value, k_btree_inline_bytes> {
         NodeBytes != 0
             ? std::clamp<std::size_t>((std::max(NodeBytes, k_slots_offset) - k_slots_offset) / k_slot_bytes, 4, 32'000)
             : std::max((k_btree_node_bytes - k_slots_offset) / k_slot_bytes, k_btree_slots_least);
-    /// A node with fewer elements gets some from a neighbour, or joins it.
+    /// A node with fewer elements receives some from a neighbour, or is joined with it.
     static constexpr std::size_t k_count_least = k_capacity / 2;
-    /// The capacity of a tree's first leaf, which grows by doubling it.
+    /// The capacity of a tree's first leaf. A root that is a leaf grows by doubling its capacity.
     static constexpr std::size_t k_capacity_first = std::clamp<std::size_t>(48 / k_slot_bytes, 1, k_capacity);
 
     /// The unit in which nodes are allocated.

@@ -1,5 +1,5 @@
-// The checks of a B-tree by heap::verify(): rule BT1 of btree.hpp, links and counts, and the order of keys where a
-// comparison of keys cannot do harm. Depends on the standard library only.
+// The checks of a B-tree by heap::verify(): rule BT1 of btree.hpp, links and counts; and the order of keys, if
+// comparing them reads only the keys and what they own. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/btree.hpp>

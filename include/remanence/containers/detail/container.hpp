@@ -30,12 +30,12 @@ struct three_way_by_less {
     }
 };
 
-/// The operators of containers require it, so that std::totally_ordered is false, and no error, for elements without an
-/// order.
+/// The operators of containers require this concept. So for elements without an order std::totally_ordered is false
+/// instead of a compile error.
 template <class T>
 concept has_three_way = std::invocable<three_way_by_less, const T&, const T&>;
 
-/// True if elements can be compared by ==. For pairs libstdc++ always says so; hence the specialisation.
+/// True if elements can be compared by ==. libstdc++ says so for every pair; hence the specialisation.
 template <class T>
 inline constexpr bool has_equality_v = std::equality_comparable<T>;
 template <class First, class Second>
@@ -48,7 +48,7 @@ concept other_key = !std::same_as<std::remove_cvref_t<K>, typename Container::ke
                     !std::convertible_to<K, typename Container::iterator> &&
                     !std::convertible_to<K, typename Container::const_iterator>;
 
-/// Returns how many elements the allocator gives memory for and a distance can count.
+/// Returns the largest number of elements that the allocator can allocate and a distance can count.
 template <class Alloc>
 [[nodiscard]] std::size_t elements_max(const Alloc& alloc) noexcept {
     using traits = std::allocator_traits<Alloc>;

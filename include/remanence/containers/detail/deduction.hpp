@@ -1,5 +1,5 @@
-// What the deduction guides of our own containers require of arguments, like those of the standard: an allocator is not
-// taken for a comparator, nor a number for a hash. Depends on the standard library only.
+// Requirements of our containers' deduction guides, like those of the standard: an allocator is not deduced as a
+// comparator, nor a number as a hash. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -25,7 +25,7 @@ concept deduced_function = !deduced_allocator<T>;
 template <class T>
 concept deduced_hash = deduced_function<T> && !std::integral<T>;
 
-/// The template arguments of a map that is made of such pairs.
+/// The template arguments of a map that is constructed from such pairs.
 template <class Pair>
 using deduced_key = std::remove_const_t<typename Pair::first_type>;
 template <class Pair>

@@ -1,9 +1,9 @@
-// The slots in which our own containers keep elements, which are part of the file format. Depends on the standard
+// The slots in which our own containers store elements, which are part of the file format. Depends on the standard
 // library only.
 //
-// A slot is the element itself if that is_self_contained() and not too large. Otherwise it is a link to a block with
-// the element, which then never moves. So moving an element from slot to slot never throws and writes nothing outside
-// the slots.
+// A slot holds the element itself if the element is_self_contained() and is not too large. Otherwise the slot is a link
+// to a block with the element, and the element never moves. So moving an element from slot to slot never throws and
+// writes nothing outside the slots.
 #pragma once
 
 #include <remanence/containers/detail/link.hpp>
@@ -19,8 +19,9 @@
 
 namespace remanence::detail {
 
-/// Moves a value from one slot to another. `flatten`: when a string moves, its allocator finds out where it lies.
-/// Without it compilers call three functions for that, several times for each element that a B-tree inserts.
+/// Moves a value from one slot to another. `flatten` inlines all calls: when a string moves, its allocator determines
+/// which heap it lies in. Otherwise compilers call three functions for that, several times for each element that a
+/// B-tree inserts.
 template <class Value>
 struct slot_value {
     static constexpr bool k_is_bytes = is_plain_bytes_v<Value>;

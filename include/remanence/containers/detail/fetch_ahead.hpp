@@ -1,5 +1,5 @@
-// Prefetches memory that will be read soon into the processor's caches; also the memory that an object owns. Depends on
-// the standard library only.
+// Prefetches memory that will be read soon, also the memory that an object owns, into the processor's caches. Depends
+// on the standard library only.
 #pragma once
 
 #include <remanence/types/detail/known_classes.hpp>
@@ -9,8 +9,8 @@
 
 namespace remanence::detail {
 
-// Functions that only prefetch must always be inlined: g++ takes them for functions without effect and removes calls of
-// them.
+// Functions that only prefetch must always be inlined: g++ considers them functions without effect, and removes calls
+// of them.
 
 /// Prefetches the first two cache lines at most: most texts and elements have no more.
 [[gnu::always_inline]] inline void fetch_ahead(const void* first, std::size_t bytes) noexcept {

@@ -22,7 +22,7 @@ struct hash_place {
     friend bool operator==(const hash_place& a, const hash_place& b) noexcept { return a.control == b.control; }
 };
 
-/// All about a block that depends on the element.
+/// The properties of a block that depend on the element type.
 template <class Value>
 struct hash_block {
     using slot = element_slot<Value, k_hash_inline_bytes>;
@@ -35,7 +35,7 @@ struct hash_block {
     struct alignas(k_alignment) unit {
         std::byte bytes[k_alignment];
     };
-    /// Returns the number of slots of a block with so many buckets.
+    /// Returns the number of slots of a block with `buckets` buckets.
     [[nodiscard]] static std::size_t slots(std::size_t buckets) noexcept {
         return buckets - buckets / k_hash_group - 1;
     }
@@ -62,8 +62,8 @@ struct hash_block {
     }
 
     static constexpr std::size_t k_line_bytes = 64;
-    /// Prefetches the slots of a group, unless they are too large. While the group's control bytes are still on their
-    /// way, the processor speculates to this point if it expects to need a slot.
+    /// Prefetches the slots of a group if they fit into four cache lines. If the processor expects to need a slot, it
+    /// gets here by speculation, while it still waits for the group's control bytes.
     static void prefetch(const hash_place& group) noexcept {
         constexpr std::size_t k_bytes = k_hash_group_slots * slot::k_slot_bytes;
         if constexpr (k_bytes <= 4 * k_line_bytes) {
@@ -72,13 +72,14 @@ struct hash_block {
         }
     }
 
-    /// The place of an iterator. Once it was incremented, it also knows which slots of a few groups, its window, had
-    /// elements then. So it meets the end of a group, which no processor predicts, only once in several groups.
+    /// The place of an iterator. After an increment it also records which slots of a few groups (its window) had
+    /// elements at that moment. So it reaches the end of a group, a branch that no processor predicts, only once per
+    /// window.
     class cursor {
     public:
         cursor() = default; // the end
         explicit cursor(hash_place at, bool is_large = false) noexcept : window_(at), is_large_(is_large) {}
-        /// Returns a cursor at the first element from the slot `from` of a group on, or the end.
+        /// Returns a cursor at the first element at or behind the slot `from` of `group`, or the end.
         [[nodiscard, gnu::always_inline]] static cursor first(hash_place group, std::size_t from,
                                                               bool is_large) noexcept {
             return is_large ? find<true>(group, from) : find<false>(group, from);
@@ -121,12 +122,12 @@ struct hash_block {
 
         template <bool IsLarge>
         [[nodiscard, gnu::always_inline]] static cursor find(hash_place group, std::size_t from) noexcept {
-            // The groups of a window. Only two in large tables: a processor cannot wait for the cache lines of more at
-            // once.
+            // The groups of a window. Only two in large tables: a processor cannot wait for the cache lines of more
+            // groups at once.
             constexpr std::size_t k_groups = IsLarge ? 2 : 4;
             std::uint64_t wanted = ~std::uint64_t{0} << from;
             bool ends = false;
-            // An index, since g++ 12 would pack two pointers into a vector, through memory.
+            // An index and not two pointers, which g++ 12 would pack into a vector register, through memory.
             for (std::size_t passed = 0; !ends; passed += k_groups) {
                 const hash_place window = {group.control + passed * k_hash_group, group.slot + passed * k_group_bytes};
                 if constexpr (IsLarge) {
@@ -149,7 +150,7 @@ struct hash_block {
             return {};
         }
 
-        hash_place window_;       // the place of the first bit
+        hash_place window_;       // the place that bit 0 of `taken_` stands for
         std::uint64_t taken_ = 1; // one bit for each control byte; the lowest that is set is the current element
         bool is_large_ = false;   // the table is larger than caches, so memory is prefetched
     };

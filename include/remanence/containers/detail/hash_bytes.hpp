@@ -1,5 +1,5 @@
-// Hashes of numbers and bytes with a seed: without the seed nobody can choose keys that collide. After wyhash, final
-// version 4 (Wang Yi, public domain). Part of the file format. Depends on the standard library only.
+// Hashes of numbers and bytes with a seed: nobody who does not know the seed can choose keys that collide. Derived from
+// wyhash, final version 4 (Wang Yi, public domain). Part of the file format. Depends on the standard library only.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct hash_product {
     return product.low ^ product.high;
 }
 
-/// Hashes a number. The seed decides what is multiplied, so nobody can choose numbers whose products are alike. The
-/// second product, of the halves of the first, scatters sequences of numbers.
+/// Hashes a number. The seed decides what is multiplied, so nobody who does not know it can choose numbers whose
+/// products are alike. The second product, of the halves of the first, scatters sequences of numbers.
 [[nodiscard]] inline std::uint64_t hash_number(std::uint64_t number, std::uint64_t seed) noexcept {
     const hash_product product = hash_multiply(number ^ seed, k_hash_secret[1]);
     return hash_mix(product.low, product.high ^ (k_hash_secret[0] >> 33));

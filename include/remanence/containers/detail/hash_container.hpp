@@ -62,7 +62,7 @@ public:
     using node_type = node_handle<key_type, value_type, allocator_type, element_slot<value_type, k_hash_inline_bytes>>;
     using insert_return_type = insert_return<iterator, node_type>;
 
-    /// True if find() takes a K without making a key of it.
+    /// True if find() accepts a K without constructing a key from it.
     template <class K>
     static constexpr bool is_findable_v =
         std::same_as<std::remove_cvref_t<K>, key_type> || transparent_hashing<hasher, key_equal>;
@@ -174,7 +174,7 @@ public:
     }
 
     [[nodiscard]] allocator_type get_allocator() const noexcept { return table_.alloc(); }
-    /// Returns the hash. The container calls it with its seed as second argument, if it takes one.
+    /// Returns the hash function. The container passes its seed as second argument, if the function accepts one.
     [[nodiscard]] hasher hash_function() const { return table_.hash(); }
     [[nodiscard]] key_equal key_eq() const { return table_.equal(); }
 
@@ -196,11 +196,11 @@ public:
         return empty() ? 0.0F : static_cast<float>(size()) / static_cast<float>(bucket_count());
     }
     [[nodiscard]] float max_load_factor() const noexcept { return 0.8125F; }
-    /// Makes the table have at least so many buckets; with 0, as few as its elements need.
+    /// Changes the table to have at least `buckets` buckets; 0 chooses as few as the elements need.
     void rehash(size_type buckets) { table_.rehash_for(table::elements_max(table::buckets_at_least(buckets))); }
     void reserve(size_type elements) { table_.reserve(elements); }
 
-    // Look-up, by a key or by anything that a transparent hash and equality take.
+    // Look-up, by a key or by anything that a transparent hash and equality accept.
 
     [[nodiscard]] iterator find(const key_type& key) { return iterator(table_.find(key)); }
     [[nodiscard]] const_iterator find(const key_type& key) const { return const_iterator(table_.find(key)); }
@@ -242,9 +242,9 @@ public:
     }
 
     /// Looks up many keys: calls act(iterator) for each of `keys` in order, with end() if there is no such key. It does
-    /// what a loop of find() does, but prefetches memory for the next keys, where find() waits for it. `act` may insert
-    /// and erase elements, also those of keys to come, but must not assign to, swap or move the container. Keys are
-    /// read and hashed up to 24 ahead of `act`.
+    /// what a loop of find() does, but find() waits for memory that find_each() prefetches. `act` may insert and erase
+    /// elements, also those whose keys come later, but must not assign to, swap or move the container. Up to 24 keys
+    /// are read and hashed before `act` is called for them.
     template <std::ranges::forward_range Keys, class Act>
         requires is_findable_v<std::ranges::range_reference_t<Keys>>
     void find_each(Keys&& keys, Act act) { // NOLINT(cppcoreguidelines-missing-std-forward): read more than once
@@ -292,7 +292,7 @@ public:
         return emplace(std::forward<Args>(args)...).first;
     }
 
-    // Erasure allocates nothing, and frees no memory of the table, except clear().
+    // Erasure allocates nothing. Only clear() frees memory of the table.
 
     iterator erase(const_iterator where) noexcept {
         table_.erase(where.place());
@@ -336,7 +336,7 @@ public:
 
     node_type extract(const_iterator where) noexcept {
         declare(std::addressof(*where),
-                sizeof(value_type)); // it may have a block of its own, and may be changed there
+                sizeof(value_type)); // it may lie in a block of its own, where the handle's owner may change it
         node_type taken;
         table_.take(where.place(), taken.fill(table_.alloc()));
         return taken;
@@ -365,10 +365,10 @@ public:
         const target found = target_of(table::key_of(one.element()));
         return iterator(found.is_there ? found.at : put_handle(found.hash, one));
     }
-    /// Takes elements from a container with the same type of elements and allocator; hash and equality may differ.
-    /// Between different allocators, merge() and insert(node_type) make an element anew: they copy key and value or, if
-    /// that is not possible, move them. Throws std::invalid_argument, without effect, if the source lies in one of its
-    /// own elements.
+    /// Moves elements out of a container that has the same element type and allocator type; hash and equality may
+    /// differ. Between different allocators, merge() and insert(node_type) construct a new element: they copy key and
+    /// value or, if that is not possible, move them. Throws std::invalid_argument, without effect, if the source lies
+    /// in one of its own elements.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -423,7 +423,7 @@ protected:
 
     using table = hash_table<key_type, value_type, hasher, key_equal, allocator_type>;
 
-    /// The place of a key, or the end; and its hash.
+    /// The place of a key's element, or the end; and the key's hash.
     struct target {
         place at;
         std::uint64_t hash;
@@ -434,7 +434,7 @@ protected:
         const place found = table_.find(key, hash);
         return {found, hash, found != table_.end()};
     }
-    /// Makes an element of `args`, whose key is `key`, unless there is an element with that key.
+    /// Constructs an element of `args`, whose key is `key`, unless there is an element with that key.
     template <class... Args>
     std::pair<iterator, bool> insert_by(const key_type& key, Args&&... args) {
         const target found = target_of(key);
@@ -464,17 +464,18 @@ private:
     static constexpr bool k_functions_copy_freely =
         std::is_nothrow_copy_constructible_v<hasher> && std::is_nothrow_copy_constructible_v<key_equal>;
 
-    /// Calls act(place) for each key. The three prefetches of hash_table.hpp run one, two and three times k_apart keys
-    /// ahead of it.
+    /// Calls act(place) for each key. The three prefetches of hash_table.hpp are done when that call is one, two and
+    /// three times k_apart keys behind.
     template <class Keys, class Act>
     void find_each_ahead(Keys& keys, const Act& act) const {
         constexpr std::size_t k_apart = 8;
-        std::array<std::uint64_t, 4 * k_apart> hashes{}; // hashes of the last keys, by their numbers modulo the size
+        std::array<std::uint64_t, 4 * k_apart> hashes{}; // of the latest keys; the index is the key's number modulo the
+                                                         // size
         const auto hash_of = [&](std::size_t number) -> std::uint64_t& { return hashes[number % hashes.size()]; };
         auto each = std::ranges::begin(keys);
         auto ahead = each;
         const auto end = std::ranges::end(keys);
-        std::size_t begun = 0; // keys begun
+        std::size_t begun = 0; // keys whose look-up has begun
         for (std::size_t step = 0; each != end; ++step) {
             if (ahead != end) {
                 hash_of(begun) = table_.hash_of(*ahead);
@@ -507,7 +508,7 @@ private:
         return give_by_value<key_type, place>(
             one, [&](auto&&... parts) { return put_made(hash, std::forward<decltype(parts)>(parts)...); });
     }
-    /// Moves elements from a container with another allocator. That container is empty afterwards, also if this throws.
+    /// Moves elements from a container with another allocator. That container is empty afterwards, even if this throws.
     void move_all(hash_container& other) {
         const emptied_at_the_end<hash_container> at_the_end(other);
         table_.rehash_for(other.size());
@@ -516,8 +517,9 @@ private:
             (void)put_by_value(table_.hash_of(table::key_of(one)), one);
         }
     }
-    /// Takes the other's elements and functions; the other is empty then. If assigning the functions throws, both are
-    /// empty. An element of this container may own the other one, so old elements are destroyed last.
+    /// Takes over the elements and functions of `other`, which is empty afterwards. If assigning the functions throws,
+    /// both are empty. An element of this container may own `other`, so the contents are taken before the old elements
+    /// are destroyed.
     template <bool TakesAllocator>
     void become(hash_container& other) {
         table taken(other.table_.hash(), other.table_.equal(), other.table_.alloc());

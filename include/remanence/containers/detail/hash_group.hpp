@@ -1,5 +1,5 @@
-// A group of a hash table, examined at once: the control bytes of fifteen slots, and a byte about elements that it had
-// no room for. Depends on the standard library only.
+// A group of a hash table, which is examined at once: the control bytes of fifteen slots, and a byte that records for
+// which hashes the group was full. Depends on the standard library only.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ inline constexpr std::uint32_t k_hash_slots_mask = (1U << k_hash_group_slots) - 
 inline constexpr unsigned char k_slot_empty = 1;
 inline constexpr unsigned char k_slot_end = 2; // there is no such slot
 
-/// The control byte of an element, four times, by the last 8 bits of its hash: these bits, unless they are one of the
-/// values above. Its last 3 bits are always those of the hash. A table, since filling a vector from four bytes takes
-/// two instructions.
+/// The control byte of an element, four times, indexed by the last 8 bits of its hash. It is these 8 bits or, if they
+/// are at most k_slot_end, the same plus 8. So its last 3 bits are always those of the hash. A table, since filling a
+/// vector from four bytes takes two instructions.
 inline constexpr std::array<std::uint32_t, 256> k_hash_controls = [] {
     std::array<std::uint32_t, 256> all{};
     for (std::uint32_t i = 0; i != all.size(); ++i)
@@ -32,8 +32,8 @@ inline constexpr std::array<std::uint32_t, 256> k_hash_controls = [] {
     return static_cast<unsigned char>(k_hash_controls[hash & 0xff]);
 }
 
-/// The last byte of a group. A bit is set if the group was full when an element came whose hash ends in that bit's
-/// number.
+/// The last byte of a group. Bit i is set if the group was full when an element was inserted whose hash ends in the
+/// 3-bit number i.
 struct hash_overflow {
     [[nodiscard]] static unsigned char bit(std::uint64_t hash_or_control) noexcept {
         return static_cast<unsigned char>(1U << (hash_or_control & 7));
@@ -55,7 +55,7 @@ struct hash_overflow {
 
 /// Each function returns a bit for each slot of the group: bit i is about slot i.
 struct plain_hash_group {
-    /// Slots whose control byte is that of such a hash.
+    /// Returns the slots whose control byte is that of `hash`.
     [[nodiscard]] static std::uint32_t alike(const unsigned char* group, std::uint64_t hash) noexcept {
         return where(group, [=](unsigned char each) { return each == control_of(hash); });
     }

@@ -44,7 +44,7 @@ public:
     }
     friend bool operator==(const hash_iterator& a, const hash_iterator& b) noexcept { return a.place() == b.place(); }
 
-    /// For the container.
+    /// For use by the container.
     [[nodiscard]] hash_place place() const noexcept { return at_.place(); }
     [[nodiscard]] cursor following() const noexcept { return at_.following(); }
 

@@ -1,5 +1,5 @@
-// class_traits of containers that are hash tables. They describe the slots, so that a program with other slots refuses
-// such a container. Depends on the standard library only.
+// class_traits of containers that are hash tables. They describe the slots, so that a program whose slots are laid out
+// otherwise refuses such a container. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/hash_structure.hpp>

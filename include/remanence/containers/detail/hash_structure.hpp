@@ -1,5 +1,5 @@
 // The checks of a hash table by heap::verify(): its block, control bytes and counts; and that each element can be
-// found, where hashing a key cannot do harm. Depends on the standard library only.
+// found, if hashing a key reads only the key and what it owns. Depends on the standard library only.
 #pragma once
 
 #include <remanence/containers/detail/hash_table.hpp>

@@ -2,21 +2,22 @@
 // that lies apart from it. After boost::unordered_flat_map (J. M. López Muñoz), which took control bytes from
 // SwissTable (M. Kulukundis and others). Part of the file format. Depends on the standard library only.
 //
-// H1  A table has no buckets and no block, or a power of two of buckets, at least 4; 16 of them are a group. A block
-//      consists of a byte for each bucket, at least 16 bytes, and then the slots. In a group the first 15 bytes are
-//      control bytes of a slot each; the last byte is about elements that the group had no room for. The last control
-//      byte of the table, and those that only fill up a group, say "end". Nothing in a block depends on its address:
-//      slots are those of element_slot.hpp, and the container keeps the distance to the block.
-// H2  An element has a hash, computed with the seed that the container stores. All but its last 8 bits choose the
-//      element's first group; the last 8 bits give its control byte. From the first group on, a sequence visits groups
-//      1, then 2, then 3 … further. An element lies in the first group of its sequence that was not full when it was
-//      inserted. Each full group before it has a bit set, numbered by the last 3 bits of the hash. So a look-up ends at
-//      a group where that bit is not set, or after the last group.
-// H3  Those bits stay set until the elements move to another block. Elements and `room` together are thirteen
-//      sixteenths of all buckets, less one for each erasure of an element whose bit its group has. So the table moves,
-//      which clears the bits, before look-ups become long.
-// H4  Whatever throws (hash, equality, constructor, allocator) does so before elements move.
-// H5  Each write to memory that was there before is declared (declarer.hpp), except those of users through references.
+// H1  A table has either no buckets and no block, or at least 4 buckets, a power of two. 16 buckets are a group. A
+//      block consists of a byte for each bucket (at least 16 bytes), and then the slots. The first 15 bytes of a group
+//      are the control bytes of a slot each; the last byte is about elements that the group had no room for (H2). The
+//      last control byte of the table, and those that only fill up a group, are k_slot_end. Nothing in a block depends
+//      on its address: slots are those of element_slot.hpp, and the container stores the distance to the block.
+// H2  An element has a hash, computed with the seed that the container stores. All but the last 8 bits of the hash
+//      choose the element's first group; the last 8 bits give its control byte. A search begins at the first group, and
+//      goes on by 1, then 2, then 3 … groups. An element lies in the first group of this sequence that was not full
+//      when the element was inserted. In the last byte of each full group before that one, a bit is set; its number is
+//      the last 3 bits of the hash. So a look-up ends at a group where that bit is not set, or after the last group.
+// H3  Those bits stay set until the elements move to another block. The number of elements plus `room_` is thirteen
+//      sixteenths of the buckets, minus one for each erasure of an element whose bit was set in its own group. So
+//      before look-ups become long, an insertion finds no room and moves the elements, which clears the bits.
+// H4  Calls that may throw (hash, equality, constructor, allocator) come before elements move.
+// H5  Each write to memory that existed before the operation is declared (declarer.hpp), except a user's writes through
+//      references.
 #pragma once
 
 #include <remanence/containers/detail/element_slot.hpp>
@@ -50,12 +51,12 @@ inline constexpr unsigned k_hash_layout = 2;
 
 inline constexpr std::size_t k_hash_buckets_least = 4;
 
-/// These read a table's private members: heap::verify() the first, tests the second, which they define.
+/// Both read a table's private members: hash_structure for heap::verify(), and hash_inspector, which the tests define.
 template <class Container>
 struct hash_structure;
 struct hash_inspector;
 
-/// Returns a number that no program can know before. Any thread.
+/// Returns a number that no program can predict. Any thread.
 [[nodiscard]] std::uint64_t random_seed() noexcept;
 
 template <class Key, class Value, class Hash, class Equal, class Alloc>
@@ -79,14 +80,14 @@ public:
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
     [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
-    /// The cursor knows no window yet: an iterator that was never incremented knows only its own element, so no
-    /// insertion can make what it knows untrue.
+    /// Returns a cursor without a window: an iterator that was never incremented knows only its own element, so an
+    /// insertion cannot make its knowledge untrue.
     [[nodiscard]] cursor first() const noexcept {
         const bool is_large = size_ * 4 > buckets_ && buckets_ * block::slot::k_slot_bytes > k_cached_bytes;
         return size_ == 0 ? cursor() : cursor(cursor::first(at(0), 0, false).place(), is_large);
     }
     [[nodiscard]] static place end() noexcept { return {}; }
-    /// Returns how many elements so many buckets take.
+    /// Returns how many elements `buckets` buckets can hold.
     [[nodiscard]] static std::size_t elements_max(std::size_t buckets) noexcept {
         return buckets / 16 * 13 + buckets % 16 * 13 / 16;
     }
@@ -96,7 +97,7 @@ public:
             throw std::length_error("too many buckets for a hash table");
         return buckets == 0 ? 0 : std::max(std::bit_ceil(buckets), k_hash_buckets_least);
     }
-    /// Returns the least number of buckets for so many elements. Throws std::length_error.
+    /// Returns the least number of buckets for `elements` elements. Throws std::length_error.
     [[nodiscard]] static std::size_t buckets_for(std::size_t elements) {
         if (elements > elements_max(block::k_buckets_max))
             throw std::length_error("too many elements for a hash table");
@@ -145,11 +146,12 @@ public:
             fetch_ahead(std::addressof(block::value(likely)), sizeof(Value));
     }
 
-    /// Inserts an element whose key is not there. Returns its place. If it throws, nothing has changed.
+    /// Inserts an element whose key is not in the table. Returns its place. If it throws, nothing has changed.
     place put(std::uint64_t hash, detached& element) {
         return put_slot(hash, [&] { return element.release(); });
     }
-    /// Like put(), with a slot that stays the caller's if it throws, and is raw afterwards.
+    /// Like put(), for an element in a slot of the caller. If put_slot() throws, the element is still there; otherwise
+    /// the slot is raw afterwards.
     template <class Release>
     place put_slot(std::uint64_t hash, Release&& release) {
         const declare_to declare(alloc());
@@ -196,14 +198,14 @@ public:
         forget();
     }
 
-    /// Makes room for so many elements in all: no insertion moves elements until there are more, unless some are
-    /// erased. If it throws, nothing has changed.
+    /// Makes room for `elements` elements in total: no insertion moves elements until there are more than that, unless
+    /// elements are erased. If it throws, nothing has changed.
     void reserve(std::size_t elements) {
         if (elements > size() && elements - size() > room_)
             rehash_for(std::max(elements, elements_max(buckets())));
     }
-    /// Makes the number of buckets the least for so many elements, and for those that are there, and restores all their
-    /// room (H3). If it throws, nothing has changed.
+    /// Changes the number of buckets to the least that suffices for `elements` elements and for those in the table, and
+    /// restores the full room (H3). If it throws, nothing has changed.
     void rehash_for(std::size_t elements) {
         const std::size_t buckets = elements == 0 && size_ == 0 ? 0 : buckets_for(std::max(elements, size()));
         if (buckets == buckets_ && size() + room_ == elements_max(buckets))
@@ -216,7 +218,7 @@ public:
             move_to(buckets);
     }
 
-    /// Takes all elements of a table with an equal allocator, which is empty then. This table must be empty.
+    /// Takes over the block of `other`, which has an equal allocator and is empty afterwards. This table must be empty.
     void steal(hash_table& other) noexcept {
         const declare_to declare(alloc());
         declare(this, sizeof *this);
@@ -280,7 +282,7 @@ private:
                                                   ? std::is_nothrow_invocable_v<const Hash&, const K&, std::uint64_t>
                                                   : std::is_nothrow_invocable_v<const Hash&, const K&>;
 
-    /// Visits the groups in the order of H2, each once. There must be buckets.
+    /// Visits the groups in the order of H2, each once. The table must have buckets.
     class probe {
     public:
         probe(const hash_table& table, std::uint64_t hash) noexcept
@@ -295,13 +297,13 @@ private:
         std::uint64_t step_ = 0;
     };
 
-    /// Returns the first slot of a group. There must be groups.
+    /// Returns the first slot of a group. The table must have buckets.
     [[nodiscard]] place at(std::size_t group) const noexcept {
         std::byte* const begin = &*block_;
         return {reinterpret_cast<unsigned char*>(begin) + group * k_hash_group,
                 begin + block::slots_offset(buckets()) + group * (k_hash_group_slots * block::slot::k_slot_bytes)};
     }
-    /// True if the first group for a hash has an element with the right control byte; `found` is the first such
+    /// True if the first group for `hash` has an element with the same control byte; then `found` is the first such
     /// element.
     [[nodiscard]] bool find_likely(std::uint64_t hash, place& found) const noexcept {
         if (size_ == 0)
@@ -313,7 +315,7 @@ private:
         found = block::behind(group, first_in(alike));
         return true;
     }
-    /// True if a group decides where a key is, or that it is not there.
+    /// True if the search ends at `group`: the key is in it, or can be in no later group.
     template <class K>
     [[nodiscard]] bool is_decided(const place& group, const K& key, std::uint64_t hash, place& found) const {
         if (std::uint32_t alike = hash_group::alike(group.control, hash)) {
@@ -329,8 +331,8 @@ private:
         }
         return !hash_overflow::has(group.control, hash);
     }
-    /// Searches behind the first group. A function of its own, so that the search of the first group has the registers
-    /// for itself.
+    /// Searches the groups after the first. A function of its own, so that the search of the first group has all
+    /// registers for itself.
     template <class K>
     [[nodiscard, gnu::noinline]] place find_further(const K& key, std::uint64_t hash) const {
         place found;
@@ -341,7 +343,7 @@ private:
         }
         return found;
     }
-    /// Chooses a free slot for an element with such a hash (H2) and sets its control byte. There must be a free slot.
+    /// Chooses a free slot for an element with this hash (H2) and sets its control byte. There must be a free slot.
     template <class Declare>
     [[nodiscard]] place claim(std::uint64_t hash, const Declare& declare) noexcept {
         for (probe each(*this, hash);; each.next()) {
@@ -372,8 +374,8 @@ private:
         room_ = 0;
     }
 
-    /// Moves to a table of twice the size, or of the same size if much room was lost (H3). The caller has declared the
-    /// table.
+    /// Moves the elements to a table of twice the size or, if erasures took up much of the room (H3), of the same size.
+    /// The caller must have declared the table.
     void grow() {
         const bool is_full = size() >= elements_max(buckets()) / 4 * 3;
         move_to(buckets_ == 0 ? k_hash_buckets_least : is_full ? buckets_for(elements_max(buckets()) + 1) : buckets());
@@ -394,7 +396,7 @@ private:
         for (std::size_t i = k_hash_group_slots; i < std::max(count, k_hash_group); i += k_hash_group)
             begin[i] = std::byte{0};
 
-        // Nothing throws any more. H4
+        // H4: from here on nothing throws.
         const declare_to declare(alloc());
         if constexpr (block::k_moves_write) {
             if (buckets_ != 0)
@@ -441,7 +443,7 @@ private:
     }
 
     // Part of the layout (k_hash_layout): 48 bytes with the library's hash, equality and allocator.
-    link<std::byte> block_; // null: there are no buckets
+    link<std::byte> block_; // null if there are no buckets
     std::uint64_t buckets_ = 0;
     std::uint64_t size_ = 0;
     std::uint64_t room_ = 0; // H3

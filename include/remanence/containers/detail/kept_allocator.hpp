@@ -1,5 +1,5 @@
-// The allocator of a container that may be mapped at another address. A heap's allocator is kept as the distance to the
-// heap's header, which lies in the same memory. Depends on the standard library only.
+// The allocator of a container that may be mapped at another address. A heap's allocator is stored as the distance to
+// the heap's header, which lies in the same memory. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -11,8 +11,8 @@
 
 namespace remanence::detail {
 
-/// True if the allocator itself constructs or destroys elements, so that it is called when they move. A heap's
-/// allocator has these functions, but need not be called: it would only call constructors.
+/// True if functions of the allocator construct or destroy elements, so that they must be called when elements move. A
+/// heap's allocator has such functions, but they need not be called: they would only call constructors.
 template <class Alloc, class T>
 inline constexpr bool constructs_elements_v = requires(Alloc& alloc, T* where) {
     alloc.construct(where, std::move(*where));
@@ -29,7 +29,7 @@ inline constexpr bool moves_without_throwing_v = [] {
         return true;
 }();
 
-/// Keeps allocators of other kinds as they are.
+/// Stores an allocator of any other kind as it is.
 template <class Alloc>
 class kept_allocator {
 public:
@@ -63,12 +63,12 @@ public:
             (void)owner_at(owner, reinterpret_cast<std::uintptr_t>(this));
         return allocator<T>(typename allocator<T>::as_kept_tag(), owner);
     }
-    void set(const allocator<T>& alloc) noexcept { // often made by get(), so its place says nothing
+    void set(const allocator<T>& alloc) noexcept { // often a temporary made by get(), whose own address says nothing
         owner_.set(owner_of_copy(alloc.owner_, k_nowhere, reinterpret_cast<std::uintptr_t>(this)));
     }
 
 private:
-    link<heap_header> owner_; // null: none
+    link<heap_header> owner_; // null if there is no heap
 };
 
 } // namespace remanence::detail

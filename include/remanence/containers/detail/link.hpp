@@ -1,12 +1,13 @@
-// A pointer kept as a distance from its own place. A structure with only such pointers works at any address, if it is
-// copied as a whole. Depends on the standard library only.
+// A pointer stored as a distance from its own address. A structure with only such pointers works at any address, if it
+// is copied as a whole. Depends on the standard library only.
 #pragma once
 
 #include <cstdint>
 
 namespace remanence::detail {
 
-/// Null, or a T at another address than the link's. Not copyable: at another place the distance is another one.
+/// Null, or a pointer to a T that does not lie at the link's own address. Not copyable, since the distance depends on
+/// that address.
 template <class T>
 class link {
 public:
@@ -15,7 +16,7 @@ public:
     link& operator=(const link&) = delete;
     ~link() = default;
 
-    // Unsigned arithmetic: the two may lie in different mappings, so there is no array for pointer arithmetic.
+    // Unsigned arithmetic: pointer arithmetic needs an array, and link and target may lie in different mappings.
     [[nodiscard]] T* get() const noexcept {
         return distance_ == 0 ? nullptr : reinterpret_cast<T*>(place() + distance_);
     }

@@ -1,5 +1,5 @@
-// What btree_map and hash_map have besides their sets' interface: access to the values of unique keys. btree_set.hpp
-// and hash_set.hpp say what it promises. Depends on the standard library only.
+// The part of the interface of btree_map and hash_map that sets do not have: access to the values of unique keys.
+// btree_set.hpp and hash_set.hpp say what it promises. Depends on the standard library only.
 #pragma once
 
 #include <concepts>
@@ -33,8 +33,8 @@ public:
             throw std::out_of_range(Container::k_no_such_key);
         return found->second;
     }
-    /// Returns the value, made by default if there was none. In a declared section it declares the value, which may
-    /// then be written.
+    /// Returns the value, default-constructed if there was none. In a declared section it declares the value, so that
+    /// the caller may write to it.
     mapped_type& operator[](const key_type& key) { return declared(*try_emplace(key).first); }
     mapped_type& operator[](key_type&& key) { return declared(*try_emplace(std::move(key)).first); }
 
@@ -100,7 +100,7 @@ private:
     // NOLINTEND(bugprone-use-after-move)
     template <class Source>
     std::pair<iterator, bool> assigned(std::pair<iterator, bool> result, Source&& value) {
-        if (!result.second) // then nothing was taken from it
+        if (!result.second) // then `value` is still unchanged
             declared(*result.first) = std::forward<Source>(value);
         return result;
     }

@@ -26,7 +26,7 @@ struct mapped_of_element<std::pair<const Key, Mapped>> {
 };
 
 /// One element outside of all containers, with the interface of the standard's node handles. The element has moved into
-/// it (or, if slots are links, the handle owns its block), so references to the element are invalid.
+/// the handle (or, if slots are links, the handle owns its block), so references to the element are invalid.
 template <class Key, class Value, class Alloc, class Slot>
 class node_handle {
     static constexpr bool k_is_set = std::is_same_v<Key, Value>;
@@ -39,7 +39,7 @@ public:
 
     node_handle() = default;
     node_handle(node_handle&& other) noexcept { take(other); }
-    /// Destroys the element that it holds.
+    /// Destroys the element that this handle holds.
     node_handle& operator=(node_handle&& other) noexcept {
         if (this != &other) {
             reset();
@@ -107,7 +107,7 @@ private:
     }
 
     alignas(typename Slot::slot_type) mutable std::byte slot_[Slot::k_slot_bytes] = {};
-    std::optional<Alloc> alloc_; // with it there is an element
+    std::optional<Alloc> alloc_; // has a value while the handle holds an element
 };
 
 /// The result of inserting a node handle where keys are unique.

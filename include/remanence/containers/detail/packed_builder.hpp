@@ -1,5 +1,5 @@
-// Makes new leaves and separators of packed maps. What they are made from does not change. Depends on the standard
-// library only.
+// Builds new leaves and separators of packed maps. The leaves from which it copies do not change. Depends on the
+// standard library only.
 #pragma once
 
 #include <remanence/containers/detail/packed_leaf.hpp>
@@ -31,7 +31,8 @@ struct packed_leaf_and_one {
             live += packed_marked_bytes(record(from));
         return live;
     }
-    /// Returns the first record of the second half, by bytes. The second half has at least one record.
+    /// Returns the index of the first record of the second half, counted in bytes. The second half has at least one
+    /// record.
     [[nodiscard]] std::size_t middle() const noexcept {
         const std::size_t half = (leaf.live_bytes() + packed_marked_bytes(added)) / 2;
         std::size_t first = 1;
@@ -52,7 +53,7 @@ class packed_builder {
 public:
     explicit packed_builder(const allocator& alloc) noexcept : alloc_(alloc) {}
 
-    /// Returns a block for so many bytes of records and marks.
+    /// Returns a block for `live_bytes` of records and marks, with up to `spare_bytes` free.
     [[nodiscard]] block block_for(std::size_t live_bytes, std::size_t spare_bytes) const {
         constexpr std::size_t unit = 8; // PL2
         const std::size_t least = packed_leaf::k_header_bytes + live_bytes;
@@ -62,8 +63,8 @@ public:
             bytes = k_packed_leaf_bytes; // the heap puts such a block on a page of its own
         return block(bytes, alloc_);
     }
-    /// Returns the free bytes of a leaf that grows: an eighth, so that while a leaf grows each record is copied about
-    /// eight times.
+    /// Returns how many bytes to leave free in a leaf that grows: an eighth. So each record is copied about eight times
+    /// while its leaf grows.
     [[nodiscard]] static std::size_t spare(std::size_t live_bytes) noexcept { return live_bytes / 8; }
     [[nodiscard]] block leaf_of(const packed_record& only) const {
         block made = block_for(packed_marked_bytes(only), 0);
@@ -72,7 +73,7 @@ public:
         to.finish();
         return made;
     }
-    /// Makes a leaf of records [from, to) of a leaf, followed by those of `next`, if it is not null.
+    /// Builds a leaf of records [from, to) of `all`, followed by all records of `next`, unless that is null.
     [[nodiscard]] block leaf_of(const packed_leaf& all, std::size_t from, std::size_t to,
                                 const packed_leaf* next = nullptr) const {
         std::size_t live = next == nullptr ? 0 : next->live_bytes();

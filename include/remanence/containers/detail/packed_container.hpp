@@ -1,12 +1,12 @@
 // The interface and the algorithms that packed_map and packed_multimap share. packed_map.hpp says what they promise.
 // Depends on the standard library only.
 //
-// Leaves (packed_leaf.hpp) are the values of a B-tree whose keys separate them (packed_tree.hpp).
+// Leaves (packed_leaf.hpp) are the values of a B-tree; its keys separate the leaves (packed_tree.hpp).
 //
 // Invariants
-// PK1. The first separator is empty. Any other separator is not before a key in the leaves before its own, and not
-//      behind a key in its own leaf. Where keys are unique, it is behind all keys in the leaves before its own.
-// PK2. Each leaf has a record (PL1).
+// PK1. The first separator is empty. Any other separator is not less than a key in the leaves before its own, and not
+//      greater than a key in its own leaf. Where keys are unique, it is greater than all keys in the leaves before.
+// PK2. Each leaf has at least one record (PL1).
 #pragma once
 
 #include <remanence/containers/detail/between_heaps.hpp>
@@ -66,7 +66,7 @@ public:
     using const_iterator = iterator;
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = reverse_iterator;
-    /// The result of an insertion: an iterator, and where keys are unique, whether it inserted.
+    /// The result of an insertion: an iterator and, if keys are unique, whether an element was inserted.
     using insertion = std::conditional_t<IsUnique, std::pair<iterator, bool>, iterator>;
 
     packed_container() : packed_container(Alloc()) {}
@@ -87,7 +87,7 @@ public:
     packed_container(packed_container&& other) noexcept : tree_(std::move(other.tree_)), size_(other.take_size()) {}
     /// Copies if the allocators differ. The other container is empty afterwards in any case.
     packed_container(packed_container&& other, const Alloc& alloc) : packed_container(alloc) {
-        const emptied_at_the_end<packed_container> at_the_end(other); // also if this throws
+        const emptied_at_the_end<packed_container> at_the_end(other); // even if this throws
         tree_ = tree(std::move(other.tree_), tree_.get_allocator());
         size_ = other.size_;
     }
@@ -103,7 +103,7 @@ public:
     packed_container& operator=(packed_container&& other) noexcept(std::is_nothrow_move_assignable_v<tree>) {
         if (this == &other)
             return *this;
-        const emptied_at_the_end<packed_container> at_the_end(other); // also if this throws
+        const emptied_at_the_end<packed_container> at_the_end(other); // even if this throws
         tree_ = std::move(other.tree_);
         set_size(other.size_);
         return *this;
@@ -127,17 +127,18 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(size_); }
     [[nodiscard]] size_type max_size() const noexcept { return tree_.max_size(); }
-    /// Returns how many bytes a key and its value may have together. With more an insertion throws std::length_error.
+    /// Returns how many bytes a key and its value may have together. If they have more, an insertion throws
+    /// std::length_error.
     [[nodiscard]] static constexpr size_type record_bytes_max() noexcept { return k_packed_record_bytes_max; }
 
     // Look-up.
 
-    /// Prefetches the tree above the leaves, before many look-ups at random. In a heap that is read page by page
-    /// (memory_options::read_ahead) it begins to read that tree, about 2 % of all bytes, in large pieces. In other
-    /// heaps it only walks through the tree. O(n / 500); uses some memory outside the heap.
+    /// Prefetches the tree above the leaves; useful before many random look-ups. A heap with memory_options::read_ahead
+    /// = false is read page by page; there this function begins to read that tree, about 2 % of all bytes, in large
+    /// pieces. In other heaps it only walks through the tree. O(n / 500); uses some memory outside the heap.
     void read_index() const {
         tree_.tree_.for_each_level([](const auto& nodes) {
-            constexpr std::uintptr_t k_piece = 64 << 10; // the unit of allocation of nodes
+            constexpr std::uintptr_t k_piece = 64 << 10; // nodes lie in slabs of this size
             std::uintptr_t last = 0;
             for (const auto* const each : nodes) {
                 const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(each) / k_piece * k_piece;
@@ -152,7 +153,8 @@ public:
     /// Finds the first element with that key.
     [[nodiscard]] iterator find(std::string_view key) const noexcept {
         const std::uint32_t mark = packed_mark_of(key);
-        // PK1: the first of several equal keys may be at the end of a leaf before the separator that equals the key.
+        // PK1: where keys repeat, a separator may equal `key` although the first elements with that key are at the end
+        // of the leaf before it. So that leaf is searched first.
         auto at = IsUnique ? tree_.upper_bound(packed_key(key)) : tree_.lower_bound(packed_key(key));
         if (at != tree_.begin()) {
             const auto before = std::prev(at);
@@ -167,7 +169,8 @@ public:
         }
         return end();
     }
-    /// Finds the first element with that key and that value. O(log n + the elements with that key before it).
+    /// Finds the first element with that key and that value. O(log n), plus the number of elements with that key before
+    /// it.
     [[nodiscard]] iterator find(std::string_view key, std::string_view value) const noexcept
         requires(!IsUnique)
     {
@@ -210,15 +213,15 @@ public:
         return {lower_bound(key), upper_bound(key)};
     }
 
-    // Insertion. Among elements with one key the last one inserted comes last. Hints are ignored.
+    // Insertion. Among elements with equal keys the last one inserted comes last. Hints are ignored.
 
     insertion insert(const value_type& one) { return emplace(one.first, one.second); }
     iterator insert(const_iterator, const value_type& one) { return where(insert(one)); }
     /// Sorts the range and inserts it. It sorts a million elements at a time, with 80 bytes of memory outside the heap
-    /// for each. A range that can be read only once, or that yields pairs by value with strings of their own, is
-    /// inserted one by one instead. A range of this container, or with views into it, is first copied to memory outside
-    /// the heap; so is any range with views into the same heap, unless the container is empty. Elements that belong
-    /// behind all others fill leaves completely.
+    /// for each. If a range can be read only once, or yields pairs of strings by value, its elements are inserted one
+    /// by one instead. A range of this container, or with views into it, is first copied to memory outside the heap; so
+    /// is any range with views into the same heap, unless the container is empty. Elements that belong behind all
+    /// others fill leaves completely.
     template <std::input_iterator Iterator>
     void insert(Iterator first, Iterator last) {
         if constexpr (views_stay<Iterator>()) {
@@ -266,7 +269,7 @@ public:
         return where(emplace(key, value));
     }
 
-    /// Gives an element another value; returns its place.
+    /// Replaces the value of an element; returns the element's place.
     iterator assign(const_iterator to, std::string_view value) {
         const packed_record before = to.leaf_.record(to.index_);
         const packed_record after = checked({before.key, value});
@@ -304,7 +307,7 @@ public:
     }
     /// Returns how many elements it erased.
     size_type erase(std::string_view key) noexcept {
-        const size_type some = count(key); // views that come later may lie in erased elements
+        const size_type some = count(key); // now, since `key` may be a view into an element that is erased below
         iterator each = find(key);
         for (size_type i = 0; i != some; ++i)
             each = erase(each);
@@ -314,7 +317,7 @@ public:
         tree_.clear();
         set_size(0);
     }
-    /// O(n) between different allocators: copies.
+    /// O(n) between different allocators, since it copies.
     void swap(packed_container& other) noexcept(std::allocator_traits<Alloc>::is_always_equal::value ||
                                                 swaps_allocators_v<Alloc>) {
         if (!may_exchange_blocks(get_allocator(), other.get_allocator()))
@@ -385,8 +388,8 @@ private:
             return a.head != b.head ? a.head < b.head : a.record.key < b.record.key;
         }
     };
-    /// A stable sort. It first deals the elements out to parts, by the leading bits of their heads; each part then
-    /// takes few comparisons to sort.
+    /// Sorts stably. First it distributes the elements into parts by the leading bits of their heads; then it sorts
+    /// each part, which takes few comparisons.
     static void sort(std::vector<coming>& some) {
         const auto [least, most] = std::ranges::minmax(some, {}, &coming::head);
         const std::uint64_t first_head = least.head;
@@ -409,7 +412,7 @@ private:
         }
         some.swap(dealt);
     }
-    /// True if views of a range may lie in this container: in the same heap, or both in no heap.
+    /// True if a view of the range may lie in this container: both are in the same heap, or both are in no heap.
     template <class Iterator>
     [[nodiscard]] bool may_view_this(Iterator first, Iterator last) const {
         if (tree_.empty())
@@ -426,7 +429,7 @@ private:
         while (first != last)
             first = insert_some(first, last);
     }
-    /// Returns where it stopped.
+    /// Inserts the first elements of the range, a million at most; returns where it stopped.
     template <class Iterator>
     Iterator insert_some(Iterator first, Iterator last) {
         constexpr std::size_t k_most = 1U << 20;
@@ -456,7 +459,7 @@ private:
         return first;
     }
     using coming_iterator = typename std::vector<coming>::const_iterator;
-    /// Returns the end of the elements that fill a leaf of their own behind all others; `first` if there are none.
+    /// Returns the end of the elements that can fill a new leaf behind all others; `first` if there are none.
     [[nodiscard]] coming_iterator end_of_leaf(coming_iterator first, coming_iterator last) const noexcept {
         if (!tree_.empty()) {
             const packed_leaf leaf = trees::leaf(std::prev(tree_.end())->second);
@@ -528,7 +531,7 @@ private:
         set_size(size_ + 1);
         return iterator(tree_, at, index);
     }
-    /// Divides a leaf in two. A record that is appended to the whole container comes into a new leaf.
+    /// Splits a leaf. A record that is appended to the whole container gets a new leaf.
     iterator put_divided(place at, const packed_leaf_and_one& all) {
         const bool is_last = all.index + 1 == all.count() && std::next(at) == tree_.end();
         const std::size_t middle = is_last ? all.index : all.middle();
@@ -543,7 +546,8 @@ private:
         set_size(size_ + 1);
         return all.index < middle ? iterator(tree_, before, all.index) : iterator(tree_, behind, all.index - middle);
     }
-    /// Inserts a record in a leaf of its own: it is large, or the leaf at `at` consists of a large one.
+    /// Inserts a record into a leaf of its own, because the record is large or the leaf at `at` consists of a large
+    /// one.
     iterator put_alone(place at, std::size_t index, const packed_record& added) {
         const packed_leaf leaf = trees::leaf(at->second);
         block made = make().leaf_of(added);
@@ -557,7 +561,7 @@ private:
                 block left = make().leaf_of(leaf, 0, index);
                 block right = make().leaf_of(leaf, index, leaf.count());
                 at = std::prev(put_behind(at, make().between(added.key, leaf.key(index)), std::move(right)));
-                at->second = std::move(left); // the container is whole if the next step should fail
+                at->second = std::move(left); // the container is consistent even if the next step fails
             }
             where = put_behind(at, std::move(least), std::move(made));
         }
@@ -574,13 +578,13 @@ private:
         tree_.erase(next);
         return begin();
     }
-    /// Tidies a leaf after an erasure before its record `index`; returns that record's place. If half of the block is
-    /// free, the leaf is united with a neighbour if both are small, or else gets a smaller block. Without memory for
-    /// that it stays as it is.
+    /// Compacts a leaf after an erasure before its record `index`; returns that record's place. If half of the block is
+    /// free, it joins the leaf with a neighbour if both are small, or else moves it to a smaller block. If there is no
+    /// memory for that, the leaf stays as it is.
     iterator tidied(place at, std::size_t index) noexcept {
         const packed_leaf leaf = trees::leaf(at->second);
         if (packed_leaf::k_header_bytes + 2 * leaf.live_bytes() >= leaf.bytes())
-            return iterator(tree_, at, index); // neighbours are not even read
+            return iterator(tree_, at, index); // without reading the neighbours
         try {
             if (const place next = std::next(at); next != tree_.end() && are_small(at, next))
                 return iterator(tree_, united(at, next), index);
@@ -590,7 +594,7 @@ private:
             }
             at->second = make().leaf_of(leaf, 0, leaf.count());
         } catch (...) { // NOLINT(bugprone-empty-catch): said above
-            // A heap throws more than bad_alloc, for instance in a forked child.
+            // A heap may throw more than bad_alloc, for instance in a forked child.
         }
         return iterator(tree_, at, index);
     }

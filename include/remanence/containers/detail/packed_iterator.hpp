@@ -12,14 +12,15 @@
 
 namespace remanence::detail {
 
-/// A bidirectional iterator. Dereferencing it makes a pair of views.
+/// A bidirectional iterator. Dereferencing it returns a pair of views.
 template <class Alloc>
 class packed_iterator {
     using trees = packed_tree<Alloc>;
     using place = typename trees::type::const_iterator;
 
 public:
-    using iterator_category = std::bidirectional_iterator_tag; // for std::prev(), although it returns no reference
+    using iterator_category = std::bidirectional_iterator_tag; // for std::prev(), although operator* returns no
+                                                               // reference
     using iterator_concept = std::bidirectional_iterator_tag;
     using value_type = std::pair<std::string_view, std::string_view>;
     using difference_type = std::ptrdiff_t;
@@ -76,12 +77,12 @@ private:
     template <class, bool>
     friend class packed_container;
 
-    /// The end.
+    /// Constructs the end.
     explicit packed_iterator(const typename trees::type& tree) noexcept : end_(tree.end()), at_(end_) {}
-    /// A record of the leaf at `at`.
+    /// Constructs an iterator to a record of the leaf at `at`.
     packed_iterator(const typename trees::type& tree, place at, const packed_leaf& leaf, std::size_t index) noexcept
         : end_(tree.end()), at_(at), leaf_(leaf), index_(index), count_(leaf.count()) {}
-    /// `index` may be behind the leaf's last record: then it is the first record of the next leaf.
+    /// `index` may be behind the leaf's last record: then the iterator leads to the first record of the next leaf.
     packed_iterator(const typename trees::type& tree, place at, std::size_t index) noexcept
         : end_(tree.end()), at_(at) {
         enter(index);

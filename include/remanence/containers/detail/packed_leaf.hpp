@@ -1,16 +1,16 @@
 // The leaves of packed maps: keys and values lie side by side in one block, and an array of marks in the order of keys
 // leads to them. Depends on the standard library only.
 //
-// Layout, part of the file format (k_packed_layout), little-endian, aligned to nothing:
-//   0                 header: u32 bytes of records, u16 dead bytes among them, u16 count
+// Layout, part of the file format (k_packed_layout), little-endian, unaligned:
+//   0                 header: u32 bytes of records, u16 dead bytes among them, u16 number of records
 //   8                 records in the order of their insertion: length of key, length of value (LEB128), key, value
 //   …                 free
-//   end - 4 * count   marks, that of the first key last: u16 offset of the record behind the header,
+//   end - 4 * count   marks, that of the first key last: u16 distance of the record from the end of the header,
 //                     u16 of the key's hash
 //
 // Invariants
-// PL1. Each leaf has a record. A leaf with several records has none that is_large(), and is at most k_packed_leaf_bytes
-//      large: so 16 bits suffice for each offset.
+// PL1. Each leaf has at least one record. If a leaf has several records, none of them is_large(), and the leaf has at
+//      most k_packed_leaf_bytes. So 16 bits suffice for each offset.
 // PL2. The size of a block is a multiple of 8; the upper half of a mark is never 0, nor is a count. So no word of a
 //      leaf looks like an address, unless it consists of the program's own bytes.
 #pragma once
@@ -26,12 +26,12 @@ namespace remanence::detail {
 
 inline constexpr unsigned k_packed_layout = 1;
 inline constexpr std::size_t k_packed_leaf_bytes = 4096;
-inline constexpr std::size_t k_packed_record_bytes_max = 0xffff0000; // a leaf counts by 32 bits
+inline constexpr std::size_t k_packed_record_bytes_max = 0xffff0000; // a leaf stores its size in 32 bits
 
 struct packed_record {
     std::string_view key, value;
 
-    /// Returns the size without the mark. Wrong if it does not fit 64 bits.
+    /// Returns the record's size without its mark. The result is wrong if it does not fit into 64 bits.
     [[nodiscard]] std::size_t bytes() const noexcept {
         return length_bytes(key.size()) + length_bytes(value.size()) + key.size() + value.size();
     }
@@ -63,7 +63,7 @@ private:
         *to++ = static_cast<std::byte>(length);
         return to;
     }
-    /// Reads a length and moves `from` behind it. Reads at most ten bytes if they are damaged.
+    /// Reads a length and moves `from` behind it. Reads at most ten bytes, even if they are damaged.
     [[nodiscard]] static std::size_t read_length(const std::byte*& from) noexcept {
         auto digit = static_cast<std::size_t>(*from++);
         std::size_t length = digit % k_digit;
@@ -113,7 +113,7 @@ public:
         const header now = head();
         return bytes() - k_header_bytes - now.record_bytes - k_mark_bytes * now.count;
     }
-    /// Returns the bytes of the records that are not dead, and of their marks.
+    /// Returns how many bytes the records that are not dead, and their marks, have.
     [[nodiscard]] std::size_t live_bytes() const noexcept {
         const header now = head();
         return now.record_bytes - now.dead_bytes + k_mark_bytes * now.count;
@@ -181,7 +181,7 @@ class packed_leaf_writer {
 public:
     packed_leaf_writer(std::byte* first, std::size_t bytes) noexcept : begin_(first), end_(first + bytes) {}
 
-    /// Appends a record to a new leaf. Its key comes behind all others.
+    /// Appends a record to a new leaf. Its key must not be less than those before it.
     void add(const packed_record& record, std::uint32_t mark) noexcept {
         put_mark(head_.count++, mark | head_.record_bytes);
         std::byte* const to = begin_ + packed_leaf::k_header_bytes + head_.record_bytes;
@@ -201,14 +201,14 @@ public:
     /// Writes the header, which makes the block a leaf.
     void finish() noexcept { std::memcpy(begin_, &head_, sizeof head_); }
 
-    // Changes of a leaf. They call `declare` for each place before they write to it.
+    // Changes of a leaf. They call `declare` for each range of bytes before they write to it.
 
     /// Inserts a record; there must be room.
     template <class Declare>
     void insert(std::size_t index, const packed_record& record, std::uint32_t mark, const Declare& declare) noexcept {
         head_ = leaf().head();
         declare(begin_, sizeof head_);
-        const std::size_t marks = head_.count - index; // behind it
+        const std::size_t marks = head_.count - index; // of later records
         std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
         declare(last - packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * (marks + 1));
         std::memmove(last - packed_leaf::k_mark_bytes, last, packed_leaf::k_mark_bytes * marks);
@@ -223,7 +223,7 @@ public:
     void erase(std::size_t index, const Declare& declare) noexcept {
         head_ = leaf().head();
         declare(begin_, sizeof head_);
-        const std::size_t marks = head_.count - index - 1; // behind it
+        const std::size_t marks = head_.count - index - 1; // of later records
         std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
         head_.dead_bytes = static_cast<std::uint16_t>(head_.dead_bytes + leaf().record_bytes(index));
         declare(last + packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * marks);

@@ -56,7 +56,7 @@ private:
         if (head.count == 0 || head.record_bytes > room ||
             head.count * packed_leaf::k_mark_bytes > room - head.record_bytes)
             return "a packed map's leaf that is said to have more than its block, or nothing";
-        std::vector<std::pair<std::size_t, std::size_t>> taken; // by records
+        std::vector<std::pair<std::size_t, std::size_t>> taken; // the ranges of the records
         for (std::size_t i = 0; i != head.count; ++i) {
             const std::size_t place = leaf.mark(i) & 0xffff;
             const std::size_t bytes = record_bytes(leaf, place, head.record_bytes);
@@ -83,8 +83,8 @@ private:
     }
     /// Returns the size of the record at `place`; 0 if it does not end before `behind`.
     static std::size_t record_bytes(const packed_leaf& leaf, std::size_t place, std::size_t behind) {
-        // A record begins with two lengths of at most ten digits. This checks that they end in time before it reads
-        // them.
+        // A record begins with two lengths of at most ten digits. This loop checks that both end before `behind`; only
+        // then are they read.
         const std::byte* const first = leaf.begin() + packed_leaf::k_header_bytes;
         std::size_t at = place;
         for (unsigned length = 0; length != 2; ++length) {

@@ -21,11 +21,11 @@ namespace remanence::detail {
 
 inline constexpr std::size_t k_packed_node_bytes = 2048; // of the tree above the leaves
 
-/// A key of the tree above the leaves. The first one is empty. Each other one is the shortest text that is not before
-/// the keys in front of it, and not behind those that follow. packed_key is what the tree is searched by.
+/// A key of the tree above the leaves. The first key is empty. Any other is the shortest text that is not less than the
+/// keys before it, and not greater than those that follow. Searches of the tree pass a packed_key.
 template <class Text>
 struct packed_separator {
-    std::uint64_t head = 0; ///< the first eight bytes of the text, filled with zeros, as a big-endian number
+    std::uint64_t head = 0; ///< the first eight bytes of the text, padded with zeros, as a big-endian number
     Text text;
 };
 struct packed_key {
@@ -53,11 +53,11 @@ struct packed_tree {
     [[nodiscard]] static packed_leaf leaf(const block& of) noexcept { return {of.data(), of.size()}; }
 };
 
-// What a schema calls the texts of a record (shape.hpp).
+// These types stand for the texts of a record in a schema (shape.hpp).
 struct packed_key_text {};
 struct packed_value_text {};
 
-/// The shape of a packed map with this tree, behind which it keeps its number of elements.
+/// The shape of a packed map: first this tree, then the number of elements.
 template <class Tree>
 struct shape_of_packed {
     static constexpr packed_names<2, 8> k_names{"keyvalue", {3, 8}};

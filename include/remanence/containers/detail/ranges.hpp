@@ -1,4 +1,4 @@
-// C++23's means for containers and ranges, in C++20: the tag of constructors, which ranges a container takes, and how
+// What C++23 offers to containers for ranges, in C++20: the tag from_range, which ranges a container accepts, and how
 // their elements are counted. Depends on the standard library only.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace remanence {
 using std::from_range;
 using std::from_range_t;
 #else
-/// The tag of constructors that make a container of the range that follows. Where the standard library has
+/// The tag of constructors that fill a container from the range that follows. Where the standard library has
 /// std::from_range_t, this is that type.
 struct from_range_t {
     explicit from_range_t() = default;
@@ -27,7 +27,7 @@ inline constexpr from_range_t from_range{};
 
 namespace detail {
 
-/// A range whose elements can become a container's.
+/// A range whose elements can be converted to those of a container.
 template <class Range, class Value>
 concept range_of_elements =
     std::ranges::input_range<Range> && std::convertible_to<std::ranges::range_reference_t<Range>, Value>;
@@ -46,12 +46,12 @@ template <class Container>
     return std::ranges::subrange(std::move_iterator(of.begin()), std::move_iterator(of.end()));
 }
 
-/// Asks for the category, not the concept: before C++23 std::move_iterator does not meet the concept.
+/// Tests the category, not the concept: before C++23 std::move_iterator does not satisfy the concept.
 template <class Iterator>
 concept forward_iterator_of_std =
     std::derived_from<typename std::iterator_traits<Iterator>::iterator_category, std::forward_iterator_tag>;
 
-/// Returns two iterators as a range. It is a counted one where the standard's containers would count, too.
+/// Returns two iterators as a range, with its size if the standard's containers would count its elements, too.
 template <std::input_iterator Iterator>
 [[nodiscard]] auto range_between(Iterator first, Iterator last) {
     if constexpr (forward_iterator_of_std<Iterator> && !std::forward_iterator<Iterator> &&

@@ -10,7 +10,7 @@ namespace remanence::detail {
 /// Begins to read [first, first+bytes) if that lies in such a heap; otherwise does nothing.
 void begin_to_read(const std::byte* first, std::size_t bytes) noexcept;
 
-/// An iteration tells it of each block that it comes to.
+/// Reads ahead of one iteration, which must call came_to() for each block that it reaches.
 class reader_ahead {
 public:
     void came_to(const std::byte* block) noexcept {
@@ -27,12 +27,12 @@ public:
     }
 
 private:
-    static constexpr std::ptrdiff_t k_step_max = 128 << 10; // between blocks there may be others
+    static constexpr std::ptrdiff_t k_step_max = 128 << 10; // other blocks may lie between two blocks of the iteration
     static constexpr std::ptrdiff_t k_window_min = 32 << 10;
     static constexpr std::ptrdiff_t k_window_max = 1 << 20;
 
     const std::byte* last_ = nullptr;
-    const std::byte* end_ = nullptr; // of what was requested
+    const std::byte* end_ = nullptr; // end of what was requested
     std::ptrdiff_t window_ = 0;
 };
 

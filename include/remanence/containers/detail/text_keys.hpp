@@ -1,5 +1,5 @@
-// Compares texts for B-trees with std::less<>, mostly without a call of memcmp. (For equality nothing was found that is
-// faster than memcmp.) Depends on the standard library only.
+// Compares texts for B-trees with std::less<>, mostly without a call of memcmp. (For equality we found nothing faster
+// than memcmp.) Depends on the standard library only.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline constexpr bool is_text_v<std::basic_string<char, std::char_traits<char>, 
 template <class Allocator>
 inline constexpr bool is_text_v<basic_string_pi<Allocator>> = true;
 
-/// Returns the first eight bytes as a number that orders as texts do: enough for most comparisons.
+/// Returns the first eight bytes as a number that is ordered like the texts. Most comparisons need no more.
 [[nodiscard]] inline std::uint64_t text_head(std::string_view text) noexcept {
     const auto number = [&]<class Number>(std::size_t at, Number read) -> std::uint64_t {
         std::memcpy(&read, text.data() + at, sizeof read);
@@ -36,7 +36,7 @@ inline constexpr bool is_text_v<basic_string_pi<Allocator>> = true;
     const std::size_t bytes = text.size();
     if (bytes >= 8)
         return number(0, std::uint64_t{});
-    if (bytes >= 4) // bytes that both reads have are in the same place
+    if (bytes >= 4) // bytes that both numbers contain end up in the same place
         return number(0, std::uint32_t{}) << 32 | number(bytes - 4, std::uint32_t{}) << 8 * (8 - bytes);
     std::uint64_t head = 0;
     for (std::size_t i = 0; i != bytes; ++i)
@@ -51,7 +51,7 @@ inline constexpr bool is_text_v<basic_string_pi<Allocator>> = true;
     return head_a != head_b ? head_a < head_b : a < b;
 }
 
-/// Compares two keys by `compare`.
+/// Compares two keys by `compare`; for texts and std::less<> it does so by their first eight bytes if these differ.
 template <class Compare, class A, class B>
 [[nodiscard, gnu::always_inline]] inline bool less_keys(const Compare& compare, const A& a, const B& b) {
     if constexpr (std::is_same_v<Compare, std::less<>> && is_text_v<A> && is_text_v<B>)

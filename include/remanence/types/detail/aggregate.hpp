@@ -64,7 +64,7 @@ struct any_union {
     operator U() const; // NOLINT(google-explicit-constructor)
 };
 
-/// Converts to nothing. A slot that accepts it accepts everything, so its acceptance says nothing about its type.
+/// Converts to nothing. A slot that accepts it accepts everything, so nothing is known about the type of that slot.
 struct any_greedy {};
 
 template <class Initialiser, std::size_t>
@@ -177,7 +177,8 @@ consteval std::size_t width_between() {
     }
 }
 
-/// Tries every width: `{}` would fit, but members behind it must be initialised.
+/// Tries every width in turn: width_between() would need an upper width that fits, and there is none if members behind
+/// this one must be initialised. Returns 0 if no width fits.
 template <class T, std::size_t Slots, std::size_t Position, std::size_t Width>
 consteval std::size_t width_empty_braces() {
     if constexpr (Width > Slots - Position) {
@@ -189,9 +190,9 @@ consteval std::size_t width_empty_braces() {
     }
 }
 
-/// Finds the width of an array whose elements cannot be made from nothing: it takes exactly as many initialisers in
-/// braces as it has slots. A class with a constructor of that many parameters also allows more initialisers behind it,
-/// so it is not mistaken for an array.
+/// Finds the width of an array whose elements cannot be initialised by `{}`: in braces it accepts exactly as many
+/// initialisers as it has slots. A class with a constructor of that many parameters also allows more initialisers
+/// behind it, so it is not mistaken for an array.
 template <class T, std::size_t Slots, std::size_t Position, std::size_t Width>
 consteval std::size_t width_full_braces() {
     if constexpr (Width > Slots - Position) {
@@ -220,7 +221,7 @@ consteval std::size_t member_width() {
     }
 }
 
-/// True if the initialiser of a slot may be of type `Probe`, but not of any type.
+/// True if the initialiser of a slot may be of type `Probe`, but not of every type.
 template <class T, std::size_t Slots, std::size_t Position, class Probe>
 inline constexpr bool is_of_kind_v = false;
 template <class T, std::size_t Slots, std::size_t Position, class Probe>

@@ -34,7 +34,7 @@ public:
         }
     }
 
-    /// reflect_access::visit() calls it.
+    /// Called by reflect_access::visit().
     template <class M>
     constexpr void take(std::string_view /*name*/) {
         add<M>();

@@ -1,4 +1,4 @@
-// How an allocator gets into all parts of an object, and what follows from that. construct.hpp makes such objects.
+// How the parts of an object get an allocator, and what follows from that. construct.hpp constructs such objects.
 // Depends on the standard library only.
 #pragma once
 
@@ -68,8 +68,8 @@ consteval bool any_may_make_allocators(type_list<Members...>) {
     return (may_make_allocators<Members, Alloc>() || ...);
 }
 
-/// True if constructors of a T may make allocators by default. That is so if T is, or contains, a class that is not
-/// taken apart, or one that takes an allocator but may not pass it on to all of its parts, as containers do.
+/// True if constructors of a T may default-construct allocators. That is so if T is, or contains, a class that is not
+/// taken apart, or one that accepts an allocator but may not pass it on to all of its parts, as containers do.
 template <class T, class Alloc>
 consteval bool may_make_allocators() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;

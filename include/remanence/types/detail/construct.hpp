@@ -1,13 +1,13 @@
 // Constructs objects whose parts all use one given allocator, however deep they lie and wherever their values were
 // built. Depends on the standard library only.
 //
-// std::uninitialized_construct_using_allocator stops at types that do not use an allocator themselves. This goes on
-// through aggregates, pairs, tuples, optionals, variants and arrays. Every part is built once, in its final place,
-// where the language allows it (from prvalues; elements of tuples are moved once).
+// std::uninitialized_construct_using_allocator stops at types that do not use an allocator themselves. The functions
+// here go on through aggregates, pairs, tuples, optionals, variants and arrays. Every part is built once, in its final
+// place, where the language allows it (from prvalues; elements of tuples are moved once).
 //
 // Classes with constructors of their own and without an `allocator_type` are not taken apart, but simply constructed.
-// Their members use the default allocator, which belongs to the same heap meanwhile (allocator::construct); members
-// that are moved in keep theirs.
+// Meanwhile the default allocator, which their members use, belongs to the same heap (allocator::construct). Members
+// that are moved in keep their allocators.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -33,7 +33,7 @@ inline constexpr bool is_try_emplace_tag_v = false;
 template <class T, class Alloc, class... Args>
 [[nodiscard]] T make_using(const Alloc& alloc, Args&&... args);
 
-/// An object that converts to T once: it makes the T in the place where it is needed.
+/// An object that converts to T once: the conversion constructs the T where it is needed.
 template <class T, class Alloc, class... Args>
 class deferred {
 public:
@@ -100,7 +100,7 @@ auto pair_construction_args(const Alloc& alloc, Source&& source) {
     // NOLINTEND(bugprone-use-after-move)
 }
 
-/// Returns the arguments for T's constructor that bring the allocator into all of T's parts: a tuple of references and
+/// Returns the arguments with which T's constructor passes the allocator to all of T's parts: a tuple of references and
 /// of `deferred` objects. Use it within the full-expression in which `args` and `alloc` live.
 template <class T, class Alloc, class... Args>
 auto construction_args(const Alloc& alloc, Args&&... args) {
@@ -163,7 +163,7 @@ auto type_at(type_list<Ts...>) -> std::type_identity<std::tuple_element_t<I, std
 template <class T, std::size_t I>
 using member_type = typename decltype(type_at<I>(member_types<T>{}))::type::type;
 
-/// Makes one initialiser of aggregate T, from what was given for the member to which its slot belongs.
+/// Returns the initialiser of a slot of aggregate T, made from the argument for the member to which the slot belongs.
 template <class T, std::size_t Slot, class Alloc, class Given>
 decltype(auto) make_slot(const Alloc& alloc, Given& given) {
     constexpr slot_place place = place_of_slot(Slot, member_types<T>{});
@@ -201,7 +201,7 @@ struct default_base {
 #pragma GCC diagnostic ignored "-Wconversion" // bit-fields, from a value that came out of the same one
 #endif
 
-/// Makes a T. Its first members are initialised from `given`, the others by default.
+/// Constructs a T. Its first members are initialised from `given`, the others by default.
 template <class T, class Alloc, class... Given>
 T make_from_members(const Alloc& alloc, Given&&... given) {
     static_assert(sizeof...(Given) <= member_count_v<T>, "more initialisers than the aggregate has members");
@@ -243,7 +243,7 @@ T make_aggregate(const Alloc& alloc, Args&&... args) {
     } else if constexpr (sizeof...(Args) == member_count_v<T> || !std::is_move_constructible_v<T>) {
         return make_from_members<T>(alloc, std::forward<Args>(args)...);
     } else {
-        // Members without an argument take their default member initialisers, which are not visible here and use the
+        // Members without an argument use their default member initialisers, which are not visible here and use the
         // default allocator. So the object is made first and then taken apart.
         return make_aggregate_from<T>(alloc, make_from_members<T>(alloc, std::forward<Args>(args)...));
     }
@@ -350,7 +350,7 @@ T make_variant(const Alloc& alloc, Args&&... args) {
     }
 }
 
-/// Makes a T from `args`, all of whose parts use `alloc`. Returns a prvalue, so T is built in the caller's place.
+/// Constructs a T from `args`, all of whose parts use `alloc`. Returns a prvalue, so T is built in the caller's place.
 template <class T, class Alloc, class... Args>
 T make_using(const Alloc& alloc, Args&&... args) {
     constexpr composition kind = composition_v<T, Alloc>;
@@ -382,7 +382,7 @@ template <class T, class Alloc, class... Args>
 inline constexpr bool is_nothrow_constructible_using_v =
     composition_v<T, Alloc> == composition::plain && std::is_nothrow_constructible_v<T, Args...>;
 
-/// Constructs a T in the raw memory at `where`; all its parts use `alloc`. If it throws, nothing is left behind.
+/// Constructs a T in the raw memory at `where`; all its parts use `alloc`. If it throws, the memory is raw again.
 template <class T, class Alloc, class... Args>
 void construct_using(T* where, const Alloc& alloc,
                      Args&&... args) noexcept(is_nothrow_constructible_using_v<T, Alloc, Args...>) {

@@ -63,7 +63,7 @@ struct type_fingerprint {
     /// The structure as an encoded types::type_description, so that another program can say what differs.
     std::string description;
 
-    // Not part of the hash: what the schema contains besides (types/type_schema.hpp).
+    // Not part of the hash: what else the schema contains (src/types/schema_table.hpp).
     write_type structure = nullptr; ///< writes the structure of the type, when its schema is needed
     std::uint32_t shapes = 0;       ///< how many of its types have a known shape
     /// A hash over members named by REM_REFLECT, and over enumerators; 0 if there are none.
@@ -77,9 +77,9 @@ struct type_fingerprint {
 /// See type_fingerprint::nameable.
 [[nodiscard]] bool is_nameable(const char* mangled);
 
-/// Writes a structure into a table, each type once. From the table come the hash, with mangled names (the ABI fixes
-/// these, while demanglers change their spelling over time), and the description, with readable names. Besides, it
-/// writes the text that algorithm 1 hashed.
+/// Writes a structure into a table, each type once. The hash and the description are made from this table: the hash
+/// with mangled names (the ABI fixes these, while demanglers change their spelling over time), the description with
+/// readable names. This class also writes the text that algorithm 1 hashed.
 class structure_writer {
 public:
     structure_writer();
@@ -98,21 +98,21 @@ public:
     /// `contents` writes what the class consists of, unless that was written before. May be null.
     void object(const std::type_info& type, std::size_t size, std::size_t alignment, std::uint32_t layout_number,
                 write_type contents);
-    /// Says how the type of the last call of object() keeps its contents. `shape` must live as long as the process.
+    /// Records how the type of the last call of object() stores its contents. `shape` must live as long as the process.
     void shape(const type_shape& shape);
     /// Writes a class whose members are stored serialised, one after the other.
     void serialised(const std::type_info& type, const member_table& members);
 
     // `contents` calls one of these.
     void members(const member_table& members);
-    /// Writes types in their order, such as the arguments of a template; null pointers are left out. `open` and `close`
-    /// are for algorithm 1, which wrote them if there was a type.
+    /// Writes types in their order, such as the arguments of a template; skips null pointers. `open` and `close` are
+    /// for algorithm 1, which wrote them if there was a type.
     void list(std::string_view open, const write_type* types, std::size_t count, std::string_view close);
     /// Writes what else distinguishes the layout, for example " b-tree 2: 15 slots".
     void text(std::string_view text);
 
     [[nodiscard]] type_fingerprint finish(const std::type_info& type, std::size_t size, std::size_t alignment) &&;
-    /// Returns the encoded schema (types/type_schema.hpp) instead of a fingerprint.
+    /// Returns the encoded schema (src/types/schema_table.hpp) instead of a fingerprint.
     [[nodiscard]] std::string schema() &&;
 
 private:
@@ -136,7 +136,7 @@ private:
 template <class T>
 concept complete = requires { sizeof(T); };
 
-/// True for allocators, which are left out as arguments of a template: they repeat the container's value type.
+/// True for allocators. They are not written as arguments of a template, since they repeat the container's value type.
 template <class T>
 inline constexpr bool is_allocator_v = false;
 template <class T>
@@ -166,7 +166,8 @@ void locate_members(std::uintptr_t place, const volatile void** into) {
     std::copy(std::begin(addresses.at), std::end(addresses.at), into);
 }
 
-/// True if a member is a reference. References have no addresses; then only the types of all members are known.
+/// True if a member is a reference. References have no addresses, so only the types of a class's members are written
+/// then.
 template <class... Ts>
 consteval bool have_references(type_list<Ts...>) {
     return (std::is_reference_v<Ts> || ...);
@@ -255,8 +256,8 @@ consteval write_type contents_of_class() {
     }
 }
 
-/// Returns how a T keeps its contents; shape_kind::none if that is not known. T is not cv-qualified. Not a pointer:
-/// with sanitizers g++ cannot compare it with null in a constant expression.
+/// Returns how a T stores its contents; shape_kind::none if that is not known. T must not be cv-qualified. The result
+/// is not a pointer, since g++ with sanitizers cannot compare pointers with null in a constant expression.
 template <class T>
 consteval const type_shape& shape_of() {
     if constexpr (std::is_enum_v<T>)
@@ -279,7 +280,8 @@ void write_shape(structure_writer& out) {
         out.shape(shape_of<T>());
 }
 
-/// An empty class has no members, which is known; the members of a class that hides them are not known.
+/// The shape of an empty class, which is known to have no members. (The members of a class that hides them are not
+/// known.)
 inline constexpr member_table k_no_members{nullptr, nullptr, nullptr, nullptr, 0};
 inline constexpr type_shape k_shape_of_empty_class{.kind = shape_kind::members, .members = &k_no_members};
 
@@ -385,8 +387,8 @@ type_fingerprint make_fingerprint() {
 template <class T>
 const type_fingerprint& fingerprint_of() {
     static_assert(std::is_object_v<T> && std::is_same_v<T, std::remove_cv_t<T>>);
-    // Two threads may compute it at the same time. Neither waits for the other, since a forked child may not have the
-    // other thread.
+    // Two threads may compute the fingerprint at the same time. Neither waits for the other, since a forked child may
+    // not have the other thread.
     static std::atomic<const type_fingerprint*> known = nullptr;
     const type_fingerprint* found = known.load(std::memory_order_acquire);
     if (found == nullptr) {

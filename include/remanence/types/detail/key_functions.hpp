@@ -1,5 +1,5 @@
-// A program's own functions by which its containers order or hash their keys. load() makes such containers with them.
-// Depends on the standard library only.
+// A program's own functions by which its containers order or hash their keys. load() builds such containers with these
+// functions. Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/detail/class_walk.hpp>
@@ -22,13 +22,13 @@ struct key_functions {
     bool (*less)(const void* a, const void* b) = nullptr; // of an ordered container
     // The following are those of a hash container.
     std::uint64_t (*hash)(const void* key, std::uint64_t seed) = nullptr;
-    bool takes_seed = false; // the hash function takes and uses the seed
+    bool takes_seed = false; // the hash function accepts and uses the seed
     bool (*equal)(const void* a, const void* b) = nullptr;
-    bool keeps_hash = false; // the container keeps hashes in its nodes
+    bool keeps_hash = false; // the container stores hashes in its nodes
     void (*destroy)(void* key) = nullptr;
 };
 
-/// A function object without state, which load() can make.
+/// A function object without state, which load() can construct.
 template <class F>
 concept stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
 template <class T>
@@ -42,7 +42,7 @@ concept hashed_by_keys = requires {
     requires stateless<typename T::hasher> && stateless<typename T::key_equal>;
 };
 
-/// True if a container of the standard library keeps a hash in each node.
+/// True if a container of the standard library stores a hash in each node.
 template <class Key, class Hash>
 consteval bool keeps_hash_in_nodes() {
 #if defined(__GLIBCXX__)
@@ -52,7 +52,7 @@ consteval bool keeps_hash_in_nodes() {
 #endif
 }
 
-/// class_walk calls it for each class.
+/// Collects the key_functions. class_walk calls take_class() for each class.
 class key_functions_taker {
 public:
     template <class T>

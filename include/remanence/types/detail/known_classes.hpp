@@ -1,5 +1,5 @@
 // class_traits of the classes of the standard library. All code that uses class_traits includes this one header, so
-// that no class is asked for its traits before they are declared. Depends on the standard library only.
+// that no traits are used before they are declared. Depends on the standard library only.
 //
 // The shapes are those of libstdc++: first an allocator, if it has state, then the container's own words.
 // tests/unit/types/schema_test.cpp reads such containers by these numbers. With another standard library these classes
@@ -59,7 +59,7 @@ struct element_of_arrays<std::array<T, N>> : element_of_arrays<T> {};
 /// How an object holds its parts in its own bytes, which decides how they get an allocator (construct.hpp).
 enum class composition : std::uint8_t {
     plain, ///< it holds none, or none that uses the allocator
-    aware, ///< takes the allocator in its constructors (std::uses_allocator)
+    aware, ///< accepts the allocator in its constructors (std::uses_allocator)
     pair,
     tuple,
     optional,
@@ -140,15 +140,16 @@ using standard_shape = no_shape;
 inline constexpr std::uint64_t k_word_bytes = 8;
 inline constexpr std::uint64_t k_deque_block_bytes = 512;
 
-/// The comparator, which takes a byte if it is empty; then the header, which is a node without an element; then the
-/// number of elements.
+/// Sets and maps: the comparator, which has a byte if it is empty; then the header, which is a node without an element;
+/// then the number of elements.
 template <class Value, class Compare, class Alloc, std::uint64_t Mapped>
 using tree_shape =
     standard_shape<shape_kind::tree,
                    aligned_up(aligned_up(allocator_bytes_v<Alloc>, alignof(Compare)) + sizeof(Compare), k_word_bytes),
                    aligned_up(4 * k_word_bytes, alignof(Value)), Mapped>;
 
-/// The buckets and their number, the first link of the chain of all elements, and their number.
+/// Unordered containers: the address of the buckets and their number, the first link of the chain of all elements, and
+/// the number of elements.
 template <class Value, class Hash, class Equal, class Alloc, std::uint64_t Mapped>
 using hash_chain_shape =
     std::conditional_t<std::is_empty_v<Hash> && std::is_empty_v<Equal>,
@@ -180,7 +181,7 @@ template <class... Ts>
 struct class_traits<std::variant<Ts...>> : detail::composed_of<detail::composition::variant, Ts...> {
     struct shape
         : std::conditional_t<
-              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // its index takes one byte
+              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // then its index has one byte
               detail::standard_shape<detail::shape_kind::variant,
                                      detail::aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1>,
               detail::no_shape> {};
@@ -237,8 +238,8 @@ struct class_traits<std::vector<T, Alloc>> {
                              detail::standard_shape<detail::shape_kind::bits, detail::allocator_bytes_v<Alloc>,
                                                     detail::allocator_bytes_v<Alloc> + 2 * detail::k_word_bytes>> {};
 };
-/// After the address and the length of the map come two iterators of four words; the first word of each is the address
-/// of an element.
+/// After the address and the length of the array of blocks come two iterators of four words; the first word of each is
+/// the address of an element.
 template <class T, class Alloc>
 struct class_traits<std::deque<T, Alloc>> {
     struct shape

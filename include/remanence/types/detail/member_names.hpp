@@ -32,7 +32,7 @@ struct holder_of_members {
 template <class T>
 extern const holder_of_members<T> place_of_members; // NOLINT(misc-definitions-in-headers)
 
-/// Does not return std::string_view: g++ would add to the spelling what that is.
+/// Does not return std::string_view, since g++ would add to the spelling what this alias stands for.
 template <const volatile void* Address>
 consteval const char* spelling_of() {
     return __PRETTY_FUNCTION__;
@@ -53,8 +53,8 @@ consteval std::string_view last_identifier(std::string_view spelling) {
     return spelling.substr(begin, end - begin);
 }
 
-/// A specialisation finds the null address. When g++ checks pointers (-fsanitize=undefined,
-/// -fno-delete-null-pointer-checks), a comparison of this address with null is no constant.
+/// A specialisation recognises the null address. A comparison with null would not do: it is no constant when g++ checks
+/// pointers (-fsanitize=undefined, -fno-delete-null-pointer-checks).
 template <const volatile void* Address>
 struct name_at {
     static consteval std::string_view get() { return last_identifier(spelling_of<Address>()); }
@@ -64,7 +64,7 @@ struct name_at<nullptr> {
     static consteval std::string_view get() { return {}; }
 };
 
-/// Names, one behind the other. Only these become part of the program, not the compiler's spellings.
+/// Names, one behind the other. Only these names become part of the program; the compiler's spellings do not.
 template <std::size_t Count, std::size_t Bytes>
 struct packed_names {
     char text[Bytes + 1] = {};
@@ -76,7 +76,8 @@ struct names_of_members;
 template <class T, std::size_t... I>
 struct names_of_members<T, std::index_sequence<I...>> {
     static consteval auto pack() {
-        // Local: g++ without optimisation emits a variable of namespace scope, and then the linker needs the place.
+        // Local: without optimisation g++ would emit a variable of namespace scope, and the linker would need
+        // place_of_members.
         constexpr auto addresses = member_addresses<T>(place_of_members<T>.value);
         constexpr std::string_view names[] = {name_at<addresses.at[I]>::get()...};
         packed_names<sizeof...(I), (names[I].size() + ...)> packed;

@@ -1,4 +1,4 @@
-// Memory from operator new, for allocators that belong to no heap. A mark stands in front of each block. By the mark a
+// Memory from operator new, for allocators that belong to no heap. A mark stands in front of each block. By this mark a
 // commit distinguishes a pointer to the block from any other word, and an allocator recognises its own blocks. Depends
 // on the standard library only.
 //
@@ -47,7 +47,7 @@ inline void deallocate_outside(void* block, std::size_t bytes, std::size_t align
     volatile std::uint64_t& mark = outside_mark_before(block);
     if (mark != outside_mark_of(reinterpret_cast<std::uintptr_t>(block))) [[unlikely]]
         refuse_foreign_block(block, bytes);
-    mark = 0; // a word that leads here is no longer a pointer
+    mark = 0; // a word with this address no longer counts as a pointer
     const std::size_t prefix = outside_prefix_bytes(alignment);
     void* const whole = static_cast<std::byte*>(block) - prefix;
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {

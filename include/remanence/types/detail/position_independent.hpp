@@ -23,7 +23,7 @@ template <class T>
     requires requires { class_traits<T>::k_is_position_independent; }
 inline constexpr bool is_what_its_parts_are_v<T> = class_traits<T>::k_is_position_independent;
 
-/// True for allocators that position-independent containers keep as a distance, or that have no state.
+/// True for allocators that position-independent containers store as a distance, or that have no state.
 template <class Alloc>
 inline constexpr bool is_kept_by_distance_v = std::is_empty_v<Alloc>;
 template <class T>

@@ -22,14 +22,14 @@ struct bases_in<void(Bases...)> {
     template <class T>
     static void locate(std::uintptr_t place, const volatile void** into) {
         const T* const object = reinterpret_cast<const T*>(place);
-        static_cast<void>(object); // there may be no base
+        static_cast<void>(object); // unused if there is no base
         static_cast<void>(into);
         ((*into++ = static_cast<const Bases*>(object)), ...);
     }
     template <class Visit>
     static constexpr void visit(Visit& visitor) {
         (visitor.template take<Bases>(std::string_view()), ...);
-        static_cast<void>(visitor); // there may be no base
+        static_cast<void>(visitor); // unused if there is no base
     }
 };
 
@@ -49,8 +49,8 @@ struct reflect_access {
         else
             return false;
     }
-    /// Returns a value with all bits set. The compiler does not know the value: it would warn that it does not fit a
-    /// bit-field.
+    /// Returns a value with all bits set. The compiler does not know the value; otherwise it would warn that the value
+    /// does not fit into a bit-field.
     template <class M>
     [[nodiscard]] static M all_ones() {
         if constexpr (std::is_same_v<M, bool>) {

@@ -33,9 +33,9 @@ template <class... Members>
 consteval bool are_destroyed_by_nothing(type_list<Members...>) {
     return (std::is_trivially_destructible_v<Members> && ...);
 }
-/// True if an aggregate has a destructor of its own. Its move is a copy then: both objects are destroyed, and twice
-/// what they own. (If a member has a destructor, its copy may throw or there is none, so that this case is excluded
-/// already.)
+/// True if an aggregate has a destructor of its own. Such an aggregate has no move constructor, so a move is a copy,
+/// and both objects destroy what they own. (An aggregate with a member that has a destructor is excluded already: a
+/// copy of that member may throw, or is impossible.)
 template <class Aggregate>
 inline constexpr bool has_own_destructor_v =
     !std::is_trivially_destructible_v<Aggregate> && are_destroyed_by_nothing(member_types<Aggregate>{});

@@ -1,6 +1,6 @@
-// Shapes: how a type keeps its contents, so that a program without the type can read its objects. They are the numbers
-// that a reader of heaps needs besides the rows of a fingerprint (fingerprint.hpp). A reader knows these few shapes,
-// and no libraries. Depends on the standard library only.
+// Shapes: how a type stores its contents, so that a program without the type can read its objects. A reader of heaps
+// needs these numbers besides the rows of a fingerprint (fingerprint.hpp). It must know only these few shapes, and no
+// libraries. Depends on the standard library only.
 //
 // A shape is not part of a fingerprint: knowing more about a type does not make it another type.
 #pragma once
@@ -36,7 +36,7 @@ struct member_table {
 };
 
 /// The kinds, as in the schema (docs/format.md, "Type table"). A "part" is an argument of the template, given by its
-/// position. The comments name a kind's numbers.
+/// position. Each comment lists the numbers of its kind.
 enum class shape_kind : char {
     none = '-',
     signed_number = 'i',
@@ -53,7 +53,7 @@ enum class shape_kind : char {
     optional = 'o',     // offset of the flag; the value lies at 0
     variant = 'w',      // offset and size of the index; the value lies at 0
     text = 't',         // offsets of the address of the characters, and of their number
-    text_by_link = 'T', // offset of the 24 bytes
+    text_by_link = 'T', // offset of the string's 24 bytes
     contiguous = 'v',   // offsets of the addresses of begin and end
     linked_block = 'V', // offsets of the link, and of the number of elements
     deque = 'd',        // offsets of the first and the last iterator, elements in a block
@@ -70,15 +70,15 @@ enum class shape_kind : char {
     foreign = 'F',     // of another library, which alone can make it: a foreign_way, and its numbers
 };
 
-/// How elements of `foreign` are found. Links are addresses that lead to a place in a node, and the element lies the
-/// given distance behind that place. The offset of the mapped value is the last number; it is 0 if the container is not
-/// a map.
+/// How elements of `foreign` are found. A link is the address of a place in a node, and the element lies the given
+/// distance behind that place. The offset of the mapped value is the last number; it is 0 if the container is not a
+/// map.
 enum class foreign_way : std::uint64_t {
     run,      // offsets of the address of the elements, and of their number; mapped
     blocks,   // offsets of the first and the last iterator, elements in a block; mapped
-    pointers, // of nodes: offsets of the array of pointers, and of their number; how many are none; element; mapped
+    pointers, // of nodes: offsets of the array of pointers, and of their number; how many lead nowhere; element; mapped
     ring,     // header; offset of the next link; element; mapped
-    tree,     // header, of which the link leads to the root; offsets of the left and the right link; element; mapped
+    tree,     // header, whose link leads to the root; offsets of the left and the right link; element; mapped
     buckets,  // of chains of nodes: offsets of the address of the links, and of their number; element; mapped
     text,     // of Boost: offset of 24 bytes
     // A header is two numbers, `first` and `second`. If `first` is 0, the header lies in the object, at `second`.
@@ -131,7 +131,7 @@ struct shape_of_members {
 template <class K, class V>
 inline constexpr std::uint64_t mapped_offset_v = aligned_up(sizeof(K), alignof(V));
 
-/// How many bytes an allocator takes in front of a container's own words.
+/// How many bytes an allocator occupies in front of a container's own words.
 template <class Alloc>
 inline constexpr std::uint64_t allocator_bytes_v = std::is_empty_v<Alloc> ? 0 : aligned_up(sizeof(Alloc), 8);
 

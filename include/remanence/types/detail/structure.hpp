@@ -29,7 +29,7 @@ struct structure_fault {
 using structure_result = std::optional<structure_fault>;
 
 class block_survey;
-/// The check that heap::verify() keeps for a root.
+/// The check of a root by heap::verify().
 using root_check = structure_result (*)(const void* object, block_survey& survey);
 
 /// Answers what a check must know about the heap.
@@ -37,7 +37,7 @@ class block_survey {
 public:
     block_survey(const block_survey&) = delete;
     block_survey& operator=(const block_survey&) = delete;
-    /// True if an allocated block with at least so many bytes begins at `first`. O(log of its size).
+    /// True if an allocated block with at least `bytes` bytes begins at `first`. O(log of the block's size).
     [[nodiscard]] virtual bool is_block(const void* first, std::size_t bytes) const = 0;
 
     // Containers in containers are examined at once, down to a certain depth. Deeper ones wait until no other is left.
@@ -47,8 +47,8 @@ public:
         root_check check; // part of the key: the object's first member has the same address
         friend bool operator==(const waiting&, const waiting&) = default;
     };
-    /// Calls `look`, which examines the container, or lets the container wait. Returns a fault if the container
-    /// contains itself: it is among those around it, or has waited before. Throws std::bad_alloc.
+    /// Calls `look`, which examines the container, or, at the depth limit, lets the container wait. Returns a fault if
+    /// the container contains itself: it is among those around it, or has waited before. Throws std::bad_alloc.
     template <class Look>
     [[nodiscard]] structure_result look_into(const waiting& next, const Look& look) {
         if (depth_ == k_depth_max) {
