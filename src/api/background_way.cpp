@@ -21,7 +21,9 @@ background_way::~background_way() {
 void background_way::run() {
     for (;;) {
         const std::uint32_t calls =
-            engine_.shared()->protocol().calls(); // read before let_checkpoint_pass(): a later call wakes the thread again
+            engine_.shared()
+                ->protocol()
+                .calls(); // read before let_checkpoint_pass(): a later call wakes the thread again
         if (ends_)
             return;
         try {

@@ -16,12 +16,14 @@ namespace remanence::crash {
 /// `start`: before it was done. Calls look(is_done) with the disk as a loss may leave it, in some hundred states; is_done: all of it had
 /// returned. Ends with the first failure of the test.
 template <class F>
-void for_each_power_loss(simulation::simulated_disk& disk, const simulation::simulated_disk::savepoint& start, const F& look) {
+void for_each_power_loss(simulation::simulated_disk& disk, const simulation::simulated_disk::savepoint& start,
+                         const F& look) {
     const trace operations = disk.take_trace();
     disk.rewind({start.changes, start.inodes, 0});
     const crash_states states(operations, simulation::failed_sync::xfs, options().seed);
     simulation::crash_walk walk(disk, operations);
-    for (const crash_state& each : states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
+    for (const crash_state& each :
+         states.sample(std::clamp<std::uint64_t>(options().states / 4, 100, 500), options().seed)) {
         SCOPED_TRACE(each.name());
         walk.advance_to(each.position);
         walk.build(states.choose(each, walk.pending()).parts);

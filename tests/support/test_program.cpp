@@ -23,7 +23,8 @@
 #include <string_view>
 
 // Only in builds with a sanitizer.
-extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak)); // NOLINT(bugprone-reserved-identifier)
+extern "C" void __sanitizer_set_death_callback(void (*callback)())
+    __attribute__((weak)); // NOLINT(bugprone-reserved-identifier)
 
 namespace remanence::test {
 
@@ -89,8 +90,13 @@ std::string seed_variable() {
 std::array<std::string_view, 7> parts() {
     const command_line& made = the_command();
     const bool has_seed = is_repeated_by_seed();
-    return {"To repeat it: ", has_seed ? made.seed : std::string_view(), made.environment, made.program,
-            " --gtest_filter='", made.test, "'\n"};
+    return {"To repeat it: ",
+            has_seed ? made.seed : std::string_view(),
+            made.environment,
+            made.program,
+            " --gtest_filter='",
+            made.test,
+            "'\n"};
 }
 
 class repeat_printer : public testing::EmptyTestEventListener {
@@ -128,7 +134,8 @@ void repeat_printer::OnTestProgramStart(const testing::UnitTest& /*program*/) {
     for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
         struct sigaction now{};
         ::sigaction(signal, nullptr, &now);
-        if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL) // else a sanitizer, or the program, has its own
+        if ((now.sa_flags & SA_SIGINFO) == 0 &&
+            now.sa_handler == SIG_DFL) // else a sanitizer, or the program, has its own
             std::signal(signal, say_and_die);
     }
     if (__sanitizer_set_death_callback != nullptr)

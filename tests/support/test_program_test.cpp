@@ -58,8 +58,8 @@ TEST(told_by_environment, ends_as_told) {
 
 /// Runs a command as a user would whose shell has none of the variables that this run may have.
 std::string output_of(const std::string& command) {
-    FILE* const pipe =
-        ::popen(("unset REMANENCE_SEED RC_PARAMS GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX; (" + command + ") 2>&1").c_str(), "r");
+    FILE* const pipe = ::popen(
+        ("unset REMANENCE_SEED RC_PARAMS GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX; (" + command + ") 2>&1").c_str(), "r");
     if (pipe == nullptr)
         return "no pipe";
     std::string all;
@@ -126,8 +126,9 @@ TEST(test_program, takes_usual_seeds_unless_one_is_given) {
 }
 
 TEST(test_program, refuses_a_seed_that_is_no_number) {
-    EXPECT_NE(output_when("fails", "REMANENCE_SEED=0x5").find("REMANENCE_SEED must be a decimal number, and is \"0x5\""),
-              std::string::npos);
+    EXPECT_NE(
+        output_when("fails", "REMANENCE_SEED=0x5").find("REMANENCE_SEED must be a decimal number, and is \"0x5\""),
+        std::string::npos);
 }
 
 TEST(test_program, prints_no_command_for_a_test_that_passes) {

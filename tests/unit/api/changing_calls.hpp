@@ -31,7 +31,8 @@ std::vector<changing_call> changing_calls(heap& h, std::string known) {
         {"make", [&] { (void)h.make<int>(); }},
         {"root", [&] { (void)h.root<int>("a root that is not there"); }},
         {"remove_root", [&, known] { (void)h.remove_root<Root>(known); }},
-        {"load", [&] {
+        {"load",
+         [&] {
              std::istringstream dump("{\"remanence_dump\":1,\"commit\":1}\n{\"end\":true,\"lines\":1}\n");
              (void)remanence::load(h, dump);
          }},

@@ -171,7 +171,7 @@ TEST_F(c_sharing, may_have_one_history_for_all) {
     ASSERT_OK(rem_write_end(heap));
     const pid_t other = ::fork();
     if (other == 0) {
-        EXPECT_STATUS(rem_close(heap), REM_CLOSED); // the inherited one
+        EXPECT_STATUS(rem_close(heap), REM_CLOSED);                // the inherited one
         EXPECT_OK(rem_open_shared(path.c_str(), &options, &heap)); // which names none, and has the heap's
         EXPECT_OK(rem_undo(heap, 1));
         EXPECT_OK(rem_close(heap));

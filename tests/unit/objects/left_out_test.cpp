@@ -267,10 +267,11 @@ TEST_F(left_out, members_are_refused_if_the_class_has_something_else_in_their_pl
     const std::string why = refused(errc::type_mismatch, [&] {
         (void)heap::open(directory_ / "h", {.migrate = migrations().to<vector<leaving_out::three::entry>>("root")});
     });
-    EXPECT_TRUE(says(why, "bytes from its byte 4 on that its REM_REFLECT leaves out, and the class has changed")) << why;
-    heap into = heap::open(directory_ / "h",
-                           {.migrate = migrations().to<vector<leaving_out::three::entry>>("root").drop(
-                                "leaving_out::one::entry.$rest")});
+    EXPECT_TRUE(says(why, "bytes from its byte 4 on that its REM_REFLECT leaves out, and the class has changed"))
+        << why;
+    heap into = heap::open(
+        directory_ / "h",
+        {.migrate = migrations().to<vector<leaving_out::three::entry>>("root").drop("leaving_out::one::entry.$rest")});
     EXPECT_EQ(into.root<vector<leaving_out::three::entry>>("root")[0].added(), 7);
 }
 
@@ -296,9 +297,8 @@ TEST_F(left_out, hidden_classes_are_named_before_anything_is_written) {
 }
 
 TEST_F(left_out, a_file_of_a_container_that_cannot_be_written_is_not_begun) {
-    (void)refused(errc::not_supported, [&] {
-        file_backed<vector<closed>> file(directory_ / "file", {.form = file_form::portable});
-    });
+    (void)refused(errc::not_supported,
+                  [&] { file_backed<vector<closed>> file(directory_ / "file", {.form = file_form::portable}); });
 }
 
 } // namespace

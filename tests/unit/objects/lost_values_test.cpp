@@ -164,10 +164,11 @@ TEST_F(losses, by_a_renaming_that_nobody_declared_are_refused) {
     const std::string why = refused<vector<other_names::book>>();
     EXPECT_TRUE(says(why, "book.pages is gone, and [0]")) << why;
     EXPECT_TRUE(says(why, "book.review is gone, and [0]")) << why;
-    heap opened = heap::open(path_, {.migrate = migrations()
-                                                    .to<vector<other_names::book>>("root")
-                                                    .rename(rem::renamed<"pages", "page_count">::of<other_names::book>())
-                                                    .rename(rem::renamed<"review", "remarks">::of<other_names::book>())});
+    heap opened =
+        heap::open(path_, {.migrate = migrations()
+                                          .to<vector<other_names::book>>("root")
+                                          .rename(rem::renamed<"pages", "page_count">::of<other_names::book>())
+                                          .rename(rem::renamed<"review", "remarks">::of<other_names::book>())});
     EXPECT_EQ(opened.root<vector<other_names::book>>("root")[0].remarks, "a note");
     EXPECT_EQ(opened.root<vector<other_names::book>>("root")[0].page_count, 474);
 }

@@ -198,8 +198,9 @@ TEST_F(migration, takes_a_root_through_five_releases) {
     EXPECT_NE(said.find("which has no poem"), std::string::npos) << said;
     EXPECT_NE(said.find("release_2::book.stock is gone (automatic)"), std::string::npos) << said;
     {
-        EXPECT_NE(refused<release_3::shelf>("shelf", errc::type_mismatch).find("release_2::book.publisher is gone, and "),
-                  std::string::npos);
+        EXPECT_NE(
+            refused<release_3::shelf>("shelf", errc::type_mismatch).find("release_2::book.publisher is gone, and "),
+            std::string::npos);
         EXPECT_TRUE(migrate<release_3::shelf>(heap_, "shelf", {.dropped = {"publisher"}}).is_needed);
         const auto& shelf = heap_.root<release_3::shelf>("shelf");
         EXPECT_EQ(shelf.at("book 42").pages, 42);

@@ -57,8 +57,8 @@ TEST(quick_mutex_threads, is_had_in_the_end_by_all_who_sleep) {
         });
     });
     EXPECT_TRUE(test::comes_true([&] {
-        return std::ranges::all_of(
-            rivals, [](const auto& each) { return each != 0 && test::is_asleep(::getpid(), each); });
+        return std::ranges::all_of(rivals,
+                                   [](const auto& each) { return each != 0 && test::is_asleep(::getpid(), each); });
     }));
     EXPECT_FALSE(mutex.try_lock());
     EXPECT_EQ(count, 0);

@@ -64,7 +64,7 @@ struct bounds {
     bool has_checkpointer = true;
     bool lazy = false;                          // commits are visible before they are durable
     bool batches = false;                       // two commits may become visible in one step
-    bool copies_for_checkpoints = false;            // readers make their own copies of what a checkpoint is going to change
+    bool copies_for_checkpoints = false;        // readers make their own copies of what a checkpoint is going to change
     bool superblocks_of_regions = false;        // that checkpoint nothing
     bool guests = false;                        // readers have locks instead of slots
     std::vector<unsigned> kinds = {0, 1, 2, 3}; // of the records, by version

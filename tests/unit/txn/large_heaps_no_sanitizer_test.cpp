@@ -24,8 +24,8 @@ protected:
     static constexpr int k_blocks = 4;
 
     void SetUp() override {
-        auto opened = engine::open(files_, (directory_.path() / "heap").string(),
-                                   open_mode::open_or_create, {.dirty_limit_bytes = k_budget}, "abi");
+        auto opened = engine::open(files_, (directory_.path() / "heap").string(), open_mode::open_or_create,
+                                   {.dirty_limit_bytes = k_budget}, "abi");
         ASSERT_TRUE(opened) << opened.why().message;
         engine_ = std::move(*opened);
     }

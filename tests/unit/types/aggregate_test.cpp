@@ -21,12 +21,12 @@
 
 namespace aggregate_test {
 
+using remanence::type_list;
 using remanence::detail::aggregate_obstacle;
 using remanence::detail::aggregate_shape_v;
 using remanence::detail::flat_extent_v;
 using remanence::detail::member_count_v;
 using remanence::detail::member_types;
-using remanence::type_list;
 using remanence::detail::visit_members;
 
 struct nothing {};

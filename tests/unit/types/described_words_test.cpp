@@ -125,7 +125,7 @@ protected:
 };
 
 template <class T, class Member>
-std::size_t offset_of(Member T::*member) {
+std::size_t offset_of(Member T::* member) {
     static const T object{};
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(object.*member)) -
                                     reinterpret_cast<const std::byte*>(&object));
