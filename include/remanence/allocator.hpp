@@ -22,7 +22,8 @@ namespace remanence {
 
 namespace detail {
 
-// Places are integers, since g++ warns about pointers to objects that are not constructed yet.
+// The addresses of allocators are passed as integers, since g++ warns about pointers to objects that are not
+// constructed yet.
 
 /// Returns the owner that an allocator at `place` must store to allocate in the heap of `owner`. If the allocator lies
 /// in a heap that is not its own (it is *strange* there: owner_note.hpp), records it with the heap in which it lies.
@@ -38,7 +39,7 @@ inline constexpr std::uintptr_t k_nowhere = 0;
         are_near(from, place) || (note_of(owner) == 0 && are_near(reinterpret_cast<std::uintptr_t>(owner), place));
     return is_as_before && !is_strange(owner) ? owner : owner_at(owner, place);
 }
-/// True once an allocator was recorded by owner_at(). Until then, as in most programs, there is nothing to forget.
+/// True once an allocator was recorded by owner_at(). Until then, as in most programs, there is no record to remove.
 extern std::atomic<bool> was_any_noted;
 void forget_noted_at(const void* place) noexcept;
 /// Removes the record of an allocator that is destroyed, if there is one.
@@ -46,7 +47,8 @@ inline void forget_if_noted(const heap_header* owner, const void* place) noexcep
     if (is_strange(owner) && was_any_noted.load(std::memory_order_relaxed)) [[unlikely]]
         forget_noted_at(place);
 }
-/// Returns true if one owner may free what the other allocated. Precondition: they differ, and have the same header.
+/// Returns true if one owner may free what the other allocated. Precondition: the owners differ, and belong to the same
+/// heap.
 [[nodiscard]] bool share_memory(heap_header* owner, heap_header* other) noexcept;
 
 /// Allocates memory of the heap. Throws std::bad_alloc; the heap is then unchanged and usable.
@@ -72,8 +74,9 @@ template <class T>
 inline constexpr bool is_list_node_v<std::_List_node<T>> = true;
 #endif
 
-/// A scope in which default-constructed allocators of this thread belong to this heap, or to none. A write section, or
-/// another such scope, that begins later takes precedence. It must be destroyed by the thread that made it.
+/// While such a scope exists, default-constructed allocators of this thread belong to the given heap, or to none if it
+/// is null. A write section, or another such scope, that begins later takes precedence. The scope must be destroyed by
+/// the thread that made it.
 class default_heap_scope {
 public:
     explicit default_heap_scope(heap_header* heap) noexcept;
@@ -102,9 +105,9 @@ class kept_allocator;
 /// scope `in`. Outside of all these it belongs to no heap. Read sections do not count.
 ///
 /// An allocator never propagates, so an object of one heap never owns memory of another: assignment and move between
-/// heaps copy element by element. So does swap(a, b) with containers of namespace remanence. The member function swap()
-/// of the standard's containers cannot do that: between heaps it ends the process with an `error` that says so;
-/// splice() and merge() of lists do the same. Do not use merge() of other containers, or node handles, between heaps.
+/// heaps copy element by element. swap(a, b) of containers of namespace remanence also copies. The member function
+/// swap() of the standard's containers cannot copy: between heaps it ends the process, with an `error` that says so. So
+/// do splice() and merge() of lists. Do not use merge() of other containers, or node handles, between heaps.
 template <class T>
 class allocator {
 public:
@@ -148,8 +151,8 @@ public:
         if (count > max_size())
             throw std::bad_array_new_length();
         const std::size_t bytes = count * sizeof(T);
-        // The allocator may be unrecorded: it was in the heap when the heap was opened, or was committed without
-        // memory.
+        // A strange allocator may have no record yet: it was in the heap when the heap was opened, or was committed
+        // before it had allocated memory.
         if (detail::is_strange(owner_))
             (void)detail::owner_at(owner_, reinterpret_cast<std::uintptr_t>(this));
         if (owner_ != nullptr)
@@ -189,8 +192,8 @@ public:
         }
     }
 
-    /// Returns the allocator for a copy of a container: it belongs where default-constructed objects belong now, not
-    /// where the source is. So a copy that is made outside of write sections belongs to the program, and no rollback
+    /// Returns the allocator for a copy of a container: it belongs to the heap of default-constructed allocators, not
+    /// to that of the source. So a copy that is made outside of write sections belongs to the program, and no rollback
     /// removes it; a copy of another heap's container inside a write section is in that section's heap.
     [[nodiscard]] allocator select_on_container_copy_construction() const noexcept { return allocator(); }
 

@@ -35,14 +35,14 @@ enum class paging {
 /// The options of a new arena. Both members are fixed at creation, and ignored for an existing arena.
 struct arena_options {
     /// How large the arena may become, in bytes, its own tables (3.5 %) included: a power of two, at least 1 MiB.
-    /// Default 1 GiB. Room takes addresses and makes the heap's file longer; only what is written takes memory and disk
-    /// space.
+    /// Default 1 GiB. The whole room is reserved: it takes addresses, and makes the heap's file longer. Only pages that
+    /// are written take memory and disk space.
     std::uint64_t room_bytes = std::uint64_t{1} << 30U;
     /// How many bytes of the arena may be in memory after a write section; 0 (the default): no limit. The limit
     /// protects the rest of the heap from being evicted. When a section ends with more in memory, the kernel is told to
     /// evict the arena's pages; they are read from the file when they are used again. Pages that the process has
     /// written may stay if there is no swap. The check costs O(pages of the arena) at the end of each section, once the
-    /// arena has used so much.
+    /// arena has used more bytes than the limit.
     std::uint64_t resident_limit_bytes = 0;
 };
 
@@ -57,23 +57,23 @@ struct arena_info {
 
 /// Names an arena of an open heap; copies name the same arena. Containers made in an arena have its allocator, so all
 /// their contents lie in the arena: containers and strings at any depth, except position-independent ones (string_pi,
-/// vector_pi), which allocate in the surrounding heap. Between arenas, and between an arena and its heap, elements are
-/// copied, as between heaps.
+/// vector_pi), which allocate in the surrounding heap. A move or assignment between arenas, or between an arena and its
+/// heap, copies elements, as between heaps.
 ///
 /// Arenas begin at multiples of 1 GiB; the heap uses the space between them. Earlier releases cannot open a heap that
 /// ever had an arena. Free pages of an arena are given back to the file system when the arena is destroyed, not before.
 /// Several threads may call members at once. Errors of all members: errc::closed when the heap is closed.
 class arena {
 public:
-    /// Returns the arena of this name, and makes the arena if there is none. Outside of a section, making it commits.
-    /// Errors: errc::invalid_argument when the name is not 1 to 127 bytes long or an option is out of range;
-    /// errc::read_only; std::bad_alloc; what heap::write() throws.
+    /// Returns the arena `name`, and makes it if there is none. Outside of a section, making an arena commits. Errors:
+    /// errc::invalid_argument when the name is not 1 to 127 bytes long or an option is out of range; errc::read_only;
+    /// std::bad_alloc; what heap::write() throws.
     [[nodiscard]] static arena open(heap& in, std::string_view name, const arena_options& options = {});
-    /// Returns the arena of this name, or nothing.
+    /// Returns the arena `name`, or nothing if there is none.
     [[nodiscard]] static std::optional<arena> find(const heap& in, std::string_view name);
-    /// Frees the arena of this name with all its blocks, and removes the roots in it. Runs no destructors. Returns
-    /// false when there is no such arena. Outside of a section it commits. Pointers into the arena from elsewhere
-    /// dangle. O(roots + log free runs).
+    /// Frees the arena `name` with all its blocks, and removes the roots in it. Runs no destructors. Returns false when
+    /// there is no such arena. Outside of a section, the call commits. Pointers into the arena from elsewhere dangle.
+    /// O(roots + log free runs).
     static bool destroy(heap& in, std::string_view name);
     /// Returns all arenas of a heap. O(pages used in them).
     [[nodiscard]] static std::vector<arena_info> all(const heap& in);
@@ -111,7 +111,7 @@ public:
         return *object;
     }
 
-    /// Gives the kernel a hint about the memory that the arena has now.
+    /// Gives the kernel a hint about the memory that the arena has at this moment, not about later memory.
     void advise(paging how) const;
 
 private:

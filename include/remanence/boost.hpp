@@ -1,7 +1,7 @@
 /// \file
-/// Boost's containers in a heap: Boost.Container, the node-based ones of Boost.Unordered, and Boost.MultiIndex. Opt-in:
-/// it needs Boost's headers, and is tested with 1.81. It is for programs that have Boost's containers already; nothing
-/// in Remanence needs them. Elements must meet the same conditions as in every container (persistable.hpp).
+/// Boost's containers in a heap: Boost.Container, the node-based ones of Boost.Unordered, and Boost.MultiIndex. No
+/// other header includes this one. It needs Boost's headers, is tested with Boost 1.81, and is meant for programs that
+/// use Boost's containers already. Elements must meet the same conditions as in every container (persistable.hpp).
 ///
 /// Boost does not promise that the next version keeps its layouts. So the fingerprint of a root contains the version of
 /// Boost, and a program that was built with another version gets errc::type_mismatch. Include this header wherever such
@@ -15,7 +15,7 @@
 ///   moves elements onto themselves, which empties strings.
 /// - If constructors or assignments of elements throw, boost_stable_vector frees a block twice, so that the heap ends
 ///   the process, and the lists keep a part of what was inserted.
-/// - None declares what it writes: in declared sections the program must call touch().
+/// - None of them declares what it writes: in declared sections the program must call touch().
 #pragma once
 
 #include <remanence/containers/standard.hpp>
@@ -112,8 +112,8 @@ namespace detail {
 template <>
 inline constexpr bool is_try_emplace_tag_v<boost::container::try_emplace_t> = true;
 
-/// The layout text of a fingerprint: the version of Boost without its patch level. The fingerprint also names the
-/// template arguments.
+/// The text for the layout in a type's fingerprint: the version of Boost without its patch level. The fingerprint also
+/// contains the template arguments.
 struct boost_class_traits {
     static std::string layout() { return " boost " + std::to_string(BOOST_VERSION / 100); }
 };

@@ -13,8 +13,9 @@ class heap_commits;    // src/api/heap_commits.hpp
 } // namespace detail
 
 /// Names a commit that heap::commit_async() or write_async() made, and tells whether it is durable, or why it never
-/// will be. A ticket may be copied and used by several threads; dropping it has no effect on the commit. It may outlive
-/// the heap: closing the heap settles every commit. In a forked child every ticket throws errc::closed.
+/// will be. A ticket may be copied and used by several threads; dropping it has no effect on the commit. A ticket may
+/// outlive the heap: close() either makes a commit durable or records why it failed. In a forked child every ticket
+/// throws errc::closed.
 class commit_ticket {
 public:
     // A move is a copy: a ticket that was moved from still names its commit.
@@ -24,9 +25,9 @@ public:
     commit_ticket& operator=(const commit_ticket&) = default;
     ~commit_ticket() = default;
 
-    /// Waits until the commit, and all before it, are durable. Needs no section, and may be called in any section.
-    /// Errors, thrown by each call: what kept the commit from becoming durable: errc::io (the heap is then poisoned),
-    /// std::bad_alloc, or those that heap::commit_async() lists.
+    /// Waits until the commit, and all before it, are durable. Needs no section, and may be called in any section. If
+    /// the commit failed, each call throws the reason: errc::io (the heap is then poisoned), std::bad_alloc, or an
+    /// error that heap::commit_async() lists.
     void wait() const;
     /// Returns true if the commit is durable, so that wait() would return at once. Does not wait. Throws what wait()
     /// throws.

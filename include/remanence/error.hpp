@@ -13,8 +13,9 @@ namespace remanence {
 /// What went wrong. The numbers are stable across releases. docs/errors.md says what to do about each.
 ///
 /// After a failed open the heap is closed, and nothing committed is lost. After a failed creation there is no file.
-/// After any other failure the heap is usable, unless the code says otherwise: a commit has written nothing, memory
-/// keeps its changes, and the commit may be repeated; heap::write() has rolled back.
+/// After any other failure the heap is usable, unless the comment on the code says otherwise. A commit that failed has
+/// written nothing, memory keeps its changes, and the commit may be repeated. heap::write() that failed has rolled
+/// back.
 enum class errc : int {
     not_a_heap = 1, ///< the file is empty, something other than a heap, or not a regular file
     truncated = 2,  ///< the heap file, or a redo log that it needs, is shorter than the contents that it should have
@@ -66,7 +67,8 @@ enum class errc : int {
     /// reopened or rebuilt.
     poisoned = 17,
     /// The file to be created exists, or another program's file is at NAME-new, where the new file is built; load():
-    /// the heap has such a root; keep(): another version has this name, or the version is kept under another name.
+    /// the heap has a root with the name of a root in the dump; keep(): another version has this name, or the version
+    /// is kept under another name.
     exists = 18,
     /// A call that is not allowed while a section is open. close() throws this also while another thread's commit waits
     /// for the disk; undo() and its like throw it also in a group. The heap stays open.
@@ -82,10 +84,10 @@ enum class errc : int {
     /// The device or the operating system reported a failure. If a commit throws this, the heap is poisoned.
     io = 24,
     unnameable_type = 25, ///< a type local to a function or file cannot be stored as a root
-    /// A commit would store a pointer that leaves the heap. Detected outside of write sections: a pointer to the memory
-    /// of a string or container that was default-constructed there, or in a section of another heap. The checking
-    /// library detects all. Memory keeps its changes; close() leaves the heap open; a destructor discards them and says
-    /// so.
+    /// A commit would store a pointer that leaves the heap. A commit outside of write sections checks strings and
+    /// containers in the heap that were default-constructed outside of write sections, or in a section of another heap:
+    /// their memory is not in this heap. The checking library checks all pointers. Memory keeps its changes; close()
+    /// leaves the heap open; a destructor discards the changes and reports that.
     foreign_pointer = 26,
     recovery_needed = 27, ///< opened read-only, but only a newer release can recover the heap
     rolled_back = 28,     ///< a nested section failed, so the outermost one was rolled back

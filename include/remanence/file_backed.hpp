@@ -31,8 +31,8 @@ struct file_backed_options {
     /// The options of the heap. heap.commit_at_close is ignored. If heap.memory.reserve_bytes is 0, it is 1 GiB, so
     /// that thousands of files fit into the address space. heap.migrate finds the container as the root "container".
     heap_options heap = {};
-    /// The form that a commit writes. Default: `memory`, which opens no other form (errc::not_a_heap). The other two
-    /// open every form.
+    /// The form that a commit writes. Default: `memory`, which cannot open a file in another form (errc::not_a_heap).
+    /// With the other two, files of every form can be opened.
     ///
     /// A portable or binary file is read whole when it is opened. The container lives in a temporary heap beside it,
     /// NAME-open, which is removed at the end; after a crash the next open removes it. Each commit writes a new file,
@@ -65,7 +65,7 @@ public:
     /// Makes the temporary heap in which the container lives while it is open. Errors: errc::in_use when the container
     /// is open already.
     [[nodiscard]] virtual heap make_heap(heap_options how) const = 0;
-    /// Makes the container from the file, in any form. Returns false when there is no file. Throws what
+    /// Makes the container from the file, which may be in any form. Returns false when there is no file. Throws what
     /// remanence::load() throws.
     virtual bool load(heap& into, const type_to_load& type) const = 0;
     /// Replaces the file, durably. Does nothing within a write section of the calling thread, since the end of the
@@ -102,12 +102,12 @@ class file_backed {
 public:
     using container_type = Container; ///< the container's type
 
-    /// Opens the container at `path`, or creates it, empty. A new one is durable once this returns. After a crash it
-    /// recovers the last commit. A crash during creation leaves no file, or a file without a container, in which the
-    /// next call makes the container. A type that is not `persistable` does not compile. Errors: those of heap::open(),
-    /// such as errc::in_use for an open file; errc::type_mismatch, naming what is stored, when the file holds another
-    /// type or a heap of roots; errc::not_found when it is opened read-only and has no container or does not exist;
-    /// what the container's default constructor throws. Complexity: as heap::open().
+    /// Opens the container at `path`, or creates it, empty. A new container is durable once this returns. After a
+    /// crash, the constructor recovers the last commit. A crash during creation leaves no file, or a file without a
+    /// container, in which the next call makes the container. A type that is not `persistable` does not compile.
+    /// Errors: those of heap::open(), such as errc::in_use for an open file; errc::type_mismatch, naming what is
+    /// stored, when the file holds another type or a heap of roots; errc::not_found when it is opened read-only and has
+    /// no container or does not exist; what the container's default constructor throws. Complexity: as heap::open().
     explicit file_backed(const std::filesystem::path& path, const file_backed_options& options = {})
         : form_(options.form == file_form::memory ? nullptr : detail::open_container_file(path, options)),
           file_(form_ ? form_->make_heap(with_room(options)) : open(path, options)),
@@ -138,8 +138,8 @@ public:
     /// destructor, it commits nothing; see heap::~heap().
     ~file_backed() { end(); }
 
-    /// Returns the container, which is valid as long as the file is open. Changing one that was opened read-only ends
-    /// the process. Errors: errc::closed. O(1).
+    /// Returns the container, which is valid as long as the file is open. Changing a container that was opened
+    /// read-only ends the process. Errors: errc::closed. O(1).
     [[nodiscard]] Container* operator->() { return checked(); }
     [[nodiscard]] const Container* operator->() const { return checked(); } ///< Returns the container.
     [[nodiscard]] Container& operator*() { return *checked(); }             ///< Returns the container.
@@ -150,7 +150,7 @@ public:
         file_.commit();
         save();
     }
-    /// Commits with this durability.
+    /// Commits with the durability `until`.
     void commit(durability until) {
         file_.commit(until);
         save();

@@ -1,8 +1,8 @@
 /// \file
-/// A heap is a file that is memory: ordinary C++ objects with plain pointers live in it, and they are there again in
-/// the next run. A *commit* makes all changes since the previous commit durable, all or none. After a crash the heap
-/// holds exactly what the last durable commit left. Named objects, the *roots*, are the entry points; everything else
-/// is reached from them.
+/// A heap is a file that is mapped into memory. It contains ordinary C++ objects with plain pointers, which a program
+/// finds there again in its next run. A *commit* makes all changes since the previous commit durable, all or none.
+/// After a crash the heap holds exactly what the last durable commit left. Named objects, the *roots*, are the entry
+/// points; everything else is reached from them.
 ///
 ///     #include <remanence/remanence.hpp>
 ///     namespace rem = remanence;
@@ -19,11 +19,11 @@
 ///     }
 ///
 /// Threads. One open heap serves all threads of the process. heap::write() runs a function alone, in a *write section*,
-/// and commits at its end. heap::read() runs functions concurrently, in *read sections*. Commits of several threads
-/// share a write to the device. A program that does its own locking may change an exclusive heap outside of sections,
-/// and call heap::commit().
+/// and commits at its end. heap::read() runs functions concurrently, in *read sections*. Commits that several threads
+/// make at the same time share one write to the device. A program that does its own locking may change an exclusive
+/// heap outside of sections, and call heap::commit().
 ///
-/// Errors. Functions throw `remanence::error`, whose reason() is an errc; "Errors: errc::x" below names those that
+/// Errors. Functions throw `remanence::error`, whose reason() is an errc; "Errors: errc::x" below names the codes that
 /// matter. Allocation throws std::bad_alloc, or heap_exhausted, which derives from it. error.hpp says in which state
 /// each error leaves the heap.
 ///
@@ -32,8 +32,8 @@
 ///    (errc::base_taken). A heap that holds only position-independent types is then mapped elsewhere.
 /// 2. One handle in one process can have a heap open; other opens fail (errc::in_use). Several processes can share a
 ///    heap if all of them open it with sharing::processes. Read and change a shared heap in sections only.
-/// 3. A forked child cannot use its parent's heap (errc::closed). It may destroy the handle and open a shared heap
-///    itself.
+/// 3. A forked child cannot use its parent's heap (errc::closed). The child may destroy the handle, and may open a
+///    shared heap itself.
 /// 4. The compiler refuses types whose objects refer to something outside of the heap: virtual functions, references,
 ///    locks, std::string, std::function. It accepts plain pointers, but cannot see where they lead: check_pointers()
 ///    finds those that leave the heap.
@@ -180,10 +180,10 @@ private:
     heap_impl* impl_;
 };
 
-/// Constructs an empty object at `place`. Its parts belong to this heap.
+/// Constructs an empty object at `place`. Its strings and containers allocate in the heap `of`.
 using root_maker = void (*)(heap_header* of, void* place);
-/// What the heap knows of a root's type besides its fingerprint. `check` is null if there is nothing to check; `make`
-/// is null if the type has no default constructor.
+/// The functions of a root's type. `check` checks the structure of a root and is null if there is nothing to check;
+/// `make` is null if the type has no default constructor.
 struct root_functions {
     root_check check;
     root_maker make;
@@ -232,7 +232,7 @@ heap_header* header_for(heap_impl* impl) {
 /// Returns the handle's implementation. Errors: errc::closed when there is none.
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
-/// Makes an object in memory of this allocator. Its parts allocate in the same heap.
+/// Makes an object in memory that `where` allocates. Its strings and containers allocate in the same heap.
 template <class T, class... Args>
 T* make_by(allocator<T> where, Args&&... args) {
     const default_heap_scope parts_belong_here(where.heap());
@@ -254,13 +254,14 @@ T* make_by(allocator<T> where, Args&&... args) {
 /// The memory of an exclusive heap may be changed at any time between commits, with the program's own locking. Sections
 /// are a reader-writer lock among the threads of the process; write sections commit, or roll back, at their end.
 ///
-/// Change the memory of a shared heap in write sections, and read it in sections. Outside of sections it shows no
-/// particular version. If it was changed outside of write sections, the next call that enters a write section undoes
+/// Change the memory of a shared heap in write sections, and read it in sections. Outside of sections the memory shows
+/// no particular version. If it was changed outside of write sections, the next call that enters a write section undoes
 /// these changes and throws errc::outside_section. Calls that enter a write section also throw errc::poisoned when a
-/// write or sync of another process has failed, and commits throw errc::readers_behind.
+/// write or sync of another process has failed. Commits also throw errc::readers_behind, when the redo log is too long
+/// because stopped processes prevent its reuse.
 class heap {
 public:
-    /// Opens the heap at `path`, and creates it when there is no file. After a crash it recovers the last durable
+    /// Opens the heap at `path`, and creates it when there is no file. After a crash, open() recovers the last durable
     /// commit. A new heap is durable once this returns.
     ///
     /// The heap is mapped at the address where it was created. If that address is taken, open() maps the heap
@@ -289,13 +290,13 @@ public:
     /// Discards uncommitted changes (or commits them, with heap_options::commit_at_close), applies the log and closes
     /// the heap. Reports no failures: call close() to see them. Nothing durable is lost either way.
     ///
-    /// Even with commit_at_close, it discards them when memory may hold half of a change: while a section of this
-    /// thread is open, or when stack unwinding destroys the heap after an exception that was thrown after the heap was
-    /// made or moved there (std::uncaught_exceptions()).
+    /// Even with commit_at_close, the destructor discards uncommitted changes when memory may contain half of a change:
+    /// while a section of this thread is open, or when stack unwinding destroys the heap after an exception that was
+    /// thrown after the heap was made or moved there (std::uncaught_exceptions()).
     ///
-    /// It does nothing at all while another thread is in a section, or waits for a section or for the device, or when
-    /// exit() was called in a section of this thread. Memory then stays mapped, and the files stay as a crash leaves
-    /// them, locked until the process ends. The next open recovers the last commit.
+    /// The destructor does nothing at all while another thread is in a section, or waits for a section or for the
+    /// device, or when exit() was called in a section of this thread. Memory then stays mapped, and the files stay as a
+    /// crash leaves them, locked until the process ends. The next open recovers the last commit.
     ///
     /// Once the destructor has begun, every use of this handle throws errc::closed. An open section of this thread is
     /// rolled back, and the write() or write_async() that runs it throws errc::closed at its end. In the main thread,
@@ -307,13 +308,13 @@ public:
     /// committed.
     ///
     /// Errors that leave the heap open, with every change still in memory: errc::section_open while a section is open
-    /// or another thread's commit waits for the device; with commit_at_close, errc::no_space, another limit or a
-    /// missing permission, and errc::foreign_pointer as commit() throws it; errc::no_space of the last commit_async(),
-    /// unless a later commit has included its changes.
+    /// or another thread's commit waits for the device; with commit_at_close, what prevents the final commit
+    /// (errc::no_space, another limit, a missing permission, errc::foreign_pointer as in commit()); errc::no_space if
+    /// the last commit_async() failed with it, unless a later commit has included its changes.
     ///
-    /// After any other error the heap is closed, too. errc::unlinked: the file was removed or replaced, and its commits
-    /// are lost with it. errc::log_foreign: all commits are in the file, but another heap's log lies beside it and
-    /// prevents the next open.
+    /// After any other error the heap is closed. errc::unlinked: the file was removed or replaced, and its commits are
+    /// lost with it. errc::log_foreign: all commits are in the file, but another heap's log lies beside it and prevents
+    /// the next open.
     void close();
     /// Returns false once the heap is closed or moved from.
     [[nodiscard]] bool is_open() const noexcept { return impl_ != nullptr; }
@@ -329,17 +330,17 @@ public:
     /// Errors, with memory and changes kept and nothing written: errc::no_space (call again when there is space);
     /// errc::corrupt (a page of the file is damaged); errc::rolled_back (a nested section failed: the outermost one
     /// rolls back at its end); errc::unlinked (the heap's file or its log was removed or replaced; renaming the heap
-    /// does no harm); errc::foreign_pointer (outside of a write section: the memory of a string or container that was
-    /// default-constructed there is in no heap; the checking library refuses more); errc::read_only;
-    /// errc::section_conflict in a read section. After errc::io the heap is poisoned, and every later commit throws
-    /// errc::poisoned until the heap is reopened or rebuilt.
+    /// does no harm); errc::foreign_pointer (in a commit outside of write sections: a string or container in the heap
+    /// was default-constructed outside of them, so its memory is in no heap; the checking library checks all pointers);
+    /// errc::read_only; errc::section_conflict in a read section. After errc::io the heap is poisoned, and every later
+    /// commit throws errc::poisoned until the heap is reopened or rebuilt.
     ///
     /// Complexity: O(changed pages), plus a search of resident memory unless tracking::trap is used.
     void commit();
-    /// Commits as commit() does, with this durability.
+    /// Commits as commit() does, with the durability `until`.
     void commit(durability until);
     /// Commits memory as it is now, without waiting for the device. Memory may be changed again once this returns. The
-    /// commit becomes durable by itself; the ticket waits for that, or tells whether it has happened.
+    /// commit becomes durable without further calls; the ticket can wait for that, or tell whether it is durable.
     ///
     /// Errors that prevent the commit at once are thrown here, as by commit(), and no ticket is returned. A later
     /// failure poisons the heap: the tickets of all commits that are not durable yet report it, and so does the next
@@ -355,10 +356,9 @@ public:
     /// durability::none). The rest is done by a thread that the heap starts with the first asynchronous commit; if no
     /// thread can be started, this call does it.
     [[nodiscard]] commit_ticket commit_async();
-    /// Makes durable everything that was committed before the call, with whatever durability. Does not wait for
-    /// sections. Errors: errc::io poisons the heap; errc::poisoned. If the last commit_async() alone has failed, this
-    /// call makes all else durable and then throws the error of that commit, unless a later commit has included its
-    /// changes.
+    /// Makes all commits before the call durable, whatever durability they had. Does not wait for sections. Errors:
+    /// errc::io poisons the heap; errc::poisoned. If the last commit_async() alone has failed, this call makes all else
+    /// durable and then throws the error of that commit, unless a later commit has included its changes.
     void sync();
     /// Restores memory to the last commit, allocator and roots included. Pointers to objects made since then dangle.
     /// Writes nothing. Waits for the sections of other threads to end. Errors: errc::corrupt or errc::io when the
@@ -382,20 +382,21 @@ public:
     void rebuild() { rebuild(detail::k_abi); }
     /// Applies the log to the heap's file, so that the log's space can be used again. Commits begin checkpoints by
     /// themselves (log_options::log_limit_bytes); a program calls this only to choose the moment, or to give space
-    /// back. Uncommitted changes stay uncommitted. If there are none, chunks without an allocated byte are given back
-    /// to the file system: they become holes, and the file ends behind the last chunk in use.
+    /// back. Uncommitted changes stay uncommitted. If there are no uncommitted changes, chunks without an allocated
+    /// byte are given back to the file system: they become holes, and the file ends behind the last chunk in use.
     ///
     /// Waits for the sections of other threads, and for the running checkpoint. Changes the durability of no commit.
     /// Does nothing before the first commit since the heap was opened. Errors: errc::io poisons the heap;
     /// errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed since the last
-    /// checkpoint); when space is given back also as commit(), and O(its pages).
+    /// checkpoint); when space is given back, also the cost of commit() and O(pages given back).
     void checkpoint();
 
     /// Runs `f` in a write section and returns its result. Commits at the end, rolls back when `f` throws. Waits for
     /// the sections of other threads.
     ///
-    /// Strings and containers that `f` default-constructs belong to the heap. Those in the result are made again, so
-    /// that they belong where the caller's do: they are moved if the result's type shows them; otherwise the result is
+    /// Strings and containers that `f` default-constructs belong to the heap. Strings and containers in the result of
+    /// `f` are made again, so that they belong to the same heap (or to none) as those that the caller constructs. They
+    /// are moved if the library can find them through the members of the result's type; otherwise the whole result is
     /// copied. A result that cannot be copied is returned as it is, and what its pointers lead to is not copied.
     ///
     /// A nested write section joins the outermost one. If an exception leaves a nested section, the outermost one rolls
@@ -408,17 +409,18 @@ public:
     decltype(auto) write(F&& f) {
         return write_in(detail::section_kind::ordinary, {}, std::forward<F>(f));
     }
-    /// Runs `f` in a write section whose commit has this durability. The durability of a nested section has no effect.
+    /// Runs `f` in a write section whose commit has the durability `until`. The durability of a nested section has no
+    /// effect.
     template <class F>
     decltype(auto) write(durability until, F&& f) {
         return write_in(detail::section_kind::ordinary, until, std::forward<F>(f));
     }
-    /// Runs `f` in a write section, and names the step of the history (heap_options::history), unless it is nested in a
-    /// section or a group.
+    /// Runs `f` in a write section, and gives the name to the step that its commit adds to the history
+    /// (heap_options::history), unless the section is nested in another one or in a group.
     template <class F>
     decltype(auto) write(std::string_view name, F&& f);
     /// Runs `f` in a declared section: the commit includes only what is declared and searches for no other changes. It
-    /// costs O(pages declared), in a heap of any size, with every tracker. Declared are:
+    /// costs O(pages declared), in a heap of any size, with every tracker. The following is declared:
     /// - what touch() names, in whole pages of 4 KiB;
     /// - each block that is allocated in the section, by a container, make() or root(), in whole pages;
     /// - what Remanence's containers change, in words of 8 bytes; and what the allocator and the root directory change.
@@ -432,13 +434,13 @@ public:
     /// errc::undeclared_change. When `f` throws, everything is rolled back, declared or not.
     ///
     /// A declared section that is nested in an ordinary one is ordinary. An ordinary section nested in a declared one
-    /// makes the outermost section ordinary; so do allocations and frees from before the section that are not
-    /// committed.
+    /// makes the outermost section ordinary. Allocations and frees that were made before the section and are not
+    /// committed also make it ordinary.
     template <class F>
     decltype(auto) write(declared_tag, F&& f) {
         return write_in(detail::section_kind::declared, {}, std::forward<F>(f));
     }
-    /// Runs `f` in a declared section whose commit has this durability.
+    /// Runs `f` in a declared section whose commit has the durability `until`.
     template <class F>
     decltype(auto) write(declared_tag, durability until, F&& f) {
         return write_in(detail::section_kind::declared, until, std::forward<F>(f));
@@ -465,8 +467,9 @@ public:
         return std::forward<F>(f)();
     }
 
-    // Lockable and SharedLockable: the same sections by std::unique_lock and std::shared_lock. unlock() rolls back what
-    // is not committed, and does not throw: call commit() first. check_options::on_discard reports what was lost.
+    // The requirements Lockable and SharedLockable, so that std::unique_lock and std::shared_lock can enter and end
+    // sections. unlock() does not commit: it rolls back what is not committed. So call commit() first.
+    // check_options::on_discard reports what was lost.
 
     /// Enters a write section; waits for other sections. Errors: errc::section_conflict inside a read section of the
     /// same thread.
@@ -502,9 +505,9 @@ public:
     /// the reference then dangles.
     ///
     /// Errors: errc::type_mismatch, naming both types or the member that differs; errc::unnameable_type for local types
-    /// and those of anonymous namespaces; errc::corrupt when the directory is damaged; errc::base_taken when the heap
-    /// is mapped elsewhere (open()) and T is not `position_independent`; what write() and T's constructor throw.
-    /// Complexity: O(log roots) when the root exists.
+    /// and those of anonymous namespaces; errc::corrupt when the directory of roots is damaged; errc::base_taken when
+    /// the heap is mapped elsewhere (open()) and T is not `position_independent`; what write() and T's constructor
+    /// throw. Complexity: O(log roots) when the root exists.
     template <class T, class... Args>
     T& root(std::string_view name, Args&&... args) {
         detail::require_persistable<T>();
@@ -542,7 +545,8 @@ public:
             return true;
         });
     }
-    /// Returns all roots, by name. Runs in a read section. Errors: errc::corrupt when the directory is damaged.
+    /// Returns all roots, by name. Runs in a read section. Errors: errc::corrupt when the directory of roots is
+    /// damaged.
     [[nodiscard]] std::vector<root_info> roots() const;
 
     /// Makes an object in this heap by uses-allocator construction. Plain pointers may lead to it. A type that is not
@@ -555,7 +559,7 @@ public:
                                std::forward<Args>(args)...);
     }
     /// Destroys what make() made, and frees its memory. Null is allowed. Errors: errc::read_only, before anything is
-    /// done. The checking library ends the process with a message when no object lies there.
+    /// done. The checking library ends the process with a message when no block for such an object begins there.
     template <class T>
     void destroy(T* object) {
         if (object == nullptr)
@@ -587,7 +591,7 @@ public:
     // Roots and allocations are restored with all else: pointers to objects made since then dangle, and destroyed
     // objects exist again. But a root that the program has obtained from root() or find_root() stays the same object
     // until the heap is closed; if the older state has no such root, the object becomes empty. Where that is
-    // impossible, or another process may hold the root, the call throws errc::in_use.
+    // impossible, or another process may have a reference to the root, the call throws errc::in_use.
     //
     // Errors of all three, with memory as before: errc::section_open when the thread is in a section or a group is
     // open; errc::uncommitted when memory has changes that are not committed; errc::no_step when no step leads there;
@@ -595,16 +599,17 @@ public:
     // commit().
 
     /// Restores memory to what it was before the last `steps` steps. A step is a commit since the heap was opened, or a
-    /// group of commits. An atomic commit. Errors: errc::section_open, errc::uncommitted, errc::no_step, errc::in_use,
-    /// errc::invalid_argument without a history, and those of commit(). O(bytes of the steps), and as commit().
+    /// group of commits. The undo is itself an atomic commit. Errors: errc::section_open, errc::uncommitted,
+    /// errc::no_step, errc::in_use, errc::invalid_argument without a history, and those of commit(). O(bytes of the
+    /// steps), and as commit().
     void undo(std::uint64_t steps = 1);
     /// Restores memory to what it was before the last `steps` steps were undone. A commit after an undo begins a
     /// branch. From there the undone steps cannot be redone: redo() throws errc::no_step, with a message that names the
     /// version to which go_to() leads. Otherwise as undo().
     void redo(std::uint64_t steps = 1);
-    /// Restores memory to what it was at this version: after a step of history(), or after the last commit, undo or
-    /// redo that led to it. From there undo() leads to earlier states; redo() leads towards the state that memory was
-    /// in before, if that state comes after this version. Otherwise as undo().
+    /// Restores memory to what it was at `version`: after a step of history(), or after the last commit, undo or redo
+    /// that led to that version. From there undo() leads to earlier states; redo() leads towards the state that memory
+    /// was in before, if that state comes after this version. Otherwise as undo().
     void go_to(std::uint64_t version);
     /// Returns how many steps undo() can undo; 0 without a history. Runs in a read section, as do redo_depth() and
     /// history(). O(1).
@@ -614,10 +619,10 @@ public:
     /// Returns all states that can be reached, by version: the oldest, and the state after each step. Empty without a
     /// history. O(steps).
     [[nodiscard]] std::vector<history_step> history() const;
-    /// Begins a group: until the returned object is destroyed, all commits, of whatever thread, are one step with this
-    /// name. Each commit is atomic and durable by itself, and undo() undoes all of them together. Within a group,
-    /// undo(), redo() and go_to() throw errc::section_open. A group within a group is part of the outer one. Without a
-    /// history nothing happens. Errors: errc::section_open when the thread is in a section.
+    /// Begins a group: until the returned object is destroyed, the commits of all threads are one step of the history,
+    /// with the name `name`. Each commit is atomic and durable by itself, and undo() undoes all of them together.
+    /// Within a group, undo(), redo() and go_to() throw errc::section_open. A group within a group is part of the outer
+    /// one. Without a history nothing happens. Errors: errc::section_open when the thread is in a section.
     [[nodiscard]] remanence::group group(std::string_view name);
     /// Drops all steps. What is committed stays; earlier states can no longer be reached, except kept versions. Errors:
     /// errc::section_open as undo(). If the history is kept over sessions, this is a durable commit, and throws what
@@ -628,21 +633,22 @@ public:
     /// file was removed or could not be renamed with the heap, so that all steps are in a new file. Empty when the
     /// history continues. Runs in a read section.
     [[nodiscard]] std::string why_history_is_new() const;
-    /// Runs a procedure of heap_options::procedures in a write section of its own. That section is a step of the
-    /// history, with the procedure's name. If the call (name and parameters) is smaller than the bytes that it changes,
-    /// the step holds the call: undo() then calls the inverse, redo() calls the procedure, and both commit the result.
-    /// So a procedure must only write blocks that exist, must write them the same way each time, and must depend on
-    /// nothing but memory and parameters. The step holds bytes, as other steps do, if the procedure has no inverse or
-    /// allocates or frees memory of the heap, if memory had uncommitted changes, and while versions are kept.
+    /// Runs a procedure of heap_options::procedures in a write section of its own. The commit of that section is a step
+    /// of the history, with the procedure's name. If the call (name and parameters) is smaller than the bytes that it
+    /// changes, the step stores the call: undo() then calls the inverse, redo() calls the procedure, and both commit
+    /// the result. So a procedure must only write blocks that exist, must write them the same way each time, and must
+    /// depend on nothing but memory and parameters. The step stores the changed bytes, as other steps do, in each of
+    /// these cases: the procedure has no inverse; it allocates or frees memory of the heap; memory had uncommitted
+    /// changes; versions are kept.
     ///
-    /// After undo() of a call, memory is what the inverse made of it. Earlier steps hold bytes: undoing them restores
-    /// exactly these bytes, and all others stay as the inverse left them.
+    /// After undo() of a call, memory is as the inverse left it. If an earlier step that stores bytes is then undone,
+    /// exactly these bytes are restored, and all others stay as the inverse left them.
     ///
-    /// Errors, with memory as before: errc::no_procedure when there is none of this name; errc::section_open when the
+    /// Errors, with memory as before: errc::no_procedure when no procedure has this name; errc::section_open when the
     /// thread is in a section; what the procedure and write() throw. undo() and its like throw errc::no_procedure also
     /// when the inverse is missing, or commits, rolls back, allocates or frees; what the inverse throws; and
-    /// errc::no_step when versions are kept and the path has other steps besides this one. diff() and branch() throw
-    /// errc::no_step when a step that holds a call is on the path to the version.
+    /// errc::no_step when versions are kept and there are other steps besides the call on the path to the wanted state.
+    /// diff() and branch() throw errc::no_step when a step that stores a call is on the path to the version.
     void call(std::string_view name, std::span<const std::byte> parameters);
     /// Runs a procedure without parameters.
     void call(std::string_view name) { call(name, std::span<const std::byte>()); }
@@ -652,7 +658,7 @@ public:
         call(name, std::as_bytes(std::span<const T, 1>(&parameters, 1)));
     }
     /// Combines the last `steps` steps into one, named after the last of them that has a name. undo() then undoes all
-    /// of them at once. The heap's contents stay as they are. Errors: errc::no_step when there are not so many;
+    /// of them at once. The heap's contents stay as they are. Errors: errc::no_step when there are fewer steps;
     /// errc::invalid_argument when a version among them is kept, another branch begins there, or there is no history;
     /// errc::section_open as undo(). O(bytes of these steps).
     void squash(std::uint64_t steps);
@@ -660,25 +666,26 @@ public:
     // Kept versions. No limit of the history drops a kept version, and kept versions do not count towards the limits.
     // They store only what has changed since, each byte once. All of the following functions but versions() wait for
     // the sections of other threads. Errors of all: errc::section_open and errc::invalid_argument as undo();
-    // errc::no_step when no version is kept by this number or name. If the history is kept over sessions, keep(),
-    // drop() and squash() are durable commits that change no object, and throw what commit() does.
+    // errc::no_step when no version with the given number or name is kept. If the history is kept over sessions,
+    // keep(), drop() and squash() are durable commits that change no object, and throw what commit() does.
 
-    /// Keeps the version of the last commit under this name, and returns its number in history(). Uncommitted changes
-    /// are not in it. Errors: errc::exists when a version has this name, or that version has another one;
-    /// errc::invalid_argument when the name is empty or there is no history; errc::section_open.
+    /// Keeps the version of the last commit under the name `name`, and returns its number in history(). The kept
+    /// version does not include uncommitted changes. Errors: errc::exists when another version has this name, or the
+    /// version is kept under another name; errc::invalid_argument when the name is empty or there is no history;
+    /// errc::section_open.
     std::uint64_t keep(std::string_view name);
     /// Returns all kept versions, by number. Runs in a read section. O(steps).
     [[nodiscard]] std::vector<kept_version> versions() const;
-    /// Restores memory to this kept version, by a commit, as go_to() does. Errors: errc::no_step when it is not kept;
+    /// Restores memory to a kept version, by a commit, as go_to() does. Errors: errc::no_step when it is not kept;
     /// those of undo().
     void restore(std::uint64_t version);
     void restore(std::string_view name); ///< Restores the version that is kept under this name.
-    /// Ends the keeping of a version. It is an ordinary step again, which the limits may drop. Errors: errc::no_step
-    /// when it is not kept; errc::section_open. O(bytes of the steps around it).
+    /// Ends the keeping of a version. The version is then an ordinary step again, which the limits may drop. Errors:
+    /// errc::no_step when it is not kept; errc::section_open. O(bytes of the steps around it).
     void drop(std::uint64_t version);
     void drop(std::string_view name); ///< Drops the version that is kept under this name.
     /// Makes a separate heap at `path` from a version that is kept or in history(). The new heap is closed; it has the
-    /// roots, schema and application of that version, and no history. Uncommitted changes are not in it. The file
+    /// roots, schema and application of that version, and no history. It does not include uncommitted changes. The file
     /// appears complete or not at all, and is durable once this returns. Until then, and after a crash until the next
     /// call, a file NAME-branch-unfinished lies beside it, perhaps with -new or -log behind the name. Errors, after
     /// which there is no new heap: errc::exists when there is a file, or a log of one; errc::no_space, errc::corrupt,
@@ -689,14 +696,15 @@ public:
     /// to).
     [[nodiscard]] version_difference diff(std::uint64_t before, std::uint64_t after) const;
 
-    /// Declares that [pointer, pointer + bytes) is about to be written. Holds until the next commit or rollback. In a
-    /// declared section this makes a change part of the commit; what was declared before the section began does not
-    /// count.
+    /// Declares that [pointer, pointer + bytes) is about to be written. The declaration is valid until the next commit
+    /// or rollback. In a declared section, only declared changes become part of the commit; a declaration made before
+    /// the section began has no effect there.
     ///
-    /// Elsewhere only system calls that write into the heap need it (for example read(2) into a buffer). Without
-    /// touch() they fail with EFAULT if tracking::trap is used; with any tracker they fail while the heap spills
-    /// because it has more changes than memory_options::dirty_limit_bytes. Touched memory is not spilled, so all that
-    /// is touched for one commit must fit into memory. From touch() until that commit, no thread waits for a spill.
+    /// Outside of declared sections, only system calls that write into the heap need touch() (for example read(2) into
+    /// a buffer). Without touch() they fail with EFAULT if tracking::trap is used; with any tracker they fail while the
+    /// heap spills because it has more changes than memory_options::dirty_limit_bytes. Touched memory is not spilled,
+    /// so all that is touched for one commit must fit into memory. From touch() until that commit, no thread waits for
+    /// a spill.
     ///
     /// Errors: errc::invalid_argument when the range is not in this heap; errc::section_conflict with
     /// check_options::catch_stray_writes outside of a write section. O(pages).
@@ -714,14 +722,14 @@ public:
 
     // With sharing::processes: what other processes do.
 
-    /// Waits until a commit of this version, of any process, can be seen. Returns false if that takes more than
-    /// `longest`.
+    /// Waits until this process can see a commit with at least this version number, made by any process. Returns false
+    /// if that takes more than `longest`.
     [[nodiscard]] bool wait_for_version(std::uint64_t version, std::chrono::milliseconds longest) const;
     /// Returns the processes in read sections, the one with the oldest version first. Errors: errc::invalid_argument
     /// for an exclusive heap. O(processes).
     [[nodiscard]] std::vector<heap_reader> readers() const;
     /// Returns the process that is in a write section, if there is one. A caller that waits long for the writer lock
-    /// may report it. Errors: errc::invalid_argument for an exclusive heap.
+    /// can thus report who holds the lock. Errors: errc::invalid_argument for an exclusive heap.
     [[nodiscard]] std::optional<heap_user> writer() const;
 
     /// Returns counters and gauges. Runs in a read section. O(1); for a shared heap O(processes).
@@ -737,11 +745,11 @@ public:
     /// O(heap).
     [[nodiscard]] verify_report verify() const;
     /// Looks for pointers that leave the heap: to a stack, to malloc's memory, to code, constants and statics of the
-    /// program, into another open heap. They would lead nowhere in the next process. Meant for tests of types that have
-    /// plain pointers, or are vouched for.
+    /// program, into another open heap. Such pointers would dangle in the next process. Meant for tests of types that
+    /// have plain pointers, or are vouched for.
     ///
-    /// It looks at aligned words that can hold a pointer by their type. Some objects have no description: classes that
-    /// hide their members, objects that no root leads to, roots of C programs. There it looks at every word and judges
+    /// It checks those aligned words that can contain a pointer by their type. For some objects the heap knows no type:
+    /// classes that hide their members, objects that no root leads to, roots of C programs. There it checks every word
     /// by its value, so it may report a word that is no pointer: a number; uninitialised bytes copied from a stack;
     /// and, without the checking library (remanence::checked), bytes that an earlier block left behind. Runs in a read
     /// section; no thread may change memory outside of sections meanwhile. O(heap).

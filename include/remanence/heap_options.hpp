@@ -31,8 +31,8 @@ class sharing {
 public:
     static const sharing exclusive; ///< this process alone; a second open throws errc::in_use
     /// Any number of processes, all of which must open the heap in this way. One writes at a time. The others read the
-    /// version that was newest when their section began, and wait for no writer. Programs that name this are linked
-    /// with the library's code for sharing.
+    /// version that was newest when their section began, and wait for no writer. Programs that name
+    /// `sharing::processes` are linked with the library's code for sharing.
     static const sharing processes;
     friend bool operator==(const sharing&, const sharing&) = default; ///< Returns true if both are the same.
 
@@ -63,7 +63,7 @@ enum class durability {
 };
 
 /// How a commit finds what changed. The environment variable REMANENCE_TRACKING, set to one of these names, overrides
-/// this for the whole process. Errors: errc::not_supported when the machine lacks the chosen one.
+/// heap_options::tracker in the whole process. Errors: errc::not_supported when the machine lacks the chosen one.
 enum class tracking {
     automatic, ///< scan if the machine has it, otherwise fallback
     scan,      ///< the kernel records written pages (Linux 6.7): a commit scans all memory in use
@@ -110,8 +110,8 @@ struct sharing_options {
     bool share_on_network = false;
     /// With sharing::processes: how long open() waits while another process is doing the first opening or the last
     /// closing of the heap. Default 10 s; 0 to 1 hour. Then open() throws errc::in_use, with a message that names that
-    /// process and what it does (it may be stopped). close() waits as long, and then leaves the heap as a crash does:
-    /// with all commits.
+    /// process and what it does (it may be stopped). close() waits as long, and then leaves the files as a crash does;
+    /// no commit is lost.
     std::chrono::milliseconds open_timeout{10'000};
     /// Creation: permission bits of the file, minus the umask. Default 0666; at most 0777. The log gets the permissions
     /// of the file.
@@ -131,7 +131,7 @@ struct log_options {
     /// Length of the redo log, in bytes, at which a commit begins a checkpoint. A thread of the heap runs it while
     /// commits go on. At twice this length each commit writes a MiB of the checkpoint; at four times, it waits for the
     /// checkpoint. A commit also waits when the memory that a checkpoint frees reaches a quarter of all memory. 0 (the
-    /// default): as many bytes as the checkpoint would write, but 64 to 256 MiB.
+    /// default): as many bytes as the checkpoint would write, but at least 64 and at most 256 MiB.
     std::uint64_t log_limit_bytes = 0;
     /// With sharing::processes: length of the redo log, in bytes, at which commits fail with errc::readers_behind. The
     /// log becomes so long only while other processes prevent its reuse: processes that are stopped, or get no
@@ -164,10 +164,10 @@ struct memory_options {
     /// memory holds. 0 (the default): a quarter of the memory that the process may use, limits of control groups
     /// included. The value is limited to half of that memory, and to at least 8 chunks.
     ///
-    /// This happens when memory is allocated, freed or touched, and, in a heap that is larger than the limit, by a
-    /// thread of the heap. While that thread writes chunks, threads that write to the heap wait in our SIGSEGV handler:
-    /// a thread that blocks SIGSEGV is killed then. System calls that write into the heap fail with EFAULT, with every
-    /// tracker, unless heap::touch() has named their memory.
+    /// Chunks are written early by calls that allocate, free or touch memory and, in a heap that is larger than the
+    /// limit, by a thread of the heap. While that thread writes chunks, threads that write to the heap wait in our
+    /// SIGSEGV handler: a thread that blocks SIGSEGV is killed then. System calls that write into the heap fail with
+    /// EFAULT, with every tracker, unless heap::touch() has named their memory.
     std::uint64_t dirty_limit_bytes = 0;
     /// Whether the kernel reads neighbours, too, when it reads a page of the file. Default true. False is right for
     /// scattered reads in a heap larger than memory; memory that is read in order is then read page by page, except by
@@ -186,8 +186,8 @@ struct check_options {
     /// --application` records a name.
     std::string application = {};
     /// Whether root() and find_root() accept a type that differs from the stored one only in names of members, as after
-    /// a renaming. The next commit records the new names. If members changed places with others, they still throw
-    /// errc::type_mismatch. Default false. Set it for one run only: it also accepts a member that has got another
+    /// a renaming. The next commit records the new names. If members have changed places, root() and find_root() still
+    /// throw errc::type_mismatch. Default false. Set it for one run only: it also accepts a member that has got another
     /// meaning with another name.
     bool accept_renamed_members = false;
     /// Creation, for debugging: each block records its requested size, and is followed by at least 16 bytes of a
@@ -200,8 +200,8 @@ struct check_options {
     /// a message on standard error with the address, the root that it belongs to, and a backtrace. Default false.
     bool catch_stray_writes = false;
     /// Called before close(), the destructor or unlock() discards uncommitted changes, on that thread. Not called by
-    /// rollback(), nor when an exception ends a section or a lock, since there the program wants to discard. It must
-    /// not throw or use the heap. If the heap is a static object, it may run while statics are destroyed.
+    /// rollback(), nor when an exception ends a section or a lock, since then discarding is intended. It must not throw
+    /// or use the heap. If the heap is a static object, it may run while statics are destroyed.
     ///
     /// With this callback, closing or destroying a heap searches for changes, as a commit does. So does the checking
     /// library (remanence::checked), which reports the first such loss of a heap on standard error.
@@ -224,16 +224,17 @@ struct heap_options {
     /// (errc::in_use). With sharing::processes other processes may share the heap and write to it: read it in read
     /// sections, which throw errc::closed once none of these processes is left.
     bool read_only = false;
-    /// Called now and then during long operations, on the thread that runs them: during a checkpoint, a thread of the
-    /// heap, or the thread of a commit, verify() or close() that has to wait for the checkpoint. Must not throw or use
-    /// the heap. Several threads may call it at once.
+    /// Called now and then during long operations, on the thread that runs them. A checkpoint is run by a thread of the
+    /// heap, or by the thread of a commit, verify() or close() that has to wait for the checkpoint. Must not throw or
+    /// use the heap. Several threads may call it at once.
     std::function<void(const progress&)> on_progress = {};
     /// What the heap stores so that commits can be undone and redone: see heap::undo(). Default: nothing. If the heap
     /// records a history, that history continues, whatever is set here. Errors: errc::invalid_argument with read_only,
-    /// and with sharing::processes unless kept_over_sessions is set, since all processes have one history.
+    /// and with sharing::processes unless kept_over_sessions is set: processes that share a heap share one history in
+    /// its files.
     ///
     /// With a history, a commit copies what it overwrites, and only close() gives chunks back; asynchronous commits
-    /// search for changes before they return. open() makes the first commit of a new heap, that of its header.
+    /// search for changes before they return. open() makes the first commit of a new heap, which stores its header.
     history_options history = no_history;
     /// The procedures that heap::call() can run, and that undo() needs for steps that are calls. Default: none.
     procedure_set procedures = {};
@@ -246,13 +247,15 @@ struct heap_options {
     /// the last commit. The number is one that heap::history() or `rem log` shows. Not set (the default): the last
     /// commit. If this is set, `access` has no effect.
     ///
-    /// The newest state is mapped, and later changes are undone in this process's memory only. While another process
-    /// has the heap open for writing, or processes share it, the last commit is copied to memory first. The version
-    /// stays what it is, whatever happens to the heap and its history, and does not prevent other opens.
+    /// open() maps the newest state, and undoes all changes later than the version, in this process's memory only.
+    /// While another process has the heap open for writing, or processes share it, the last commit is copied to memory
+    /// first. The version stays what it is, whatever happens to the heap and its history, and does not prevent other
+    /// opens.
     ///
     /// Errors: errc::invalid_argument without `read_only`; errc::no_step, with a message that says which versions
     /// exist, when the heap has no such version or no history; errc::no_space when the copy takes more memory than the
-    /// process may use. O(history, and bytes that changed since); with a copy also O(pages in use), in time and memory.
+    /// process may use. O(history, and bytes that changed since); if the last commit is copied, also O(pages in use),
+    /// in time and memory.
     detail::option_with_part<std::optional<std::uint64_t>, detail::version_part, detail::k_version_part> version = {};
     /// Opens the version that heap::keep() gave this name. Empty (the default): none. Must not be set together with
     /// `version`.

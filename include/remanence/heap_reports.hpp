@@ -20,7 +20,8 @@ struct history_step {
     std::string name;                           ///< the name that group() or write() gave it; empty: none
     std::chrono::system_clock::time_point time; ///< when its last commit was made
     /// Upper bound of the bytes that the step stores: what it changed, in words of 8 bytes, plus 8 bytes for each
-    /// stretch. Pages that were committed for the first time, or rewritten in bulk, count in full.
+    /// contiguous stretch of such words. Pages that were committed for the first time, or rewritten in bulk, count in
+    /// full.
     std::uint64_t bytes;
     bool is_present;  ///< memory is in this state
     std::string kept; ///< the name that keep() gave it; empty: it is not kept
@@ -29,7 +30,7 @@ struct history_step {
 /// A process that shares a heap.
 struct heap_user {
     int process;                                 ///< process number, in its own PID namespace
-    int thread;                                  ///< number of the thread that began the section, likewise
+    int thread;                                  ///< number of the thread that began the section, in that namespace
     std::string program;                         ///< as the system names it; empty if the system does not tell
     std::chrono::system_clock::time_point since; ///< when the section began
 };
@@ -58,7 +59,8 @@ struct heap_stats {
     std::uint64_t image_bytes;  ///< pages written to the heap file
     /// Part of image_bytes, written before the commit (memory_options::dirty_limit_bytes).
     std::uint64_t spilled_bytes;
-    /// Everything written to both files: also superblocks, tables and the log's zeros.
+    /// All bytes written to the heap file and the redo log, including superblocks, tables and the zeros that are
+    /// written to the log.
     std::uint64_t written_bytes;
     /// Uncommitted changes that unlock() found, counted as changed_bytes; see on_discard.
     std::uint64_t discarded_bytes;
@@ -76,8 +78,8 @@ struct heap_stats {
     std::uint64_t checkpoint_total_bytes; ///< gauge: bytes that the running checkpoint has to write
     std::uint64_t heap_bytes;             ///< gauge: committed extent of the heap
     std::uint64_t allocated_bytes;        ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
-    // Gauges of a heap that processes share; 0 in an exclusive one. Threads of one process share its view and count as
-    // one reader.
+    // Gauges of a heap that processes share; 0 in an exclusive one. Threads of a process that read at the same time see
+    // the same version, and count as one reader.
     /// Shared heap: processes in read sections; readers() lists them.
     std::uint64_t readers;
     /// Shared heap: the oldest version that a reader sees; 0: no reader.

@@ -30,18 +30,20 @@ struct history_options {
     std::uint64_t steps_max = 0;
     when_full then = when_full::oldest_go; ///< what happens at a limit. Default: the oldest steps are dropped
     /// Keeps the history over sessions; default false. The open that sets this records the choice in the heap, with the
-    /// limits. From then on the history continues where the last session ended, after a crash too: steps, groups,
-    /// names, branches, and the present state among them. This holds for every program that writes to the heap, with
-    /// the recorded limits. inspect::set_history_limits() and end_history() (look_back.hpp), and `rem history`, change
-    /// the limits or end the history. A program without this part of the library, because it uses no history option or
-    /// call, cannot open the heap for writing (errc::not_supported).
+    /// limits. From then on the history continues where the last session ended, after a crash too, with its steps,
+    /// groups, names and branches, and with the state that memory was in. Every program that writes to the heap then
+    /// continues the history, with the recorded limits. inspect::set_history_limits() and end_history()
+    /// (look_back.hpp), and `rem history`, change the limits or end the history. A program that uses no history option
+    /// or call is linked without the library's code for histories, and cannot open the heap for writing
+    /// (errc::not_supported).
     ///
     /// A step is as durable as its commit. The step is part of the commit's record in the redo log; a checkpoint moves
     /// it to NAME-history beside the heap. That file takes about as many bytes as the steps. Copy, rename and remove
     /// that file with the heap. If it is lost, damaged, or another heap's, the history begins anew
     /// (heap::why_history_is_new()). A file that cannot be used is renamed to NAME-history-unfit.
     bool kept_over_sessions = false;
-    /// Links this part of the library into programs that name history options. Leave it as it is.
+    /// Makes the linker include the library's code for histories in programs that name history options. Leave this
+    /// member as it is.
     const detail::history_part* part = &detail::k_history_part;
     /// Returns true if there is a history.
     [[nodiscard]] constexpr bool is_on() const noexcept {

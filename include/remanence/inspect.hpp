@@ -4,9 +4,9 @@
 /// prevent no process from using the heap: it may be open for writing elsewhere, or be opened while it is read.
 ///
 /// Damage is reported, not thrown. Functions throw `error` when nothing can be said about the heap: errc::not_found,
-/// errc::permission_denied, errc::not_a_heap, errc::unsupported_format, errc::in_use (it was written to faster than it
-/// could be read), and those that each function lists. Each call uses one thread, and memory for the redo log and the
-/// checksum tables.
+/// errc::permission_denied, errc::not_a_heap, errc::unsupported_format, errc::in_use (the heap was written to faster
+/// than it could be read), and the codes that each function lists. Each call uses one thread, and memory for the redo
+/// log and the checksum tables.
 #pragma once
 
 #include <remanence/error.hpp>
@@ -34,7 +34,7 @@ enum class step {
 /// Reports how far a call has got, in bytes. Called now and then, on the thread of the call.
 using progress_callback = std::function<void(step what, std::uint64_t done, std::uint64_t total)>;
 
-/// Something that is not as it was committed.
+/// A part of a heap's files that is not as it was committed.
 struct damage {
     errc code;                                 ///< the kind
     std::string what;                          ///< for people: what, where, and what to do
@@ -70,7 +70,7 @@ struct surveyed_root {
 struct log_contents {
     bool present = false;            ///< there is a log
     std::uint64_t file_bytes = 0;    ///< length of its file
-    std::uint64_t commits = 0;       ///< commits that the image lacks
+    std::uint64_t commits = 0;       ///< commits that the heap file lacks
     std::uint64_t record_bytes = 0;  ///< size of the records of these commits
     std::uint64_t changed_pages = 0; ///< pages that they change
     std::uint64_t changed_bytes = 0; ///< bytes that they change
@@ -109,7 +109,7 @@ struct checked_parts {
     bool allocator = false;   ///< the allocator's structures could be checked
 };
 
-/// Words that look like pointers out of the heap, by their value alone. They may be numbers.
+/// Words whose values look like addresses outside of the heap. They may be numbers.
 struct suspicious_words {
     /// One such word.
     struct word {
@@ -128,10 +128,11 @@ struct checked_history {
     std::string path;      ///< its file
     bool is_whole = false; ///< the history leads to the heap's last commit
     std::string problem;   ///< a sentence that says why it is not whole
-    /// Number of sound entries from the file's beginning. After the first entries there is one per commit.
+    /// Number of undamaged entries from the file's beginning, up to the first damaged one. After some entries at the
+    /// head of the file, there is one entry per commit.
     std::uint64_t entries = 0;
-    std::uint64_t through_version = 0; ///< version of the last sound entry
-    /// Length of the sound entries. Damage, or bytes that do not count, begin there.
+    std::uint64_t through_version = 0; ///< version of the last undamaged entry
+    /// Length of these entries in bytes. Behind them, the file is damaged or has unused bytes.
     std::uint64_t sound_bytes = 0;
     std::uint64_t versions = 0; ///< versions that can be reached
     std::uint64_t kept = 0;     ///< kept versions among these
@@ -191,7 +192,7 @@ struct users {
     /// One process.
     struct user {
         int process; ///< process number, in its own PID namespace
-        /// Number of the thread that began the section, likewise; 0 for a heap that is not shared.
+        /// Number of the thread that began the section, in that namespace; 0 for a heap that is not shared.
         int thread;
         std::string program;                        ///< as the system names it
         bool writes;                                ///< shared heap: it holds the writer lock
@@ -211,7 +212,8 @@ struct users {
 /// errc::unsupported_format when they are of another release. O(processes); for a heap that is not shared O(/proc).
 users who_uses(const std::string& path);
 
-/// Reports what superblock, header, redo log and root directory say. O(log and checksum tables).
+/// Reports the contents of the superblock, the header, the redo log and the directory of roots. O(log and checksum
+/// tables).
 report look(const std::string& path, const progress_callback& on_progress = {});
 
 /// Reports what the redo log holds, and how the heap's memory is used. O(log + heap / 4096).
@@ -230,19 +232,19 @@ enum class existing {
 };
 /// What copy() does with a history that is kept over sessions.
 enum class copied_history {
-    /// The copy's history, if the heap has one, begins with the copied commit.
+    /// The old history is not copied. If the heap has a history, that of the copy begins with the copied commit.
     left,
-    /// NAME-history is copied after the heap, with steps and kept versions. Errors: errc::no_step when there is none,
-    /// or it is damaged.
+    /// The history is copied too, with steps and kept versions (NAME-history, after the heap). Errors: errc::no_step
+    /// when there is none, or it is damaged.
     taken
 };
 
-/// Copies the last commit to the file `to`: a clean heap without a log, durable once this returns. If it fails, the
-/// file `to` is as before. Each page is checked. The copy is written to the file `to`-new, which is locked; `begun` is
-/// called with that name once the file exists, so that the caller can remove it when a signal ends the process. A heap
-/// that is written to meanwhile is copied in several rounds. Errors: errc::exists, unless the file is to be replaced,
-/// and when another heap's log is in the way; errc::corrupt and errc::truncated for a damaged heap; errc::no_space,
-/// errc::in_use. O(file).
+/// Copies the last commit to the file `to`: a clean heap without a log, durable once this returns. If copy() fails, the
+/// file `to` is as before. The checksum of each page is compared. The copy is written to the file `to`-new, which is
+/// locked; `begun` is called with that name once the file exists, so that the caller can remove it when a signal ends
+/// the process. A heap that is written to meanwhile is copied in several rounds. Errors: errc::exists, unless the file
+/// is to be replaced, and when another heap's log is in the way; errc::corrupt and errc::truncated for a damaged heap;
+/// errc::no_space, errc::in_use. O(file).
 void copy(const std::string& path, const std::string& to, existing there = existing::refused,
           const progress_callback& on_progress = {},
           const std::function<void(const std::string& unfinished)>& begun = {},
@@ -262,9 +264,9 @@ struct upgraded {
 };
 
 /// Converts a heap to the format of this release, in place, and records `application` unless that is empty. Recovers
-/// the heap first if its program died. Durable once this returns. If it is interrupted, the heap has the older format
-/// or this one, with all commits. Errors: errc::in_use; errc::wrong_application when another application is recorded.
-/// O(log).
+/// the heap first if its program died. Durable once this returns. If upgrade() is interrupted, the heap has the older
+/// format or this one, with all commits. Errors: errc::in_use; errc::wrong_application when another application is
+/// recorded. O(log).
 upgraded upgrade(const std::string& path, std::string_view application = {});
 
 /// Returns true if `name` can be recorded as an application: 1 to 15 printable ASCII characters without spaces.

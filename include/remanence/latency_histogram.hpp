@@ -33,8 +33,9 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     /// Returns the longest duration, exactly; 0 when there is none.
     [[nodiscard]] std::chrono::nanoseconds max() const noexcept { return max_; }
-    /// Returns a duration that at least this share of all, from 0 to 1, did not exceed: the end of the bucket in which
-    /// the share is reached, or max() if that is less. 0 when there is none. quantile(0.5) is the median.
+    /// Returns a duration that at least `share` (0 to 1) of all counted durations do not exceed: the end of the bucket
+    /// in which this share is reached, or max() if that is less. Returns 0 when nothing was counted. quantile(0.5) is
+    /// the median.
     [[nodiscard]] std::chrono::nanoseconds quantile(double share) const noexcept {
         const double wanted = share * static_cast<double>(count_);
         std::uint64_t passed = 0;

@@ -61,7 +61,7 @@ void dump_of(const std::string& path, const version_or_name& version, const std:
 
 /// Writes all roots of a version in the portable form (docs/reference/dump.md) to a new file, from which load() makes a
 /// heap. While it is written, the file is named TO-unfinished. It appears complete and durable when this returns, or
-/// not at all. Errors: errc::exists when there is such a file.
+/// not at all. Errors: errc::exists when there is a file `to`.
 void export_dump(const std::string& path, const version_or_name& version, const std::string& to,
                  const progress_callback& on_progress = {});
 
@@ -71,16 +71,16 @@ void branch(const std::string& path, const version_or_name& version, const std::
 
 // The following functions open the heap for writing and close it: together with the processes that share it, if any do,
 // otherwise alone (errc::in_use). They wait some seconds for another process's section, then throw errc::in_use, with a
-// message that names that process. They return the number of the heap's last commit, which is durable then. They do not
-// ask the programs that use the heap, and observe its recorded limits.
+// message that names that process. They return the number of the heap's last commit, which is durable then. They apply
+// the history limits that the heap records. They need no consent of programs that use the heap.
 
 /// Undoes the last `steps` steps, as heap::undo(). Returns the number of the last commit, durable. Errors: errc::in_use
 /// when a process has the heap open exclusively, or is in a section for some seconds.
 std::uint64_t undo(const std::string& path, std::uint64_t steps = 1);
 /// Restores a version, as heap::go_to() and heap::restore(). Otherwise as undo().
 std::uint64_t restore(const std::string& path, const version_or_name& version);
-/// Keeps the version of the last commit under this name, as heap::keep(). Returns the number of the version. Errors as
-/// undo().
+/// Keeps the version of the last commit under the name `name`, as heap::keep(). Returns the number of the version.
+/// Errors as undo().
 std::uint64_t keep(const std::string& path, std::string_view name);
 /// Ends the keeping of a version, as heap::drop(). Errors as undo().
 void drop(const std::string& path, const version_or_name& version);
@@ -92,9 +92,10 @@ void drop(const std::string& path, const version_or_name& version);
 /// process has the heap open. O(log).
 void set_history_limits(const std::string& path, const history_options& limits);
 /// Ends the recorded history: its steps, kept versions and NAME-history are removed. From then on, programs without a
-/// history can write to the heap; a program that opens the heap with a history begins a new one. This also removes a
-/// damaged record, which prevents opening for writing. Durable once this returns; a crash during it leaves a history,
-/// perhaps without steps. Errors: errc::no_step, errc::in_use as above. O(log).
+/// history can write to the heap; a program that opens the heap with a history begins a new one. If the heap's record
+/// of its history is damaged, which prevents opening for writing, this call removes the record. Durable once this
+/// returns; a crash during it leaves a history, perhaps without steps. Errors: errc::no_step, errc::in_use as above.
+/// O(log).
 void end_history(const std::string& path);
 
 } // namespace remanence::inspect

@@ -1,5 +1,5 @@
 /// \file
-/// Reads the objects of a heap without the program that has their types, by the schema that heaps store. Changes
+/// Reads the objects of a heap without the program that has their types, by the schema that the heap stores. Changes
 /// nothing, and prevents no process from using the heap. docs/guide/looking-inside.md shows it; `rem schema`, `rem get`
 /// and `rem dump` print what these functions return.
 ///
@@ -28,10 +28,10 @@ enum class schema_form {
                                  const progress_callback& on_progress = {});
 
 /// Returns a part of a root as JSON. `object_path` begins with the root's name; `.member`, `[number]` and `["key"]`
-/// follow: `people["KNUTH"][0].city`. Each of them goes through pointers, std::optional and std::variant. Brackets hold
-/// a JSON value, as in a dump. The key of a multimap gives a list, even for one element; the next number selects from
-/// the list. Errors: errc::not_found, with a message that says what exists; errc::invalid_argument when `object_path`
-/// is no path. O(elements of the containers on the way).
+/// follow: `people["KNUTH"][0].city`. Each of these parts of the path also follows pointers, and enters std::optional
+/// and std::variant. Brackets hold a JSON value, as in a dump. The key of a multimap gives a list, even for one
+/// element; the next number selects from the list. Errors: errc::not_found, with a message that says what exists;
+/// errc::invalid_argument when `object_path` is no path. O(elements of the containers on the way).
 [[nodiscard]] std::string get(const std::string& path, std::string_view object_path,
                               const progress_callback& on_progress = {});
 

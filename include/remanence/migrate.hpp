@@ -8,34 +8,37 @@
 /// in which a name now has another value, or a value has another name. Only values from -16 (unsigned: 0) to 127 have
 /// recorded names; all others stay as they are.
 ///
-/// Renamings. Each states the present name of a member and a name that an earlier release gave it: renamed<"a", "c">
-/// and renamed<"b", "c"> if `a` became `b` and then `c`. A renaming may stay in the program once the heap has the new
-/// names. A renaming that would lose a value is refused:
+/// Renamings. A renaming states a name that an earlier release gave to a member, and the member's present name:
+/// renamed<"a", "c"> and renamed<"b", "c"> if `a` became `b` and then `c`. A renaming may stay in the program once the
+/// heap has the new names. A renaming that would lose a value is refused:
 /// - the class has no member of the new name, or still has one of the old name;
 /// - the stored class has neither name, and one of its members would be gone;
 /// - the stored class has both names, and its member with the new name is not renamed itself.
 ///
 /// Members that REM_REFLECT leaves out are kept as bytes if the new class has nothing else in their place. Otherwise
-/// the root is refused, unless "account.$rest" is dropped. Padding bytes are treated like such members.
+/// the root is refused, unless "account.$rest" is dropped. Padding bytes are treated like members that REM_REFLECT
+/// leaves out.
 ///
 /// Order. The library knows the order of numbers, enumerators, texts, and pairs and tuples of these, by std::less and
 /// std::greater. Any other order comes from a function of the program, which migration does not call: a comparator, the
 /// `<` or `<=>` of a class, or the order of a key like std::optional<int>. Such a set or map keeps its order on three
-/// conditions. It was a map, set, btree_map or btree_set (the multi kind, if it is one now). Its comparator has the
-/// same name. The class of its keys has the same name, and the same members in the same order; an enumeration in a key
-/// may have more enumerators. Otherwise the root is refused, unless a function makes the container:
-/// migrate<vector<point>, set<point>>. A hash container with the program's own hash or equality can only stay in place.
+/// conditions. It was stored as a map, set, btree_map or btree_set (as a container for equal keys, if it is one now).
+/// Its comparator has the same name. The class of its keys has the same name, and the same members in the same order;
+/// an enumeration in a key may have more enumerators. Otherwise the root is refused, unless a function makes the
+/// container: migrate<vector<point>, set<point>>. A hash container with the program's own hash or equality can only
+/// stay in place.
 ///
 /// In place. Objects are changed where they are if each class, and each number in a container, keeps its size, and
 /// containers keep their kinds. Members that move must be numbers, pointers, texts, vectors, deques, or structs,
 /// arrays, optionals and variants of these. Keys must not change, and no pointer may lead to an object of a type that a
 /// removed member had. If a function converts an object, new objects are always made.
 ///
-/// Pointers. A pointer leads to a single object if a block begins there whose size is that of a block for one such
-/// object. So the migration cannot tell these cases from a single object: several small numbers in such a block (two
-/// int in 8 bytes; they are carried along if their type stays), a base class in a block of the same size, and the end
-/// of a full container behind which an object of that type begins. check_options::red_zones records exact sizes. Two
-/// small structs in a block for one, whose class changes, are refused if the bytes behind the first are not 0.
+/// Pointers. The migration assumes that a pointer leads to a single object if a block begins at its target, and has the
+/// size of a block for one such object. So the migration cannot tell these cases from a single object: several small
+/// numbers in such a block (two int in 8 bytes; they are carried along if their type stays), a base class in a block of
+/// the same size, and the end of a full container behind which an object of that type begins. check_options::red_zones
+/// records exact sizes. Two small structs in a block for one, whose class changes, are refused if the bytes behind the
+/// first are not 0.
 ///
 /// A root is refused if it has one of these:
 /// - a pointer that does not lead to one whole object, or that leads to a number that becomes wider;
@@ -163,7 +166,8 @@ private:
 
 } // namespace detail
 
-/// A function of the program that makes a New from an Old. Returned by migrate<Old, New>(function).
+/// A function of the program that fills an object of the class New from one of the class Old. Returned by migrate<Old,
+/// New>(function).
 class migration_step {
 public:
     /// For the library, as are all members.
@@ -236,14 +240,14 @@ struct migration_options {
 
 namespace detail {
 
-/// A root, and the type that it is to have.
+/// A root, and the type that the migration gives it.
 struct root_to_migrate {
     std::string name;
     const type_fingerprint* type;
     std::vector<class_maker> makers;
 };
 
-/// Migrates roots in one section, and returns one report for all.
+/// Migrates roots in one write section, and returns one report for all of them.
 migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roots, const migration_options& how);
 
 template <class T>
@@ -256,8 +260,8 @@ root_to_migrate root_for_migration(std::string_view name) {
 
 } // namespace detail
 
-/// Converts the root of this name to T, if an older release of the program has stored the root with another version of
-/// its type. Call this function before root() and find_root(), which throw errc::type_mismatch for such a root. The
+/// Converts the root `name` to T, if an older release of the program has stored the root with another version of its
+/// type. Call this function before root() and find_root(), which throw errc::type_mismatch for such a root. The
 /// migration is one atomic commit, or a part of the surrounding write section: whatever happens, the heap has the old
 /// root or the new one.
 ///

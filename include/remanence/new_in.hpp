@@ -20,7 +20,7 @@ namespace remanence {
 
 /// A scope in which this thread's `new`, malloc(), calloc(), aligned_alloc(), strdup() and the like allocate in a heap.
 /// In programs that use this class, free(), realloc() and `delete` find a block's heap by its address, at any time and
-/// in any thread. In a heap with a file, changes become durable with the next commit, as all others.
+/// in any thread. In a heap with a file, changes to these blocks become durable with the next commit, as all others do.
 ///
 /// The program must be linked with libremanence-malloc.so, or preload it (LD_PRELOAD), and use libstdc++ as a shared
 /// library.
@@ -37,7 +37,7 @@ namespace remanence {
 ///
 /// Other calls of Remanence within the scope would put the library's own memory into the heap. They throw
 /// errc::invalid_argument, and the thread's scopes end at once. Scopes may be nested. A heap's destructor ends them,
-/// too. Scopes must be destroyed by the thread that made them, in reverse order, before the heap.
+/// too. Scopes must be destroyed by the thread that made them, in reverse order, before the heap is destroyed.
 class new_in {
 public:
     /// Begins the scope. Errors: errc::not_supported without libremanence-malloc.so; errc::read_only; errc::closed.

@@ -1,5 +1,5 @@
-// Procedures with names and inverses. A history can store a call of one in place of the bytes that it changes
-// (heap::call). Depends on the standard library only.
+// Procedures: functions of the program with names and inverses. A history can store the call of a procedure in place of
+// the bytes that the call changes (heap::call). Depends on the standard library only.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class procedure_table; // src/api/procedure_table.hpp
 /// Throws errc::invalid_argument: a call has parameters of the wrong size.
 [[noreturn]] void refuse_parameters(std::size_t bytes, std::size_t expected);
 
-/// A type whose bytes keep their meaning when the process ends. Pointers are refused, since most do not; a pointer to
-/// an object of the heap may be wrapped in a struct.
+/// A type whose bytes keep their meaning when the process ends. Pointers are refused, since most point outside of the
+/// heap; a pointer to an object of the heap may be wrapped in a struct.
 template <class T>
 concept procedure_parameters =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::is_convertible_v<T, std::string_view> &&
@@ -33,8 +33,8 @@ concept procedure_parameters =
 } // namespace detail
 
 /// The procedures that heap::call() knows, for heap_options::procedures. Each open of the heap may provide other
-/// procedures; but undo and redo of a step that is a call need the procedure of that name. Copies are independent. Not
-/// thread-safe.
+/// procedures; but undo and redo of a step that stores a call need the procedure with the call's name. Copies are
+/// independent. Not thread-safe.
 class procedure_set {
 public:
     /// A procedure or its inverse. It gets the parameters of heap::call().
@@ -56,7 +56,7 @@ public:
         add(name, taking<Parameters>(std::move(procedure)), taking<Parameters>(std::move(inverse)));
     }
 
-    /// Returns true if there are none.
+    /// Returns true if the set has no procedures.
     [[nodiscard]] bool is_empty() const noexcept { return table_ == nullptr; }
     /// For the library.
     [[nodiscard]] const std::shared_ptr<const detail::procedure_table>& table() const noexcept { return table_; }

@@ -1,9 +1,9 @@
 /**
  * \file
- * Persistent heaps for C. A heap is a file that is memory: ordinary C objects with ordinary pointers live in it, at the
- * same addresses in each process that opens it. After a crash the heap holds exactly what the last durable commit left.
- * Named addresses, the *roots*, are the entry points; everything else is reached from them. This header is C99 and C++;
- * its functions may be mixed with those of remanence.hpp.
+ * Persistent heaps for C. A heap is a file that is mapped into memory. It contains ordinary C objects with ordinary
+ * pointers, at the same addresses in each process that opens it. After a crash the heap holds exactly what the last
+ * durable commit left. Named addresses, the *roots*, are the entry points; everything else is reached from them. This
+ * header is C99 and C++; its functions may be mixed with those of remanence.hpp.
  *
  *     #include <remanence/remanence.h>
  *     #include <stdio.h>
@@ -115,7 +115,7 @@ typedef enum rem_status REM_AS_INT {
     REM_PERMISSION_DENIED = 10,     /**< the operating system refused access */
     REM_READ_ONLY_FILE_SYSTEM = 11, /**< the file system cannot be written */
     REM_NOT_FOUND = 12,             /**< there is no such file, directory, root or arena */
-    /** The disk, the quota or a limit is reached; nothing was changed on disk. */
+    /** The disk or the quota is full, or a limit of files is reached; nothing was changed on disk. */
     REM_NO_SPACE = 13,
     REM_IN_USE = 14,    /**< another process, or another handle, has the heap open */
     REM_CLOSED = 15,    /**< the handle is closed, or inherited through fork() */
@@ -249,7 +249,7 @@ typedef struct rem_options {
     uintptr_t base;
     /**
      * Length of the redo log, in bytes, at which a commit begins a checkpoint. 0: as many bytes as the checkpoint would
-     * write, but 64 to 256 MiB.
+     * write, but at least 64 and at most 256 MiB.
      */
     size_t log_limit_bytes;
     /** Bytes of uncommitted changes above which some of them are written to the file early. 0: a quarter of memory. */
@@ -437,8 +437,8 @@ rem_heap* rem_heap_of(const void* address);
 rem_status rem_malloc_into(rem_heap* heap);
 /**
  * Declares that [address, address + size) is about to be written, until the next commit or rollback. Needed in declared
- * sections, and for system calls that write into the heap (see caveat 9). REM_INVALID_ARGUMENT when the range is not in
- * this heap. O(pages).
+ * sections, and for system calls that write into the heap (see caveat 9 at the head of this file). REM_INVALID_ARGUMENT
+ * when the range is not in this heap. O(pages).
  */
 rem_status rem_touch(rem_heap* heap, const void* address, size_t size);
 
@@ -474,8 +474,8 @@ typedef enum rem_paging REM_AS_INT {
     REM_PAGING_KEEP = 4        /**< pages that were read stay in memory, within the limit of locked memory */
 } rem_paging;
 /**
- * Finds the arena of this name, or makes it, as a part of the write section. Outside of one, in a transactional heap,
- * it commits by itself. `options` may be NULL.
+ * Finds the arena with this name. If there is none, makes it, as a part of the surrounding write section; outside of
+ * write sections, in a transactional heap, this call commits. `options` may be NULL.
  */
 rem_status rem_arena_open(rem_heap* heap, const char* name, const rem_arena_options* options, rem_arena** arena);
 /**
@@ -484,11 +484,11 @@ rem_status rem_arena_open(rem_heap* heap, const char* name, const rem_arena_opti
  */
 void* rem_arena_alloc(rem_arena* arena, size_t size);
 /**
- * Frees an arena with all blocks and roots in it. Joins the write section, or commits, as rem_arena_open() does.
- * REM_NOT_FOUND.
+ * Frees an arena with all blocks and roots in it. Is part of the surrounding write section, or commits, as
+ * rem_arena_open(). REM_NOT_FOUND when there is no such arena.
  */
 rem_status rem_arena_destroy(rem_heap* heap, const char* name);
-/** Gives the kernel a hint about the memory that the arena has now. REM_NOT_FOUND. */
+/** Gives the kernel a hint about the memory that the arena has now. REM_NOT_FOUND when there is no such arena. */
 rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
 
 /* ---- Types ---- */
@@ -507,11 +507,11 @@ rem_status rem_arena_advise(rem_heap* heap, const char* name, rem_paging how);
  *     };
  *     REM_DESCRIBE(struct account, account_members);   // once, before roots of that type are set or asked for
  *
- * Dumps and migrations copy members that the description leaves out as bytes; a dump refuses them if they may be
- * addresses. Describe a struct before the structs that contain it. Describe the types that pointers lead to before a
- * root is set or asked for; rem_migrate() updates a root that was set earlier. A pointer to an undescribed type is
- * dumped only if it is NULL, and migrated only if no object moves. A root of a described type must be a single object
- * in a block of its own: no array, and nothing behind it.
+ * A description may omit members: dumps and migrations copy their bytes, but a dump refuses bytes that may be an
+ * address. Describe a struct before the structs that contain it. Describe the types that pointers lead to before a root
+ * is set or asked for; rem_migrate() updates a root that was set earlier. A pointer to an undescribed type is dumped
+ * only if it is NULL, and migrated only if no object moves. A root of a described type must be a single object in a
+ * block of its own: no array, and nothing behind it.
  */
 typedef enum rem_member_kind REM_AS_INT {
     REM_SIGNED = 1, /**< a signed integer of 1, 2, 4 or 8 bytes */
@@ -538,23 +538,23 @@ typedef struct rem_member {
  * struct that is not described. O(members of all structs that it leads to).
  */
 rem_status rem_describe(const char* type, size_t size, size_t alignment, const rem_member* members, size_t count);
-/** Describes a struct by an array of its members. */
+/** Describes a struct by an array of rem_member, one for each member: see rem_member_kind. */
 #define REM_DESCRIBE(type, members)                                                                                    \
     rem_describe(#type, sizeof(type), __alignof__(type), (members), sizeof(members) / sizeof((members)[0]))
-/** An entry of the array: a number of any kind, or an enumeration. */
+/** An entry of the array for REM_DESCRIBE: a number of any kind, or an enumeration. */
 #define REM_NUMBER(type, member)                                                                                       \
     REM_MEMBER_(type, member, REM_KIND_(REM_NONE_(type)->member), sizeof(REM_NONE_(type)->member), 0, 0)
-/** An entry of the array: an array of numbers, of one dimension. */
+/** An entry of the array for REM_DESCRIBE: an array of numbers, of one dimension. */
 #define REM_NUMBERS(type, member) REM_ARRAY_(type, member, REM_KIND_(REM_NONE_(type)->member[0]), 0)
-/** An entry of the array: an array of char that holds a text. */
+/** An entry of the array for REM_DESCRIBE: an array of char that holds a text. */
 #define REM_TEXT(type, member) REM_ARRAY_(type, member, REM_CHARACTER, 0)
-/** An entry of the array: a pointer to a struct. */
+/** An entry of the array for REM_DESCRIBE: a pointer to a struct. */
 #define REM_POINTER_TO(type, member, to) REM_MEMBER_(type, member, REM_POINTER, sizeof(void*), 0, #to)
-/** An entry of the array: an array of pointers to a struct. */
+/** An entry of the array for REM_DESCRIBE: an array of pointers to a struct. */
 #define REM_POINTERS_TO(type, member, to) REM_ARRAY_(type, member, REM_POINTER, #to)
-/** An entry of the array: a struct within the struct. */
+/** An entry of the array for REM_DESCRIBE: a struct within the struct. */
 #define REM_STRUCT_OF(type, member, of) REM_MEMBER_(type, member, REM_STRUCT, sizeof(of), 0, #of)
-/** An entry of the array: an array of structs. */
+/** An entry of the array for REM_DESCRIBE: an array of structs. */
 #define REM_STRUCTS_OF(type, member, of) REM_ARRAY_(type, member, REM_STRUCT, #of)
 #define REM_MEMBER_(type, member, kind, size, count, of)                                                               \
     {#member, (kind), offsetof(type, member), (size), (count), (of)}
@@ -587,7 +587,7 @@ typedef struct rem_migration {
  * Converts a root whose struct was described differently when an earlier release of the program set it, to the struct
  * that is described now. Call it before the program asks for the root, which would fail with REM_TYPE_MISMATCH. Members
  * are matched by name. New ones become zero; those that are gone must be zero everywhere or named in `dropped`; numbers
- * may become wider. Nothing happens when there is no such root, or it has this type.
+ * may become wider. Nothing happens when there is no such root, or when it has the present type already.
  *
  * It is one atomic commit; if it fails, the heap is as before. Pointers in the objects that the root leads to stay
  * correct. The library does not know the pointers in roots that are not described, and does not correct them. The
@@ -601,10 +601,10 @@ rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const
 /* ---- Roots ---- */
 
 /**
- * Sets a root: a name for an address, from which everything else is reached. Only roots can be found again by name. It
- * changes one word, and joins the write section; outside of one, in a transactional heap, it commits by itself. The
- * root has no type: `rem ls` shows a "C block". REM_INVALID_ARGUMENT when the address is in no block of this heap;
- * REM_TYPE_MISMATCH for a root of a C++ program.
+ * Sets a root: a name for an address, from which everything else is reached. Only roots can be found again by name.
+ * Setting a root changes one word. It is part of the surrounding write section; outside of write sections, in a
+ * transactional heap, this call commits. The root has no type: `rem ls` shows a "C block". REM_INVALID_ARGUMENT when
+ * the address is in no block of this heap; REM_TYPE_MISMATCH for a root of a C++ program.
  */
 rem_status rem_root_set(rem_heap* heap, const char* name, const void* object);
 /** Sets a root with a type: rem_root_get_as() must then ask for the same name and size. Otherwise as rem_root_set(). */
@@ -615,8 +615,8 @@ rem_status rem_root_set_as(rem_heap* heap, const char* name, const void* object,
  */
 void* rem_root_get(rem_heap* heap, const char* name);
 /**
- * Returns the address of a root. REM_TYPE_MISMATCH when it has another type, as when a struct has grown. Otherwise as
- * rem_root_get().
+ * Returns the address of a root. REM_TYPE_MISMATCH when the root was set with another type or size, for instance
+ * because the struct has grown. Otherwise as rem_root_get().
  */
 void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t size);
 /** Sets a root with a type, such as `struct account`: see rem_root_set_as(). */
@@ -667,7 +667,7 @@ rem_status rem_write_begin_declared(rem_heap* heap);
  * was opened with. While this call waits for the device, other threads may enter sections, so commits of several
  * threads share a write. If the commit fails, everything that the section did is undone, unless the heap is poisoned,
  * and the section has ended. In snapshot and archive heaps it commits nothing. REM_ROLLED_BACK when a nested section
- * was aborted; REM_NO_SECTION; the errors of rem_commit().
+ * was aborted; REM_NO_SECTION when the thread is in no write section; the errors of rem_commit().
  */
 rem_status rem_write_end(rem_heap* heap);
 /**
@@ -686,14 +686,17 @@ rem_status rem_write_end_async(rem_heap* heap, uint64_t* point);
  * open, since it would also undo changes of other sections; rem_rollback() does that.
  */
 rem_status rem_write_abort(rem_heap* heap);
-/** Begins a read section; waits for write sections. Within a write section it is part of that. */
+/**
+ * Begins a read section; waits for write sections. Within a write section, the read section is part of the write
+ * section.
+ */
 rem_status rem_read_begin(rem_heap* heap);
 /**
  * Begins a read section without waiting. REM_WOULD_WAIT when it would wait, occasionally also when another thread is
  * just entering a section.
  */
 rem_status rem_read_try_begin(rem_heap* heap);
-/** Ends a read section. REM_NO_SECTION. */
+/** Ends a read section. REM_NO_SECTION when the thread is in none. */
 rem_status rem_read_end(rem_heap* heap);
 
 /* ---- Commits ---- */
@@ -808,7 +811,7 @@ rem_status rem_open_with_history(const char* path, const rem_options* options, c
 /**
  * Restores memory to what it was before the last `steps` steps, by an atomic commit, as durable as rem_options says.
  * Roots and allocations are restored with all else: pointers to blocks that were allocated since then dangle. Errors,
- * with memory as before: REM_NO_STEP when there are not so many; REM_SECTION_OPEN in a section of the thread, or while
+ * with memory as before: REM_NO_STEP when there are fewer steps; REM_SECTION_OPEN in a section of the thread, or while
  * a group is open; REM_UNCOMMITTED when memory has uncommitted changes; REM_INVALID_ARGUMENT when the heap was opened
  * without a history; those of rem_commit().
  */
@@ -825,9 +828,9 @@ rem_status rem_undo_depth(const rem_heap* heap, uint64_t* steps);
 /** Sets *steps to the number of steps that rem_redo() can redo; 0 without a history. */
 rem_status rem_redo_depth(const rem_heap* heap, uint64_t* steps);
 /**
- * Begins a group: until rem_group_end(), all commits, of whatever thread, are one step of this name, which may be NULL.
- * A group within a group is part of the outer one. Without a history nothing begins. REM_SECTION_OPEN in a section of
- * the thread.
+ * Begins a group: until rem_group_end(), the commits of all threads are one step of the history, with this name, which
+ * may be NULL. A group within a group is part of the outer one. Without a history nothing begins. REM_SECTION_OPEN in a
+ * section of the thread.
  */
 rem_status rem_group_begin(rem_heap* heap, const char* name);
 /** Ends a group. REM_NO_SECTION when there is none, as without a history. */
@@ -867,16 +870,16 @@ rem_status rem_history_set_limits(const char* path, const rem_history_options* l
  */
 rem_status rem_history_end(const char* path);
 /**
- * A procedure of the program, which a history may hold in place of the bytes that it changes. It gets the parameters of
- * rem_call(). It must only write blocks that exist, and depend on nothing but memory and parameters. Any status but
- * REM_OK means that it has failed; memory is then restored.
+ * A procedure of the program. A history can store a call of it in place of the bytes that the call changes. The
+ * procedure gets the parameters of rem_call(). It must only write blocks that exist, and depend on nothing but memory
+ * and parameters. Any status but REM_OK means that it has failed; memory is then restored.
  */
 typedef rem_status (*rem_procedure_function)(rem_heap* heap, const void* parameters, size_t bytes, void* context);
 /** A procedure with its name and inverse. */
 typedef struct rem_procedure {
     const char* name;            /**< the name for rem_call() */
     rem_procedure_function call; /**< the procedure */
-    /** Restores what `call` changed, exactly or nearly; NULL: the history holds bytes. */
+    /** Restores what `call` changed, exactly or nearly; NULL: the history stores the changed bytes. */
     rem_procedure_function inverse;
     void* context; /**< passed to both */
 } rem_procedure;
@@ -885,25 +888,25 @@ rem_status rem_open_with_procedures(const char* path, const rem_options* options
                                     const rem_procedure* procedures, size_t count, rem_heap** heap);
 /**
  * Runs a procedure in a write section of its own and commits. The commit is a step of the history with the procedure's
- * name. If the call is smaller than what it changes, the step holds the call: rem_undo() then calls the inverse, and
- * rem_redo() the procedure. The step holds bytes, as others do, if the procedure has no inverse, allocates or frees, if
- * memory had uncommitted changes, and while versions are kept. When earlier steps are undone, they restore the bytes
- * that they hold, and leave all others as the inverse left them.
+ * name. If the call is smaller than what it changes, the step stores the call: rem_undo() then calls the inverse, and
+ * rem_redo() the procedure. The step stores the changed bytes, as other steps do, in each of these cases: the procedure
+ * has no inverse; it allocates or frees; memory had uncommitted changes; versions are kept. When an earlier step is
+ * then undone, it restores the bytes that it stores, and all others stay as the inverse left them.
  *
- * Returns what the procedure returns. REM_NO_PROCEDURE when there is none of this name; REM_SECTION_OPEN in a section
+ * Returns what the procedure returns. REM_NO_PROCEDURE when no procedure has this name; REM_SECTION_OPEN in a section
  * of the thread, and when the procedure leaves a section open, which is rolled back with all else. rem_undo() and its
  * like return REM_NO_PROCEDURE also when the inverse is missing, or commits, rolls back, allocates or frees.
  */
 rem_status rem_call(rem_heap* heap, const char* name, const void* parameters, size_t bytes);
 /**
- * Combines the last `steps` steps into one, which rem_undo() undoes at once. REM_NO_STEP when there are not so many;
+ * Combines the last `steps` steps into one, which rem_undo() undoes at once. REM_NO_STEP when there are fewer steps;
  * REM_INVALID_ARGUMENT when a version among them is kept, or another branch begins there.
  */
 rem_status rem_squash(rem_heap* heap, uint64_t steps);
 /**
- * Keeps the version of the last commit under this name, whatever the limits of the history, and sets *version to its
- * number. The kept version stores only what has changed since, each byte once. REM_EXISTS when the name is taken, or
- * that version has another one.
+ * Keeps the version of the last commit under the name `name`, whatever the limits of the history, and sets *version to
+ * its number. The kept version stores only what has changed since, each byte once. REM_EXISTS when another version has
+ * this name, or the version is kept under another name.
  */
 rem_status rem_keep(rem_heap* heap, const char* name, uint64_t* version);
 /** A version that is kept. */
@@ -918,7 +921,7 @@ typedef struct rem_kept_version {
 } rem_kept_version;
 /** Calls visit() with each kept version, by number, until it returns false. */
 rem_status rem_versions(rem_heap* heap, bool (*visit)(void* context, const rem_kept_version* version), void* context);
-/** Sets *version to the number of the version with this name. REM_NO_STEP when no version has it. */
+/** Sets *version to the number of the version that is kept under the name `name`. REM_NO_STEP when there is none. */
 rem_status rem_find_version(rem_heap* heap, const char* name, uint64_t* version);
 /** Restores memory to a kept version, by a commit, as rem_go_to() does. REM_NO_STEP when the version is not kept. */
 rem_status rem_restore(rem_heap* heap, uint64_t version);
@@ -928,8 +931,8 @@ rem_status rem_restore(rem_heap* heap, uint64_t version);
  */
 rem_status rem_drop(rem_heap* heap, uint64_t version);
 /**
- * Makes a separate heap at `path` from a version that is kept or that rem_history() shows. It appears complete and
- * durable, or not at all. REM_EXISTS when there is a file. O(file).
+ * Makes a separate heap at `path` from a version that is kept or that rem_history() shows. The new file appears
+ * complete and durable, or not at all. REM_EXISTS when there is a file. O(file).
  */
 rem_status rem_branch(rem_heap* heap, uint64_t version, const char* path);
 /**
@@ -995,8 +998,8 @@ rem_status rem_dump(rem_heap* heap, const char* root, bool (*put)(void* context,
 /**
  * Makes the roots of a dump, in one atomic commit, or as a part of the surrounding write section. read() puts up to
  * `bytes` bytes into `into` and returns how many; 0 at the end. Errors, with the heap as before: REM_EXISTS when it has
- * such a root; REM_INVALID_ARGUMENT, with the line, when it is no dump or incomplete; REM_NOT_SUPPORTED for a type that
- * only a program can make.
+ * such a root; REM_INVALID_ARGUMENT, with the line, when the input is no dump, or incomplete; REM_NOT_SUPPORTED for a
+ * type that only a program can make.
  */
 rem_status rem_load(rem_heap* heap, size_t (*read)(void* context, char* into, size_t bytes), void* context);
 
@@ -1022,16 +1025,16 @@ rem_status rem_open_shared(const char* path, const rem_options* options, rem_hea
 rem_status rem_open_shared_with_history(const char* path, const rem_options* options,
                                         const rem_history_options* history, rem_heap** heap);
 /**
- * Begins a write section, in any heap, as rem_write_begin(), but waits at most this long for the sections of other
- * threads and processes; 0: not at all. REM_WOULD_WAIT when that is not long enough.
+ * Begins a write section, in any heap, as rem_write_begin(), but waits at most `longest_ms` milliseconds for the
+ * sections of other threads and processes; 0 means that it does not wait. REM_WOULD_WAIT when that is not long enough.
  */
 rem_status rem_write_begin_within(rem_heap* heap, unsigned longest_ms);
 
 /* The following calls are for shared heaps; for others they return REM_INVALID_ARGUMENT. */
 
 /**
- * Waits until a commit of this version, of any process, can be seen. REM_WOULD_WAIT when that takes longer;
- * REM_INVALID_ARGUMENT for a heap that is not shared.
+ * Waits until this process can see a commit with at least this version number, made by any process. REM_WOULD_WAIT when
+ * that takes longer than `longest_ms` milliseconds; REM_INVALID_ARGUMENT for a heap that is not shared.
  */
 rem_status rem_wait_for_version(rem_heap* heap, uint64_t version, unsigned longest_ms);
 /** A process in a section. */
@@ -1048,8 +1051,8 @@ typedef struct rem_participant {
  */
 rem_status rem_readers(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
 /**
- * Calls visit() with the process in a write section, if there is one. A caller that waits long for the writer lock may
- * report it. REM_INVALID_ARGUMENT for a heap that is not shared.
+ * Calls visit() with the process in a write section, if there is one. A caller that waits long for the writer lock can
+ * thus report who holds the lock. REM_INVALID_ARGUMENT for a heap that is not shared.
  */
 rem_status rem_writer(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
 

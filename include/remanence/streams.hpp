@@ -17,7 +17,7 @@ namespace remanence {
 
 /// How load() converts a dump to the program's types.
 struct load_options {
-    /// Members that the program's classes no longer have, and whose values may be dropped: "year" for any class, or
+    /// Members whose values may be dropped because the program's classes no longer have them: "year" for any class, or
     /// "book.year". If another such member has a value somewhere in the dump, load() throws errc::type_mismatch.
     /// Default: none.
     std::vector<std::string> dropped = {};
@@ -41,7 +41,7 @@ std::function<std::size_t(char*, std::size_t)> reader_of(std::istream& from);
 /// 1,000 levels deep. errc::corrupt for an object that does not match its schema. errc::io when the stream fails; the
 /// output is then incomplete. O(objects), and memory for each pointer.
 void save(const heap& from, std::ostream& to, const std::string& root = {});
-/// Passes the same text to a function, in pieces of whole lines. The function may throw.
+/// Passes the text to the function `to`, in pieces of whole lines, instead of a stream. The function may throw.
 void save(const heap& from, const std::function<void(std::string_view)>& to, const std::string& root = {});
 
 /// Returns a function for save() and inspect::dump() that converts the text to the binary form and passes that to `to`.
@@ -63,16 +63,17 @@ void save(const heap& from, const std::function<void(std::string_view)>& to, con
 /// hold no pointers. Sets and maps must be in the program's order already, with unchanged keys and a comparator of the
 /// same name.
 ///
-/// A dump is trusted as a heap is: programs rely on what it says about its types.
+/// Load only dumps from sources that you trust, as with heaps: load() makes roots with the types that the dump states.
 ///
-/// Errors, with the heap as before: errc::exists when it has such a root. errc::invalid_argument, with line and path,
-/// for input that is no dump, or an incomplete or wrong one: texts that are not UTF-8, unknown members, numbers out of
-/// range, duplicate keys, keys of sets and maps out of order, references that lead nowhere. errc::type_mismatch when a
-/// type has changed by more than the above, or values would be lost that `how` does not name. errc::not_supported for
-/// containers with own functions that are not among `Types`, for classes that do not state their members, and for
-/// objects nested too deeply. errc::base_taken when the heap is mapped elsewhere. What write(), the stream and the
-/// program's functions throw. O(objects); memory for the lines of a root, and for each element of a hash container if
-/// types have pointers.
+/// Errors, with the heap as before: errc::exists when it has a root with the name of one in the dump.
+/// errc::invalid_argument, with line and path, for input that is no dump, or an incomplete or wrong one: texts that are
+/// not UTF-8, unknown members, numbers out of range, duplicate keys, keys of sets and maps out of order, references
+/// that lead nowhere. errc::type_mismatch when a type has changed in another way than is allowed above, or when values
+/// would be lost that `how` does not name. errc::not_supported for roots that have a container with the program's own
+/// comparator or hash and whose type is not among `Types`, for classes that do not state their members, and for objects
+/// nested too deeply. errc::base_taken when the heap is mapped elsewhere. What write(), the stream and the program's
+/// functions throw. O(objects); memory for the lines of a root, and for each element of a hash container if types have
+/// pointers.
 template <class... Types>
 std::size_t load(heap& into, const std::function<std::size_t(char* to, std::size_t bytes)>& read,
                  const load_options& how = {}) {

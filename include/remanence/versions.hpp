@@ -10,15 +10,15 @@
 
 namespace remanence {
 
-/// A version that heap::keep() keeps.
+/// A version that is kept under a name: see heap::keep().
 struct kept_version {
     std::uint64_t version;                      ///< its number
     std::optional<std::uint64_t> parent;        ///< the kept version before it, if there is one
     std::string name;                           ///< the name that keep() gave it
     std::chrono::system_clock::time_point time; ///< when its last commit was made
     /// Bytes that changed between this version and the next state towards the present one, counted as
-    /// history_step::bytes, or up to twice as many; 0 for the present state. If the limits would have dropped the
-    /// version already, drop() frees these bytes; otherwise its step is dropped later, as others are.
+    /// history_step::bytes, or up to twice as many; 0 for the present state. drop() frees these bytes if the limits
+    /// would have dropped the version already; otherwise the version's step stays until the limits drop it.
     std::uint64_t bytes;
     bool is_present; ///< memory is in this state
 };

@@ -37,8 +37,8 @@ struct volatile_size_class {
 
 /// How a volatile heap uses its memory, at one moment; approximate while other threads allocate.
 struct volatile_heap_stats {
-    /// Bytes that the program asked for in its live blocks. Known only with red zones or leak_frames, since only then
-    /// blocks record this.
+    /// Bytes that the program asked for in its live blocks. Known only with red zones or leak_frames, since blocks
+    /// record the requested size only then.
     std::optional<std::uint64_t> requested_bytes;
     std::uint64_t usable_bytes = 0;   ///< bytes in live blocks, as usable_size() counts them without red zones
     std::uint64_t resident_bytes = 0; ///< memory from the system, the heap's own tables included
@@ -115,7 +115,8 @@ class volatile_allocator;
 
 namespace detail {
 class volatile_heap_impl;
-/// Returns whether a block of the heap begins there, for the C interface. Another thread may free it meanwhile.
+/// Returns true if a block of the heap begins at the address, for the C interface. Another thread may free the block
+/// meanwhile.
 [[nodiscard]] bool begins_block(const volatile_heap& of, const void* address) noexcept;
 } // namespace detail
 
@@ -155,10 +156,10 @@ public:
     /// gives back the pages behind it. If less than half of the block is left, but 256 KiB or more, it moves into a
     /// hole at a lower address, if one fits.
     [[nodiscard]] void* reallocate(void* address, std::size_t bytes) noexcept;
-    /// Allocates a block that reallocate() can grow in place up to `room_bytes`, and shrink again. The room uses
-    /// addresses at once, but memory only when it is written, or at once with red zones. A room of up to 64 KiB is a
-    /// block of that size; the first reallocate() to less than half of it gives the room back. usable_size() counts the
-    /// room. Returns null when there is no memory.
+    /// Allocates a block that reallocate() can grow in place up to `room_bytes`, and shrink again. The room takes
+    /// addresses at once. It takes memory where it is written; but with red zones, all of its memory at once. A room of
+    /// up to 64 KiB is a block of that size; the first reallocate() to less than half of it gives the room back.
+    /// usable_size() counts the room. Returns null when there is no memory.
     [[nodiscard]] void* allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept;
     /// Returns how many bytes of the block the program may use, at least what it asked for. Ends the process as free()
     /// does.
@@ -197,7 +198,8 @@ private:
 };
 
 /// Allocates from a volatile heap, for containers of the standard library and others. The heap must outlive all that is
-/// allocated from it. Like std::pmr::polymorphic_allocator, it does not propagate by assignment and swap.
+/// allocated from it. As with std::pmr::polymorphic_allocator, assignment and swap of containers do not propagate the
+/// allocator.
 template <class T>
 class volatile_allocator {
 public:

@@ -11,7 +11,8 @@ namespace remanence::detail {
 
 class heap_impl; // src/api/heap_impl.hpp
 
-/// The number of declared sections that are open in this process. A thread sees at least the sections that it is in.
+/// The number of declared sections that are open in this process. The count that a thread reads includes at least the
+/// sections that this thread is in.
 extern std::atomic<unsigned> declared_sections;
 
 /// Returns the open heap with this header if a declared section is open in it, else null.
@@ -21,7 +22,7 @@ void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
 
 /// Declares the writes of a container's operation. The container constructs a declarer from its allocator before the
 /// operation, and calls it before each write. Memory that the operation allocates need not be declared. With other
-/// allocators than Remanence's it does nothing.
+/// allocators than Remanence's, a declarer does nothing.
 template <class Alloc>
 class declarer {
 public:

@@ -1,4 +1,5 @@
-// The interface between new_in and libremanence-malloc.so. Depends on the standard library only.
+// The interface between the class new_in (new_in.hpp) and libremanence-malloc.so, which replaces malloc(). Depends on
+// the standard library only.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ struct blocks_of_heaps {
 /// Sets the target of the calling thread's malloc(); null: malloc's own heap. Returns the previous target. `blocks`
 /// must stay valid.
 using lead_malloc = const malloc_target*(const malloc_target* into, const blocks_of_heaps* blocks) noexcept;
-/// The name by which dlsym() finds that function. The number in it changes when these structs change.
+/// The name by which dlsym() finds lead_malloc's function. The number in it changes when these structs change.
 inline constexpr const char* k_lead_malloc = "remanence_lead_malloc_1";
 
 } // namespace remanence::detail

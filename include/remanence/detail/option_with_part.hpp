@@ -1,4 +1,5 @@
-// Options that need a part of the library. The part is linked into a program only if the program names such an option.
+// Options that need an optional part of the library's code. That part is linked into a program only if the program sets
+// such an option.
 #pragma once
 
 #include <concepts>

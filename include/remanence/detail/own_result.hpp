@@ -1,6 +1,6 @@
-// Makes the result of a write section anew, so that it belongs where the caller's objects do. Inside the section,
-// default-constructed allocators allocate in the section's heap, and the result may own such memory in any of its
-// members.
+// Makes the result of a write section again, so that its strings and containers belong to the same heap (or to none) as
+// those that the caller constructs. Inside the section, default-constructed allocators allocate in the section's heap,
+// and any member of the result may own such memory.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -75,8 +75,8 @@ consteval bool hides_memory() {
     }
 }
 
-/// True if copying a T compiles. is_copy_constructible does not tell: it is true of a container whatever its elements
-/// are.
+/// True if copying a T compiles. std::is_copy_constructible is no test of this: for a container it is true even if the
+/// elements cannot be copied.
 template <class T, class... Seen>
 consteval bool can_be_copied() {
     using object = std::remove_cv_t<std::remove_all_extents_t<T>>;
@@ -100,9 +100,9 @@ consteval bool can_be_copied() {
     }
 }
 
-/// Returns the result of f(), made anew so that its strings and containers belong to this heap; the originals are
-/// destroyed. The result is copied if it hides some of them, otherwise moved. A result that can be neither copied nor
-/// taken apart is returned as it is.
+/// Returns the result of f(), made again so that its strings and containers belong to the heap `where`; the originals
+/// are destroyed. The result is copied if some of its memory cannot be found through its members, otherwise moved. A
+/// result that can be neither copied nor taken apart is returned as it is.
 template <class T, class F>
 [[nodiscard]] T result_for(heap_header* where, F&& f) {
     using result = std::remove_cv_t<T>;
