@@ -181,13 +181,13 @@ public:
     void
     construct(U* where,
               Args&&... args) noexcept(detail::is_nothrow_constructible_using_v<U, allocator<std::byte>, Args...>) {
-        // Uses one allocator type for all, so that there is one instance of construct_using() for each U.
+        // Uses the same allocator type for every T, so that construct_using() is instantiated only once for each U.
         if constexpr (detail::may_make_allocators<U, allocator<std::byte>>()) {
             const detail::default_heap_scope parts_belong_here(heap());
             detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
         } else if constexpr (detail::uses_deeply_v<U, allocator<std::byte>>) {
             detail::construct_using(where, as_kept<std::byte>(owner_), std::forward<Args>(args)...);
-        } else { // such as a number
+        } else { // U has no allocators in it, such as a number
             std::construct_at(where, std::forward<Args>(args)...);
         }
     }
@@ -201,7 +201,7 @@ public:
     [[nodiscard]] detail::heap_header* heap() const noexcept { return detail::header_of_owner(owner_); }
 
     /// Returns true if each may free what the other allocated: both belong to the same heap, and neither to a state of
-    /// it that a rollback has ended (see `detail::owner_at`).
+    /// that heap that a rollback has undone (see `detail::owner_at`).
     template <class U>
     [[nodiscard]] bool operator==(const allocator<U>& other) const noexcept {
         return owner_ == other.owner_ || (heap() == other.heap() && detail::share_memory(owner_, other.owner_));

@@ -22,8 +22,8 @@ enum class errc : int {
     /// Written by a newer release with features that this one lacks, or in an older format.
     unsupported_format = 3,
     abi_mismatch = 4, ///< written by a program with another standard library layout
-    /// A root is stored as another type than the one asked for, or a member of the type has changed; a migration met a
-    /// change that is not automatic; or a rem::fragile holds an object of a class that is not registered. The root is
+    /// A root is stored as another type than the program names, or a member of the type has changed; a migration found
+    /// a change that is not automatic; or a rem::fragile holds an object of a class that is not registered. The root is
     /// unchanged.
     type_mismatch = 5,
     /// A checksum or a structure is wrong; the offset says where. Without an offset: the bytes of a fragile element do
@@ -38,7 +38,8 @@ enum class errc : int {
     /// kept. If close() throws this, the heap is closed.
     log_foreign = 8,
     /// Another mapping is at the heap's base address, for instance a copy of the heap. The message names the mapping.
-    /// Also thrown when a heap that is mapped elsewhere is asked for an object that may hold addresses.
+    /// Also thrown when an object that may contain addresses is to be found or made in a heap that is mapped at another
+    /// address than its base.
     base_taken = 9,
     /// The operating system refused access to the file or its directory; or the process has changed its user and cannot
     /// open its own /proc/self/pagemap.
@@ -73,11 +74,11 @@ enum class errc : int {
     /// A call that is not allowed while a section is open. close() throws this also while another thread's commit waits
     /// for the disk; undo() and its like throw it also in a group. The heap stays open.
     section_open = 19,
-    section_conflict = 20, ///< a write section was asked for inside a read section of the same thread
+    section_conflict = 20, ///< a write section was to begin inside a read section of the same thread
     read_only = 21,        ///< the heap was opened read-only
-    /// This release, program or machine lacks what was asked for, such as a tracker, or the part of the library that
-    /// records histories. Also thrown for a dump or a migration of types that only a program can make, that have no
-    /// schema in the heap, or whose objects are nested too deeply.
+    /// This release, program or machine lacks what the call or option needs, such as a tracker, or the part of the
+    /// library that records histories. Also thrown for a dump or a migration of types that only a program can make,
+    /// that have no schema in the heap, or whose objects are nested too deeply.
     not_supported = 22,
     /// An argument or option is out of its range, a savepoint has ended, or a dump is wrong at a line.
     invalid_argument = 23,
@@ -98,23 +99,23 @@ enum class errc : int {
     /// memory keeps its changes. If only the log is gone, close() applies all commits to the heap's file. Otherwise
     /// close() closes the heap, the file is lost, and its log is kept.
     unlinked = 30,
-    /// The heap belongs to another application (check_options::application), or records none. It is neither recovered
-    /// nor changed.
+    /// The heap belongs to another application (check_options::application), or records none. The heap is neither
+    /// recovered nor changed.
     wrong_application = 31,
     /// A shared heap: processes that were stopped in a read section or a checkpoint keep the redo log from being
     /// reused, and the log has reached log_options::log_bytes_max. The message names these processes; heap::readers()
     /// lists those in read sections.
     readers_behind = 32,
-    /// Memory of a shared heap was changed, or a savepoint asked for, outside of any write section.
+    /// Memory of a shared heap was changed, or heap::savepoint() was called, outside of any write section.
     outside_section = 33,
     no_step = 34, ///< the history (heap_options::history) has no such step or version
-    /// A history that keeps all its steps has no room for another one; nothing was written.
+    /// The history has reached a limit and may not drop steps (when_full::refuse); nothing was written.
     history_full = 35,
-    uncommitted = 36, ///< memory has changes that are not committed, which an undo would mix with the step
+    uncommitted = 36, ///< memory has uncommitted changes, which an undo would mix with those of the step
     /// No procedure (heap_options::procedures) has this name, or its inverse does what a step of a history cannot: it
     /// commits, rolls back, allocates or frees. Memory is as before, except for what the inverse has committed.
     no_procedure = 37,
-    /// The system gives no more memory, address space or mappings. The number is that of REM_NO_MEMORY.
+    /// The system gives no more memory, address space or mappings. The number is that of REM_NO_MEMORY in remanence.h.
     no_memory = 1001,
 };
 
@@ -133,7 +134,7 @@ std::error_code make_error_code(errc code) noexcept;
 /// operation and what to do next.
 class error : public std::system_error {
 public:
-    /// For the library.
+    /// Used by the library only.
     error(errc code, const std::string& message, std::string path = {}, int os_error = 0,
           std::uint64_t offset = k_no_offset);
 
@@ -161,7 +162,7 @@ private:
 /// usable.
 class heap_exhausted : public std::bad_alloc {
 public:
-    /// For the library.
+    /// Used by the library only.
     explicit heap_exhausted(std::string message) : message_(std::move(message)) {}
     /// Returns the message: file, operation, what to do next.
     [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }

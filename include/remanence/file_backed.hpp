@@ -71,7 +71,7 @@ public:
     /// Replaces the file, durably. Does nothing within a write section of the calling thread, since the end of the
     /// section saves the file.
     virtual void save(const heap& from) const = 0;
-    /// Commits and saves, if the options say so.
+    /// Commits and saves the file, if file_backed_options::commit_at_close is set.
     virtual void save_before_close(heap& from) const = 0;
     /// As save_before_close(), for a destructor: does nothing in a section, or when an exception runs the destructor.
     /// Reports no failures.

@@ -202,8 +202,8 @@ constexpr root_functions functions_of_root() {
     return {check_of_root<T>(), make};
 }
 
-/// Returns the root's object, or null when there is none. This function, and the others of the root directory, must be
-/// called inside a section. From this call on, verify() checks the root's structure, and undo() and its like do not
+/// Returns the root's object, or null when there is none. This function, add_root() and erase_root() must be called
+/// inside a section. From this call on, verify() checks the root's structure, and undo(), redo() and go_to() do not
 /// remove the root. Errors: errc::type_mismatch.
 void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, const root_functions& functions);
 /// Adds a root. `is_alone` is what is_about_to_make_one() returned before the object was made.
@@ -288,7 +288,7 @@ public:
     /// Closes the heap held so far, as the destructor does, and takes over the other one.
     heap& operator=(heap&& other) noexcept;
     /// Discards uncommitted changes (or commits them, with heap_options::commit_at_close), applies the log and closes
-    /// the heap. Reports no failures: call close() to see them. Nothing durable is lost either way.
+    /// the heap. The destructor reports no failures; close() does. Nothing durable is lost either way.
     ///
     /// Even with commit_at_close, the destructor discards uncommitted changes when memory may contain half of a change:
     /// while a section of this thread is open, or when stack unwinding destroys the heap after an exception that was
@@ -716,8 +716,8 @@ public:
     [[nodiscard]] std::vector<std::span<const std::byte>> changed_ranges() const;
 
     /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. When the heap is
-    /// poisoned, returns that of the last durable commit. checkpoint() and close() increase it by one when they give
-    /// space back, since they log that as a commit, which changes no object.
+    /// poisoned, returns the number of the last durable commit. checkpoint() and close() increase the number by one
+    /// when they give space back, because they log this as a commit, which changes no object.
     [[nodiscard]] std::uint64_t version() const;
 
     // With sharing::processes: what other processes do.

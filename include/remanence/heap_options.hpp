@@ -36,7 +36,7 @@ public:
     static const sharing processes;
     friend bool operator==(const sharing&, const sharing&) = default; ///< Returns true if both are the same.
 
-    /// For the library. Null for exclusive.
+    /// Used by the library only. Null for exclusive.
     [[nodiscard]] constexpr const txn::sharing_part* part() const noexcept { return part_; }
 
 private:
@@ -169,9 +169,9 @@ struct memory_options {
     /// SIGSEGV handler: a thread that blocks SIGSEGV is killed then. System calls that write into the heap fail with
     /// EFAULT, with every tracker, unless heap::touch() has named their memory.
     std::uint64_t dirty_limit_bytes = 0;
-    /// Whether the kernel reads neighbours, too, when it reads a page of the file. Default true. False is right for
-    /// scattered reads in a heap larger than memory; memory that is read in order is then read page by page, except by
-    /// packed_map, whose iterators read ahead.
+    /// Whether the kernel also reads neighbouring pages when it reads a page of the file. Default true. Choose false
+    /// for scattered reads in a heap larger than memory; with false, memory that is read in order is read page by page,
+    /// except by packed_map, whose iterators read ahead.
     bool read_ahead = true;
     /// Whether core files include the heap's memory. Default false.
     bool core_dump = false;
@@ -182,13 +182,13 @@ struct memory_options {
 struct check_options {
     /// The application that the heap belongs to, such as "org.x.book": 1 to 15 printable ASCII characters without
     /// spaces. Empty (the default): opens any heap. Creation: recorded in the heap. Later: if the recorded name
-    /// differs, or none is recorded, nothing of the heap is read or recovered: errc::wrong_application. `rem upgrade
-    /// --application` records a name.
+    /// differs, or none is recorded, the heap is neither read nor recovered, and opening throws
+    /// errc::wrong_application. `rem upgrade --application` records a name.
     std::string application = {};
     /// Whether root() and find_root() accept a type that differs from the stored one only in names of members, as after
     /// a renaming. The next commit records the new names. If members have changed places, root() and find_root() still
-    /// throw errc::type_mismatch. Default false. Set it for one run only: it also accepts a member that has got another
-    /// meaning with another name.
+    /// throw errc::type_mismatch. Default false. Set it for one run only: it also accepts a member whose meaning
+    /// changed together with its name.
     bool accept_renamed_members = false;
     /// Creation, for debugging: each block records its requested size, and is followed by at least 16 bytes of a
     /// pattern. If these bytes were overwritten, a commit that would store them throws errc::corrupt with the place,

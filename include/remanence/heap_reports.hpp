@@ -76,7 +76,7 @@ struct heap_stats {
     /// done, `checkpoints` counts it, and this and the next member are 0 again.
     std::uint64_t checkpoint_done_bytes;
     std::uint64_t checkpoint_total_bytes; ///< gauge: bytes that the running checkpoint has to write
-    std::uint64_t heap_bytes;             ///< gauge: committed extent of the heap
+    std::uint64_t heap_bytes;             ///< gauge: length of the committed heap, from its base address
     std::uint64_t allocated_bytes;        ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
     // Gauges of a heap that processes share; 0 in an exclusive one. Threads of a process that read at the same time see
     // the same version, and count as one reader.

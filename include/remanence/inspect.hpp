@@ -39,7 +39,7 @@ struct damage {
     errc code;                                 ///< the kind
     std::string what;                          ///< for people: what, where, and what to do
     std::string path;                          ///< the file; empty when unknown
-    std::uint64_t offset = error::k_no_offset; ///< in that file
+    std::uint64_t offset = error::k_no_offset; ///< offset in that file
     std::uint64_t bytes = 0;                   ///< damaged length from there; 0: unknown
 };
 
@@ -72,8 +72,8 @@ struct log_contents {
     std::uint64_t file_bytes = 0;    ///< length of its file
     std::uint64_t commits = 0;       ///< commits that the heap file lacks
     std::uint64_t record_bytes = 0;  ///< size of the records of these commits
-    std::uint64_t changed_pages = 0; ///< pages that they change
-    std::uint64_t changed_bytes = 0; ///< bytes that they change
+    std::uint64_t changed_pages = 0; ///< pages that these commits change
+    std::uint64_t changed_bytes = 0; ///< bytes that these commits change
     std::uint64_t whole_pages = 0;   ///< pages written whole, outside of the log
 };
 
@@ -145,7 +145,8 @@ struct report {
     std::vector<damage> problems; ///< empty when nothing is damaged
     bool is_all_checked = true;   ///< false: the heap was written to meanwhile, and there may be more damage
 
-    // From the current superblock. If a heap has none left, the report has one problem and nothing else.
+    // The following members are read from the current superblock. If both superblocks are damaged, the report contains
+    // this one problem and nothing else.
     std::array<std::uint8_t, 16> heap_id{}; ///< the heap's UUID
     std::uint32_t format_version = 0;       ///< of the file
     std::string application;                ///< check_options::application; empty: not recorded
@@ -154,9 +155,9 @@ struct report {
     std::string abi;                      ///< layout of the standard library of the program that created the heap
     std::uint64_t base_address = 0;       ///< where the heap is mapped
     std::uint64_t chunk_bytes = 0;        ///< memory_options::chunk_bytes
-    std::uint64_t sequence = 0;           ///< number of the superblock
+    std::uint64_t sequence = 0;           ///< sequence number of the current superblock
     std::uint64_t epoch = 0;              ///< number of the session
-    std::uint64_t checkpoint_version = 0; ///< version of the image
+    std::uint64_t checkpoint_version = 0; ///< version that the heap file has without the log
     bool is_clean = false;                ///< false: the next open for writing recovers the heap
     bool is_open_elsewhere = false;       ///< a process has the heap open for writing
     /// Offset of the other superblock, if it is torn as by a power loss. That is not damage.
@@ -164,16 +165,16 @@ struct report {
 
     log_contents log;               ///< the redo log
     std::uint64_t file_bytes = 0;   ///< length of the heap file
-    std::uint64_t heap_bytes = 0;   ///< committed extent of the heap
-    std::uint64_t region_bytes = 0; ///< bytes of regions that have a place in the file
+    std::uint64_t heap_bytes = 0;   ///< length of the committed heap, from its base address
+    std::uint64_t region_bytes = 0; ///< bytes of heap memory that have a place in the file
 
     std::vector<surveyed_root> roots;  ///< look() and verify(): by name
-    std::uint64_t allocated_bytes = 0; ///< look(): in live blocks
-    std::uint64_t free_bytes = 0;      ///< look(): free, in pages that were used before
+    std::uint64_t allocated_bytes = 0; ///< look(): bytes in live blocks
+    std::uint64_t free_bytes = 0;      ///< look(): free bytes in pages that were used before
     /// survey_memory(): empty when the allocator's structures are damaged.
     std::optional<memory_use> memory;
     checked_parts checked;                    ///< verify()
-    std::optional<suspicious_words> pointers; ///< verify(): if they were asked for, and can be found
+    std::optional<suspicious_words> pointers; ///< verify() with `with_pointers`; empty if they cannot be found
     /// verify(): the history, if there is one. Empty for a damaged heap, and for one that was written to meanwhile.
     std::optional<checked_history> history;
 };
@@ -197,7 +198,7 @@ struct users {
         std::string program;                        ///< as the system names it
         bool writes;                                ///< shared heap: it holds the writer lock
         std::optional<std::uint64_t> reads_version; ///< shared heap: the version that its read section sees
-        /// When the section began. Unknown for processes that may only read.
+        /// When the section began. Empty for processes without permission to write to the heap.
         std::optional<std::chrono::system_clock::time_point> since;
         bool is_stopped = false; ///< by a signal or a debugger, as far as /proc shows
     };
@@ -208,8 +209,9 @@ struct users {
 };
 
 /// Returns the processes that have the heap open. Acquires no lock and does not wait. For a shared heap it reports what
-/// the processes have recorded in the coordination file, all of it at about the same moment. Errors:
-/// errc::unsupported_format when they are of another release. O(processes); for a heap that is not shared O(/proc).
+/// the processes have recorded in the coordination file, as of one moment or nearly so. Errors:
+/// errc::unsupported_format when the processes are of another release. O(processes); for a heap that is not shared
+/// O(/proc).
 users who_uses(const std::string& path);
 
 /// Reports the contents of the superblock, the header, the redo log and the directory of roots. O(log and checksum
@@ -250,8 +252,8 @@ void copy(const std::string& path, const std::string& to, existing there = exist
           const std::function<void(const std::string& unfinished)>& begun = {},
           copied_history history = copied_history::left);
 
-/// Passes the bytes of such a copy to `sink`, in order, in pieces of up to 1 MiB. `sink` may throw. Errors:
-/// errc::in_use when the heap was written to meanwhile; the pieces passed so far are then no copy.
+/// Passes the bytes of a copy of the last commit to `sink`, in order, in pieces of up to 1 MiB. `sink` may throw.
+/// Errors: errc::in_use when the heap was written to meanwhile; the pieces passed so far are then no copy.
 void copy(const std::string& path, const std::function<void(std::span<const std::byte>)>& sink,
           const progress_callback& on_progress = {});
 

@@ -100,7 +100,7 @@ struct renamed {
 /// A class that has another name now. Made by renamed_class::of().
 struct class_with_other_name {
     std::string old_name; ///< the stored name, as error messages have it
-    std::string new_name; ///< the present name, likewise
+    std::string new_name; ///< the present name, as error messages have it
 };
 
 /// Makes a class_with_other_name for migration_options: `rem::renamed_class<"app::circle">::of<app::round>()`. Needed
@@ -117,7 +117,7 @@ struct renamed_class {
 /// One difference between the stored type and the program's.
 struct migration_change {
     std::string what;  ///< such as "book.pages was int, is long"
-    bool is_automatic; ///< false: the root cannot be migrated because of it
+    bool is_automatic; ///< false: because of this change the root cannot be migrated
 };
 
 /// What a migration has done, or would do (migration_options::dry_run).
@@ -129,7 +129,7 @@ struct migration_report {
     bool is_possible = true;
     bool is_in_place = true; ///< all objects keep their addresses, and no space for copies is needed
     /// With dry_run: about how many more bytes the heap needs until the commit, in blocks of new objects; 0 in place.
-    /// What constructors of new members, and functions, allocate is not included.
+    /// Memory that constructors of new members, and the program's functions, allocate is not counted.
     std::uint64_t peak_bytes = 0;
     std::vector<migration_change> changes; ///< all differences
 };
@@ -170,7 +170,7 @@ private:
 /// New>(function).
 class migration_step {
 public:
-    /// For the library, as are all members.
+    /// Used by the library only, as are all members.
     template <class Old, class New, class F>
     static migration_step of(F function) {
         static_assert(!std::is_same_v<Old, New>, "Old and New are the same type.");
@@ -190,15 +190,15 @@ public:
         step.destroy_ = [](void* object) { static_cast<New*>(object)->~New(); };
         return step;
     }
-    /// For the library.
+    /// Used by the library only.
     [[nodiscard]] const detail::type_fingerprint& was() const { return *was_; }
-    /// For the library.
+    /// Used by the library only.
     [[nodiscard]] const detail::type_fingerprint& is() const { return *is_; }
-    /// For the library.
+    /// Used by the library only.
     [[nodiscard]] const std::vector<detail::class_maker>& makers() const { return makers_.all(); }
-    /// For the library.
+    /// Used by the library only.
     [[nodiscard]] const std::function<void(const void*, void*)>& fill() const { return fill_; }
-    /// For the library.
+    /// Used by the library only.
     void destroy(void* object) const { destroy_(object); }
 
 private:
@@ -212,15 +212,15 @@ private:
 /// Returns a step for migration_options::steps. Wherever an object of the root is stored as an Old and becomes a New,
 /// at any depth, `function(const Old&, New&)` is called. Old is the earlier release's type under another name, with
 /// members of the same names, types and places; it is compared with what is stored. Members of New that follow by
-/// automatic changes are filled first. The function fills the others, which are as New() leaves them, and may change
-/// all members but pointers. Pointers are null while the function runs, and are set once all objects are made; a
-/// pointer that the function writes is then replaced if Old has a pointer of that name.
+/// automatic changes are filled first. The function fills the other members, which have the values that New() gave
+/// them, and may change all members but pointers. Pointers are null while the function runs, and are set once all
+/// objects are made; a pointer that the function writes is then replaced if Old has a pointer of that name.
 ///
 /// Steps chain: with migrate<A, B> and migrate<B, C>, both are called where an A becomes a C. The B is temporary, with
-/// null pointers; pointers of C are set from those of A with the same names. If steps lead to a type, but none begins
-/// at what is stored, the root is refused rather than converted automatically. Functions cannot fill keys. The function
-/// may throw; it must not commit, or use the root. Each copy of the step has its own copy of the function: the state of
-/// a mutable lambda is not shared.
+/// null pointers; pointers of C are set from those of A with the same names. If a step makes the present type, but no
+/// chain of steps begins at the stored type, the root is refused: it is not converted automatically. Functions cannot
+/// fill keys. The function may throw; it must not commit, or use the root. Each copy of the step has its own copy of
+/// the function: the state of a mutable lambda is not shared.
 template <class Old, class New, class F>
 [[nodiscard]] migration_step migrate(F function) {
     return migration_step::of<Old, New>(std::move(function));
@@ -272,17 +272,17 @@ root_to_migrate root_for_migration(std::string_view name) {
 /// - of another type: a wider number, an enumeration with more enumerators, a std::optional of the old type, or another
 ///   kind of container with like elements.
 ///
-/// Sets and maps with an order of the program's own keep it only if comparator and keys have not changed. The functions
-/// in `how.steps` make all other changes. Pointers among the objects of the root, and pointers to objects that the root
-/// points at, then lead to the new objects, which have other addresses. Old objects are freed.
+/// Sets and maps whose comparator is the program's own are converted automatically only if comparator and keys have not
+/// changed. The functions in `how.steps` make all other changes. Pointers among the objects of the root, and pointers
+/// to objects that the root points at, then lead to the new objects, which have other addresses. Old objects are freed.
 ///
 /// In place. If only names of members or classes differ, or enumerators are new, no object is read. If all classes,
 /// numbers in containers and containers keep their sizes and kinds, objects are changed where they are, and only
 /// pointers into objects whose members move are corrected. Keys must not change. A dry run tells whether this is
 /// possible.
 ///
-/// If enumerators, or the REM_REFLECT of classes, have changed, all roots with exactly this fingerprint are converted
-/// together, since they share one schema. The history begins anew with this commit, except for kept versions.
+/// If enumerators, or the REM_REFLECT of classes, have changed, all roots with the same stored fingerprint are
+/// converted together, since they share one schema. The history begins anew with this commit, except for kept versions.
 ///
 /// Returns what has changed. Errors, with the heap as before:
 /// - errc::type_mismatch when a change is not automatic, or a renaming would lose a member; the message lists all
@@ -306,9 +306,10 @@ migration_report migrate(heap& of, std::string_view name, const migration_option
 ///                                                       .to<customers>("customers")
 ///                                                       .migrate<release_1::book, book>(fill_book)});
 ///
-/// All are done in one atomic commit, each as by migrate<T>(). For roots that do not differ, or do not exist, only the
-/// directory and the schema are read. Errors: those of migrate(); errc::read_only when a heap is opened read-only and
-/// needs conversion; errc::invalid_argument when a root is named with two types.
+/// All roots are converted in one atomic commit, each as by migrate<T>(). For roots that have the present type already,
+/// or do not exist, only the directory of roots and the schema are read. Errors: those of migrate(); errc::read_only
+/// when a heap is opened read-only and needs conversion; errc::invalid_argument when to() names a root twice, with
+/// different types.
 class migrations {
 public:
     /// Adds a root, which becomes a T.

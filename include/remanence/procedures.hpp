@@ -58,7 +58,7 @@ public:
 
     /// Returns true if the set has no procedures.
     [[nodiscard]] bool is_empty() const noexcept { return table_ == nullptr; }
-    /// For the library.
+    /// Used by the library only.
     [[nodiscard]] const std::shared_ptr<const detail::procedure_table>& table() const noexcept { return table_; }
 
 private:

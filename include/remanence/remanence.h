@@ -124,7 +124,7 @@ typedef enum rem_status REM_AS_INT {
     REM_POISONED = 17,
     REM_EXISTS = 18,           /**< the file, root, name or description exists already */
     REM_SECTION_OPEN = 19,     /**< not allowed while a section is open */
-    REM_SECTION_CONFLICT = 20, /**< a write section was asked for in a read section of the same thread */
+    REM_SECTION_CONFLICT = 20, /**< a write section was to begin in a read section of the same thread */
     REM_READ_ONLY = 21,        /**< the heap was opened read-only */
     REM_NOT_SUPPORTED = 22,    /**< this release, program or machine does not support it */
     REM_INVALID_ARGUMENT = 23, /**< an argument or option is out of its range */
@@ -140,7 +140,7 @@ typedef enum rem_status REM_AS_INT {
     REM_READERS_BEHIND = 32,    /**< shared heap: stopped processes keep the redo log from being reused */
     REM_OUTSIDE_SECTION = 33,   /**< shared heap: memory was changed outside of write sections */
     REM_NO_STEP = 34,           /**< the history has no such step or version */
-    REM_HISTORY_FULL = 35,      /**< a history that keeps all steps has no room for another */
+    REM_HISTORY_FULL = 35,      /**< the history has reached a limit and may not drop steps (REM_REFUSE) */
     REM_UNCOMMITTED = 36,       /**< memory has uncommitted changes, which an undo would mix with the step */
     REM_NO_PROCEDURE = 37,      /**< no procedure has this name, or its inverse does what an inverse must not */
 
@@ -177,7 +177,10 @@ typedef struct rem_heap rem_heap;
 typedef enum rem_kind REM_AS_INT {
     REM_TRANSACTIONAL = 0, /**< the end of each write section commits; rem_write_abort() undoes it */
     REM_SNAPSHOT = 1,      /**< rem_commit() commits, whenever it is called; sections are only a lock */
-    /** rem_close() commits; a session that ends without it leaves no changes. Sections are only a lock. */
+    /**
+     * rem_close() commits; if the process ends without rem_close(), all uncommitted changes are lost. Sections are only
+     * a lock.
+     */
     REM_ARCHIVE = 2
 } rem_kind;
 
@@ -414,7 +417,10 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size);
  * its memory allocated again, an old pointer frees the new block: this cannot be detected.
  */
 rem_status rem_free(void* block);
-/** Returns how many bytes the block may hold, at least those asked for; 0 when no block begins there. */
+/**
+ * Returns how many bytes of the block the program may use, at least as many as it requested; 0 when no block begins
+ * there.
+ */
 size_t rem_usable_size(const void* block);
 /**
  * Returns the open heap that contains the address. NULL when there is none, in a child of fork(), or if it was opened
@@ -461,7 +467,8 @@ typedef struct rem_arena_options {
     /** How large the arena may become: a power of two, 1 MiB or more. This only reserves addresses. 0: 1 GiB. */
     size_t room_bytes;
     /**
-     * If more of the arena is in memory when a write section ends, the kernel is told to evict its pages. 0: no limit.
+     * How many bytes of the arena may be in memory after a write section. If there are more, the kernel is told to
+     * evict its pages. 0: no limit.
      */
     size_t resident_limit_bytes;
 } rem_arena_options;
@@ -470,7 +477,7 @@ typedef enum rem_paging REM_AS_INT {
     REM_PAGING_USUAL = 0,      /**< no particular use */
     REM_PAGING_SEQUENTIAL = 1, /**< read from one end to the other */
     REM_PAGING_RANDOM = 2,     /**< scattered reads */
-    REM_PAGING_PREFETCH = 3,   /**< all of it soon: the kernel reads it now */
+    REM_PAGING_PREFETCH = 3,   /**< all of the arena is needed soon: the kernel reads it now */
     REM_PAGING_KEEP = 4        /**< pages that were read stay in memory, within the limit of locked memory */
 } rem_paging;
 /**
@@ -594,7 +601,7 @@ typedef struct rem_migration {
  * history of undo begins anew with that commit, except for kept versions.
  *
  * REM_TYPE_MISMATCH for any other change, with all changes in rem_last_error(); REM_NOT_SUPPORTED when the heap does
- * not know what the root was; REM_SECTION_OPEN and the like as rem_write_begin(). O(objects).
+ * not store what type the root had; REM_SECTION_OPEN and the like as rem_write_begin(). O(objects).
  */
 rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const rem_migration* how);
 
@@ -611,7 +618,7 @@ rem_status rem_root_set(rem_heap* heap, const char* name, const void* object);
 rem_status rem_root_set_as(rem_heap* heap, const char* name, const void* object, const char* type, size_t size);
 /**
  * Returns the address of a root that a C program has set, with any type. NULL on failure: REM_NOT_FOUND when there is
- * no such root; REM_TYPE_MISMATCH for a root of a C++ program (C++ refuses roots of C likewise).
+ * no such root; REM_TYPE_MISMATCH for a root of a C++ program (C++ also refuses roots of C programs).
  */
 void* rem_root_get(rem_heap* heap, const char* name);
 /**
@@ -644,7 +651,7 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
 
 /**
  * Begins a write section; waits for all other sections. A write section excludes all other sections, a read section
- * only write sections. A section within a write section is part of it.
+ * only write sections. A section that begins within a write section is part of that write section.
  *
  * In a transactional heap the end of the outermost write section commits. In snapshot and archive heaps a section is
  * only a lock. REM_SECTION_CONFLICT in a read section of the same thread. A thread that ends within a section leaves
@@ -926,8 +933,8 @@ rem_status rem_find_version(rem_heap* heap, const char* name, uint64_t* version)
 /** Restores memory to a kept version, by a commit, as rem_go_to() does. REM_NO_STEP when the version is not kept. */
 rem_status rem_restore(rem_heap* heap, uint64_t version);
 /**
- * Ends the keeping of a version: it is an ordinary step again, which the limits may drop. REM_NO_STEP when it is not
- * kept.
+ * Ends the keeping of a version. The version is then an ordinary step again, which the limits may drop. REM_NO_STEP
+ * when it is not kept.
  */
 rem_status rem_drop(rem_heap* heap, uint64_t version);
 /**
@@ -962,8 +969,8 @@ typedef enum rem_change REM_AS_INT {
     REM_CHANGED = 2  /**< both have it, and it differs */
 } rem_change;
 /**
- * One difference between two versions. Texts are valid only during the call; those that do not apply to the kind are
- * "".
+ * One difference between two versions. Texts are valid only during the call of visit(); a text that does not apply to
+ * the kind is "".
  */
 typedef struct rem_difference {
     rem_difference_kind kind; /**< what it is about */
@@ -1040,7 +1047,7 @@ rem_status rem_wait_for_version(rem_heap* heap, uint64_t version, unsigned longe
 /** A process in a section. */
 typedef struct rem_participant {
     int process;         /**< process number, in its own PID namespace */
-    int thread;          /**< number of the thread that began the section, likewise */
+    int thread;          /**< number of the thread that began the section, in that namespace */
     const char* program; /**< as the system names it; "": the system does not tell. Valid during the call */
     int64_t since;       /**< when the section began, in nanoseconds since 1970 */
     uint64_t version;    /**< the version that it sees; 0 for a writer */
@@ -1078,7 +1085,7 @@ typedef struct rem_stats {
     uint64_t log_used_bytes;     /**< gauge: records not yet applied */
     uint64_t log_limit_bytes;    /**< log length at which a commit begins a checkpoint */
     uint64_t before_image_bytes; /**< gauge: memory held for committed content that is not in the file yet */
-    uint64_t heap_bytes;         /**< gauge: committed extent */
+    uint64_t heap_bytes;         /**< gauge: length of the committed heap */
     uint64_t allocated_bytes;    /**< gauge: bytes in live blocks */
     uint64_t recovered_commits;  /**< commits that the open recovered */
     uint64_t recovered_bytes;    /**< size of their records */

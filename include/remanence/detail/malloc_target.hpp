@@ -13,8 +13,8 @@ struct malloc_target {
     void* heap;
 };
 
-/// Functions on blocks that malloc() allocated in heaps. All but `hold` end the process if no block begins at the
-/// address.
+/// Functions on blocks that malloc() allocated in heaps. `hold` returns true if the address lies in a heap. The others
+/// end the process if no block begins at the address.
 struct blocks_of_heaps {
     bool (*hold)(const void* address) noexcept;
     void (*free)(void* block) noexcept;
