@@ -13,9 +13,9 @@ class heap_commits;    // src/api/heap_commits.hpp
 } // namespace detail
 
 /// Names a commit that heap::commit_async() or write_async() made, and tells whether it is durable, or why it never
-/// will be. A ticket may be copied and used by several threads; dropping it has no effect on the commit. A ticket may
-/// outlive the heap: close() either makes a commit durable or records why it failed. In a forked child every ticket
-/// throws errc::closed.
+/// will be. A ticket may be copied and used by several threads; destroying a ticket has no effect on the commit. A
+/// ticket may outlive the heap: closing the heap makes the commit durable, or records in the ticket why it failed. In a
+/// forked child every ticket throws errc::closed.
 class commit_ticket {
 public:
     // A move is a copy: a ticket that was moved from still names its commit.

@@ -323,9 +323,9 @@ public:
     /// are not declared. Waits for the sections of other threads to end.
     ///
     /// Durability: durable once this returns, with all earlier commits, unless heap_options::commits asks for less.
-    /// While the call waits for the device, it holds no section, so commits of several threads share a write. Other
-    /// threads may see, and build on, changes that are not durable yet. If the write fails, all commits that were not
-    /// durable fail.
+    /// While the call waits for the device, other threads may enter sections, so commits of several threads share one
+    /// write. Other threads may see, and build on, changes that are not durable yet. If the write fails, all commits
+    /// that were not durable fail.
     ///
     /// Errors, with memory and changes kept and nothing written: errc::no_space (call again when there is space);
     /// errc::corrupt (a page of the file is damaged); errc::rolled_back (a nested section failed: the outermost one
@@ -352,9 +352,9 @@ public:
     /// commit includes its changes, and rollback() undoes them too. The next commit, rollback(), sync() and close()
     /// wait for the comparison, or do it themselves.
     ///
-    /// This call itself writes bulk data and large amounts of new memory, and begins a checkpoint that is due (see
-    /// durability::none). The rest is done by a thread that the heap starts with the first asynchronous commit; if no
-    /// thread can be started, this call does it.
+    /// commit_async() itself writes bulk data and large amounts of new memory, and begins a checkpoint that is due (see
+    /// durability::none). All else is written by a thread that the heap starts with the first asynchronous commit; if
+    /// no thread can be started, commit_async() writes it.
     [[nodiscard]] commit_ticket commit_async();
     /// Makes all commits before the call durable, whatever durability they had. Does not wait for sections. Errors:
     /// errc::io poisons the heap; errc::poisoned. If the last commit_async() alone has failed, this call makes all else

@@ -55,8 +55,8 @@ struct heap_stats {
     std::uint64_t checkpoint_waits;
     /// Bytes that commits found changed, in words of 8; pages committed for the first time count in full.
     std::uint64_t changed_bytes;
-    std::uint64_t logged_bytes; ///< records written to the redo log
-    std::uint64_t image_bytes;  ///< pages written to the heap file
+    std::uint64_t logged_bytes; ///< bytes of records written to the redo log
+    std::uint64_t image_bytes;  ///< bytes of pages written to the heap file
     /// Part of image_bytes, written before the commit (memory_options::dirty_limit_bytes).
     std::uint64_t spilled_bytes;
     /// All bytes written to the heap file and the redo log, including superblocks, tables and the zeros that are
@@ -69,9 +69,10 @@ struct heap_stats {
     /// Durations of commits that wrote a record, with their work for checkpoints. For asynchronous commits: the
     /// duration of the call.
     latency_histogram commit_times;
-    std::uint64_t log_used_bytes;     ///< gauge: records not yet applied
-    std::uint64_t log_limit_bytes;    ///< log length at which a commit begins a checkpoint; see log_options
-    std::uint64_t before_image_bytes; ///< gauge: memory held for committed content not yet applied
+    std::uint64_t log_used_bytes;  ///< gauge: records not yet applied
+    std::uint64_t log_limit_bytes; ///< log length at which a commit begins a checkpoint; see log_options
+    /// Gauge: memory of before-images (copies of pages as they were committed, until the next checkpoint).
+    std::uint64_t before_image_bytes;
     /// Gauge: bytes that the running checkpoint has written. Once a commit (or another such call) finds the checkpoint
     /// done, `checkpoints` counts it, and this and the next member are 0 again.
     std::uint64_t checkpoint_done_bytes;
@@ -89,7 +90,7 @@ struct heap_stats {
     std::string tracker;
     // What the last open did:
     std::uint64_t recovered_commits;    ///< log records replayed by the open; 0 after a clean close
-    std::uint64_t recovered_bytes;      ///< size of these records
+    std::uint64_t recovered_bytes;      ///< size of the replayed log records
     std::chrono::nanoseconds open_time; ///< how long the open took, recovery included
 };
 

@@ -71,7 +71,7 @@ struct log_contents {
     bool present = false;            ///< there is a log
     std::uint64_t file_bytes = 0;    ///< length of its file
     std::uint64_t commits = 0;       ///< commits that the heap file lacks
-    std::uint64_t record_bytes = 0;  ///< size of the records of these commits
+    std::uint64_t record_bytes = 0;  ///< size of the log records of these commits
     std::uint64_t changed_pages = 0; ///< pages that these commits change
     std::uint64_t changed_bytes = 0; ///< bytes that these commits change
     std::uint64_t whole_pages = 0;   ///< pages written whole, outside of the log
@@ -87,11 +87,11 @@ struct memory_use {
     };
     std::vector<size_class> classes;          ///< classes with blocks, the smallest first
     std::uint64_t blocks = 0;                 ///< number of live blocks
-    std::uint64_t allocated_bytes = 0;        ///< bytes of these blocks
+    std::uint64_t allocated_bytes = 0;        ///< bytes of the live blocks
     std::uint64_t slabs = 0;                  ///< slabs of small blocks
     std::uint64_t slab_free_bytes = 0;        ///< holes between small blocks
     std::uint64_t free_runs = 0;              ///< free runs of whole pages
-    std::uint64_t free_run_bytes = 0;         ///< bytes of these runs
+    std::uint64_t free_run_bytes = 0;         ///< bytes of the free runs
     std::uint64_t longest_free_run_bytes = 0; ///< length of the longest free run
     std::uint64_t metadata_bytes = 0;         ///< written pages of the allocator's own structures
     /// How well the heap can serve requests from memory that it has, as a share of how well it could if all free memory
@@ -115,8 +115,8 @@ struct suspicious_words {
     struct word {
         std::string root;         ///< a root that leads to the word; empty when none is known
         std::string type;         ///< type of that root
-        std::uint64_t offset = 0; ///< in the heap
-        std::string what;         ///< for people
+        std::uint64_t offset = 0; ///< offset of the word in the heap
+        std::string what;         ///< description for people
     };
     std::uint64_t found = 0; ///< number of all such words
     std::vector<word> first; ///< the first 1,000
@@ -125,9 +125,9 @@ struct suspicious_words {
 /// The history beside a heap, if its program keeps one over sessions. A damaged history is no damage of the heap, which
 /// then opens with a history that begins anew.
 struct checked_history {
-    std::string path;      ///< its file
+    std::string path;      ///< file of the history
     bool is_whole = false; ///< the history leads to the heap's last commit
-    std::string problem;   ///< a sentence that says why it is not whole
+    std::string problem;   ///< a sentence that says why the history is not whole
     /// Number of undamaged entries from the file's beginning, up to the first damaged one. After some entries at the
     /// head of the file, there is one entry per commit.
     std::uint64_t entries = 0;
@@ -148,7 +148,7 @@ struct report {
     // The following members are read from the current superblock. If both superblocks are damaged, the report contains
     // this one problem and nothing else.
     std::array<std::uint8_t, 16> heap_id{}; ///< the heap's UUID
-    std::uint32_t format_version = 0;       ///< of the file
+    std::uint32_t format_version = 0;       ///< format version of the file
     std::string application;                ///< check_options::application; empty: not recorded
     /// The recorded history's options; empty: the heap records none.
     std::optional<history_options> recorded_history;
@@ -196,7 +196,7 @@ struct users {
         /// Number of the thread that began the section, in that namespace; 0 for a heap that is not shared.
         int thread;
         std::string program;                        ///< as the system names it
-        bool writes;                                ///< shared heap: it holds the writer lock
+        bool writes;                                ///< shared heap: the process holds the writer lock
         std::optional<std::uint64_t> reads_version; ///< shared heap: the version that its read section sees
         /// When the section began. Empty for processes without permission to write to the heap.
         std::optional<std::chrono::system_clock::time_point> since;

@@ -68,7 +68,7 @@ namespace remanence {
 
 /// A member that has another name now. Made by renamed::of().
 struct renamed_member {
-    std::string type;     ///< its class, as error messages name it
+    std::string type;     ///< class of the member, as error messages name it
     std::string old_name; ///< the name that is stored
     std::string new_name; ///< the present name
 };

@@ -186,7 +186,7 @@ typedef enum rem_kind REM_AS_INT {
 
 /** What a commit waits for. Commits become durable in their order, each one as a whole. */
 typedef enum rem_durability REM_AS_INT {
-    REM_AS_OPENED = 0, /**< as rem_options::durability says; in that member: REM_DURABLE */
+    REM_AS_OPENED = 0, /**< durability as in rem_options; in rem_options itself: REM_DURABLE */
     REM_DURABLE = 1,   /**< waits until the commit, and all before it, are on the device */
     /**
      * Waits for the operating system only: the commit survives the process, and is on the device within
@@ -297,7 +297,7 @@ rem_status rem_open_existing(const char* path, const rem_options* options, rem_h
 
 /** The leaked blocks of one size. All that rem_leaks points at is valid only during the call of on_leaks. */
 typedef struct rem_leak_class {
-    size_t block_bytes; /**< usable size; above 64 KiB the next power of two */
+    size_t block_bytes; /**< usable size of each block; above 64 KiB a power of two */
     size_t blocks;      /**< their number */
 } rem_leak_class;
 /** The leaked blocks that were allocated at one place in the program. */
@@ -395,8 +395,8 @@ void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size);
 /**
  * Allocates a block of `size` bytes that rem_realloc() can grow in place up to `room` bytes; rem_usable_size() counts
  * the room. Unwritten room takes addresses but no memory, except for pages that earlier blocks have used. In a declared
- * section the whole room is declared. The first rem_realloc() to less than half of the room gives the room back, and
- * may move the block; but a volatile heap keeps a room of more than 64 KiB.
+ * section, this call declares the whole room. The first rem_realloc() to less than half of the room gives the room
+ * back, and may move the block; but a volatile heap keeps a room of more than 64 KiB.
  */
 void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
 /**
@@ -532,9 +532,9 @@ typedef enum rem_member_kind REM_AS_INT {
 /** One member of a struct. The macros below make it. */
 typedef struct rem_member {
     const char* name;     /**< its name */
-    rem_member_kind kind; /**< its kind; of an array, that of each element */
-    size_t offset;        /**< in the struct, in bytes */
-    size_t size;          /**< in bytes; of an array, of each element */
+    rem_member_kind kind; /**< kind of the member; of an array, kind of its elements */
+    size_t offset;        /**< offset in the struct, in bytes */
+    size_t size;          /**< size in bytes; of an array, size of each element */
     size_t count;         /**< number of elements of an array; 0: no array */
     /** The struct that it is, or that the pointer leads to, such as "struct account". NULL: a pointer to anything. */
     const char* type;
@@ -596,9 +596,9 @@ typedef struct rem_migration {
  * are matched by name. New ones become zero; those that are gone must be zero everywhere or named in `dropped`; numbers
  * may become wider. Nothing happens when there is no such root, or when it has the present type already.
  *
- * It is one atomic commit; if it fails, the heap is as before. Pointers in the objects that the root leads to stay
- * correct. The library does not know the pointers in roots that are not described, and does not correct them. The
- * history of undo begins anew with that commit, except for kept versions.
+ * The migration is one atomic commit; if it fails, the heap is as before. Pointers in the objects that the root leads
+ * to stay correct. The library does not know the pointers in roots that are not described, and does not correct them.
+ * The history of undo begins anew with that commit, except for kept versions.
  *
  * REM_TYPE_MISMATCH for any other change, with all changes in rem_last_error(); REM_NOT_SUPPORTED when the heap does
  * not store what type the root had; REM_SECTION_OPEN and the like as rem_write_begin(). O(objects).
@@ -918,9 +918,9 @@ rem_status rem_squash(rem_heap* heap, uint64_t steps);
 rem_status rem_keep(rem_heap* heap, const char* name, uint64_t* version);
 /** A version that is kept. */
 typedef struct rem_kept_version {
-    uint64_t version; /**< its number */
+    uint64_t version; /**< number of the version */
     uint64_t parent;  /**< the kept version before it */
-    bool has_parent;  /**< false: there is none before it */
+    bool has_parent;  /**< false: no kept version is before it */
     const char* name; /**< its name. Valid during the call */
     int64_t time;     /**< when its last commit was made, in nanoseconds since 1970 */
     uint64_t bytes;   /**< bytes that have changed between it and the next state */
@@ -975,12 +975,12 @@ typedef enum rem_change REM_AS_INT {
 typedef struct rem_difference {
     rem_difference_kind kind; /**< what it is about */
     rem_change how;           /**< how it differs; REM_CHANGED for a range */
-    uint64_t offset;          /**< of a range or block, from the heap's base */
+    uint64_t offset;          /**< offset of a range or block, from the heap's base */
     uint64_t bytes;           /**< length of a range or block */
-    const char* name;         /**< of a root; for a block, of a root that leads to it; for a member, its path */
-    const char* type;         /**< of a root */
-    const char* before;       /**< of a member, as JSON */
-    const char* after;        /**< of a member, as JSON */
+    const char* name;         /**< name of a root; for a block, of a root that leads to it; for a member, its path */
+    const char* type;         /**< type of a root */
+    const char* before;       /**< value of a member in the first version, as JSON */
+    const char* after;        /**< value of a member in the second version, as JSON */
 } rem_difference;
 /**
  * Calls visit() with each difference between two versions that are kept or that rem_history() shows, until it returns
@@ -1050,7 +1050,7 @@ typedef struct rem_participant {
     int thread;          /**< number of the thread that began the section, in that namespace */
     const char* program; /**< as the system names it; "": the system does not tell. Valid during the call */
     int64_t since;       /**< when the section began, in nanoseconds since 1970 */
-    uint64_t version;    /**< the version that it sees; 0 for a writer */
+    uint64_t version;    /**< the version that the process sees; 0 for a writer */
 } rem_participant;
 /**
  * Calls visit() with each process in a read section, the one with the oldest version first, until it returns false.
@@ -1073,11 +1073,11 @@ typedef struct rem_stats {
     size_t size;                 /**< sizeof(rem_stats) */
     uint64_t commits;            /**< commits that wrote a record */
     uint64_t checkpoints;        /**< finished checkpoints */
-    uint64_t changed_bytes;      /**< changes that commits found */
-    uint64_t logged_bytes;       /**< records written to the redo log */
-    uint64_t image_bytes;        /**< pages written to the heap's file */
+    uint64_t changed_bytes;      /**< changed bytes that commits found */
+    uint64_t logged_bytes;       /**< bytes of records written to the redo log */
+    uint64_t image_bytes;        /**< bytes of pages written to the heap's file */
     uint64_t spilled_bytes;      /**< part of image_bytes, written before the commit */
-    uint64_t written_bytes;      /**< everything written to both files */
+    uint64_t written_bytes;      /**< all bytes written to the heap file and the redo log */
     uint64_t syncs;              /**< waits for the device */
     uint64_t commit_ns_median;   /**< median duration of a commit, in nanoseconds */
     uint64_t commit_ns_99;       /**< duration that 99 of 100 commits did not exceed */
@@ -1088,7 +1088,7 @@ typedef struct rem_stats {
     uint64_t heap_bytes;         /**< gauge: length of the committed heap */
     uint64_t allocated_bytes;    /**< gauge: bytes in live blocks */
     uint64_t recovered_commits;  /**< commits that the open recovered */
-    uint64_t recovered_bytes;    /**< size of their records */
+    uint64_t recovered_bytes;    /**< size of the log records of these commits */
     uint64_t open_ns;            /**< duration of the open, recovery included */
     char tracker[16];            /**< "scan", "trap", "fallback"; "none" when read-only */
     /** Set this, with `size`, to have the next two members computed, in O(blocks); otherwise they are 0. */

@@ -3,7 +3,8 @@
 
 #include <remanence/detail/compiler.hpp>
 
-// First, so that compilers print few lines before they say why a type cannot be stored.
+// persistable.hpp comes before the other headers, so that a compiler prints few lines before it says why a type cannot
+// be stored.
 #include <remanence/types/persistable.hpp>
 
 #include <remanence/address_space.hpp>

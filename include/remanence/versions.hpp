@@ -12,7 +12,7 @@ namespace remanence {
 
 /// A version that is kept under a name: see heap::keep().
 struct kept_version {
-    std::uint64_t version;                      ///< its number
+    std::uint64_t version;                      ///< number of the version
     std::optional<std::uint64_t> parent;        ///< the kept version before it, if there is one
     std::string name;                           ///< the name that keep() gave it
     std::chrono::system_clock::time_point time; ///< when its last commit was made
@@ -33,15 +33,15 @@ struct version_difference {
     };
     /// A stretch of the heap's memory, in words of 8 bytes. The ranges are sorted and do not touch each other.
     struct range {
-        std::uint64_t offset; ///< from the heap's base
-        std::uint64_t bytes;  ///< its length
+        std::uint64_t offset; ///< offset from the heap's base
+        std::uint64_t bytes;  ///< length of the range
         /// Returns true if both are the same stretch.
         friend bool operator==(const range&, const range&) = default;
     };
     /// A block of allocated memory. It is `changed` if its size, or bytes in it, differ.
     struct block {
         change how;           ///< how it differs
-        std::uint64_t offset; ///< from the heap's base
+        std::uint64_t offset; ///< offset from the heap's base
         std::uint64_t bytes;  ///< size in the second state; of a removed block, in the first
         /// The first root by name that leads to the block, as far as pointers and distances tell; empty: none.
         std::string root;
@@ -60,9 +60,9 @@ struct version_difference {
         std::string after;  ///< value as JSON; empty for a removed member
     };
     std::vector<range> ranges;   ///< all that differs, the allocator's own structures included
-    std::vector<block> blocks;   ///< by offset
-    std::vector<root> roots;     ///< by name
-    std::vector<member> members; ///< by root, then by path
+    std::vector<block> blocks;   ///< sorted by offset
+    std::vector<root> roots;     ///< sorted by name
+    std::vector<member> members; ///< sorted by root, then by path
     /// Returns true if nothing differs.
     [[nodiscard]] bool is_empty() const noexcept { return ranges.empty(); }
 };

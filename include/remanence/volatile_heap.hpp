@@ -31,8 +31,8 @@ namespace remanence {
 
 /// Blocks of one size.
 struct volatile_size_class {
-    std::uint64_t block_bytes; ///< their size; above 64 KiB the next power of two
-    std::uint64_t blocks;      ///< their number
+    std::uint64_t block_bytes; ///< usable size of each block; above 64 KiB a power of two
+    std::uint64_t blocks;      ///< number of blocks
 };
 
 /// How a volatile heap uses its memory, at one moment; approximate while other threads allocate.
@@ -57,21 +57,21 @@ struct volatile_heap_stats {
 
 /// The blocks that a volatile heap still had when it was destroyed.
 struct volatile_leak_report {
-    std::uint64_t blocks = 0;                 ///< their number
+    std::uint64_t blocks = 0;                 ///< number of blocks
     std::uint64_t bytes = 0;                  ///< usable bytes of these blocks, red zones included
     std::vector<volatile_size_class> classes; ///< by size
     /// Blocks of one type of object.
     struct type {
         /// Type of the objects for which a volatile_allocator allocated; empty: all other blocks.
         std::string name;
-        std::uint64_t blocks = 0;          ///< their number
+        std::uint64_t blocks = 0;          ///< number of blocks
         std::uint64_t requested_bytes = 0; ///< bytes that the program asked for
     };
     std::vector<type> types; ///< with red zones or leak_frames: the most bytes first
     /// Blocks that were allocated at one place in the program.
     struct place {
         std::vector<std::string> calls;    ///< the call stack, the innermost call first, as the C library formats it
-        std::uint64_t blocks = 0;          ///< their number
+        std::uint64_t blocks = 0;          ///< number of blocks
         std::uint64_t requested_bytes = 0; ///< bytes that the program asked for
     };
     std::vector<place> places; ///< with leak_frames: the most bytes first

@@ -17,7 +17,8 @@ extern std::atomic<unsigned> declared_sections;
 
 /// Returns the open heap with this header if a declared section is open in it, else null.
 [[nodiscard]] heap_impl* declared_heap(const heap_header* where) noexcept;
-/// Declares [first, first+bytes) in words of 8 bytes, and nothing else. Does nothing for bytes outside of the heap.
+/// Declares the words of 8 bytes that contain a byte of [first, first+bytes), and no other memory. Does nothing for
+/// bytes outside of the heap.
 void declare(heap_impl* heap, const void* first, std::size_t bytes) noexcept;
 
 /// Declares the writes of a container's operation. The container constructs a declarer from its allocator before the
