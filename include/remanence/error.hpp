@@ -34,8 +34,8 @@ enum class errc : int {
     /// before its next commit, the log still has the former name.
     log_missing = 7,
     /// The redo log beside the heap belongs to another heap, to another copy of it, or to an earlier session, or
-    /// prevents the creation of a new log; or another file has replaced the log of an open heap. No file is changed or
-    /// removed. If close() throws this error, the heap is closed.
+    /// prevents the creation of a new log; or another file has replaced the log of an open heap. No file is removed. If
+    /// close() throws this error, the heap is closed.
     log_foreign = 8,
     /// Another mapping is at the heap's base address, for instance a copy of the heap. The message names the mapping.
     /// Also thrown when an object that may contain addresses is to be found or made in a heap that is mapped at another
