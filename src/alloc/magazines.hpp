@@ -35,7 +35,7 @@ public:
         stack& from = all_[granules - 1];
         return from.count() == 0 ? nullptr : from.pop();
     }
-    /// Returns false if there is no room. The block must not be here already.
+    /// Returns false if there is no room. The block must not be in a magazine already.
     [[nodiscard]] bool put(void* block, std::uint32_t granules) {
         if (granules > k_granules_max)
             return false;

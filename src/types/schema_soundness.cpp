@@ -397,7 +397,7 @@ private:
                 taken = std::max(taken, n[0] * size_of(row.parts[0].type));
                 break;
             case shape_kind::optional:
-            case shape_kind::variant: // the mark lies behind the value
+            case shape_kind::variant: // the flag or index lies behind the value
                 taken = std::max(taken, n[0] + 1);
                 break;
             default:

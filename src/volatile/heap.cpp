@@ -265,8 +265,8 @@ void heap::append_vacant(thread_cache& of) noexcept {
 
 slab* heap::make_slab(std::uint32_t index) noexcept {
     const std::uint64_t bytes = units_of_class(index) * k_unit_bytes;
-    // Until all units are entered, a thread that inspects the heap takes the pages for a large block. So the lock is
-    // held until then.
+    // Until all units are entered, a thread that inspects the heap would consider the pages a large block. So the lock
+    // is held until then.
     const std::scoped_lock lock(lock_);
     const pages got = take_pages_locked(bytes, k_unit_bytes);
     if (got.start == nullptr)

@@ -1,5 +1,5 @@
-// The sizes of blocks in slabs, and how many units of address space a slab of each size has. Depends on base/units and
-// alloc/slab_layout.
+// The sizes of blocks in slabs, and how many units of address space (64 KiB each) a slab of each size has. Depends on
+// base/units and alloc/slab_layout.
 //
 // Up to 128 bytes there is a size for each multiple of 16, then four sizes for each doubling: a block is at most a
 // quarter larger than the request.

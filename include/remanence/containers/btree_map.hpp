@@ -1,5 +1,5 @@
-// Ordered maps for pages and caches: B-trees with the interface of std::map and std::multimap. btree_set.hpp says what
-// holds for all four B-tree containers. Depends on the standard library only.
+// Ordered maps that touch few pages and cache lines: B-trees with the interface of std::map and std::multimap.
+// btree_set.hpp documents what holds for all four B-tree containers. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>

@@ -1,6 +1,6 @@
-// Ordered sets for pages and caches: B-trees with the interface of std::set and std::multiset. Depends on the standard
-// library only. The library itself uses no set: they are for programs that come from std::set, and share the code of
-// the maps.
+// Ordered sets that touch few pages and cache lines: B-trees with the interface of std::set and std::multiset. Depends
+// on the standard library only. The library itself uses no set; the sets are for programs that used std::set, and share
+// the code of the maps.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -46,9 +46,9 @@ namespace remanence {
 /// source empty.
 ///
 /// Elements. Any type that std::set accepts. An element lies in the node itself if it has at most 256 bytes, and if its
-/// move constructor does not throw and is known to write only to the two elements. Such types are numbers, strings,
-/// vectors, unique_ptr and these containers; and pairs, tuples, optionals, variants, arrays and aggregates of such,
-/// without a destructor of their own. Any other element lies in a block of its own.
+/// move constructor does not throw and is known to write only to the old and the new element. Such types are numbers,
+/// strings, vectors, unique_ptr and these containers; and pairs, tuples, optionals, variants, arrays and aggregates of
+/// such, without a destructor of their own. Any other element lies in a block of its own.
 ///
 /// Allocators. Any allocator with plain pointers. Between different allocators swap(), merge() and node handles
 /// construct new elements: they copy or, if that is not possible, move the old ones.

@@ -42,7 +42,7 @@ struct packed_structure {
     }
 
 private:
-    static constexpr bool k_is_unique = // an insertion says whether it inserted
+    static constexpr bool k_is_unique = // only then insert() returns a pair
         requires(Container& c, const typename Container::value_type& value) { c.insert(value).second; };
 
     static structure_result fault(const void* where, const char* what) { return structure_fault{where, what}; }
