@@ -54,7 +54,7 @@ private:
     const heap_pages& pages_;
     const problem_callback& report_;
     std::size_t problem_count_ = 0;
-    std::array<std::uint64_t, k_bin_count> listable_slabs_{}; // by the length of their longest holes
+    std::array<std::uint64_t, k_bin_count> listable_slabs_{}; // how many slabs belong into each bin
     std::uint64_t free_runs_ = 0;
     std::uint64_t free_pages_ = 0;
     std::uint64_t allocated_bytes_ = 0;

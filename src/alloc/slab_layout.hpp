@@ -76,7 +76,7 @@ constexpr std::uint32_t bin_of(std::uint32_t granules) {
 inline constexpr std::uint32_t k_bin_count = bin_of(k_small_granules_max) + 1;
 static_assert(k_bin_count <= format::k_alloc_bin_slots);
 
-/// Returns the shortest length of the holes in a bin.
+/// Returns the least length that the longest hole of a slab in this bin has.
 constexpr std::uint32_t least_of_bin(std::uint32_t bin) {
     if (bin < k_exact_bins)
         return bin + 1;

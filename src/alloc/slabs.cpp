@@ -217,7 +217,7 @@ struct slabs::place {
     std::uint32_t slab;
     std::uint32_t begin; // in granules
     std::uint32_t end;
-    const page_descriptor* descriptor; // of the slab, which is accessible as a whole
+    const page_descriptor* descriptor; // the slab's; the slab is accessible as a whole
     const std::uint64_t* used;
     const std::uint64_t* starts;
 };

@@ -297,7 +297,7 @@ result<void> refuse_foreign_memory(txn::heap_memory& memory, const std::vector<c
             target = "into another heap, " + path + ",";
         }
         if (!found)
-            continue; // it owns no memory
+            continue; // the allocator owns no memory
         ++count;
         if (!first || found->at < first->at) {
             first = found;

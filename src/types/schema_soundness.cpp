@@ -456,7 +456,7 @@ private:
 
     const std::vector<type_row>& rows_;
     std::vector<state> state_;
-    std::vector<std::optional<std::uint64_t>> taken_; // by row
+    std::vector<std::optional<std::uint64_t>> taken_; // results of taken_by(), by row
 };
 
 } // namespace

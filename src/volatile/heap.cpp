@@ -122,7 +122,7 @@ heap::~heap() {
     if (!is_open())
         return;
     unregister_heap(*this);
-    if constexpr (os::k_marks_memory) { // these addresses will have other owners
+    if constexpr (os::k_marks_memory) { // other code will use these addresses
         for_each_block([](alloc::block left) { os::mark_freed(left.start, left.bytes); });
         os::allow_memory(base_, accessible_bytes_.load(std::memory_order_relaxed));
     }
@@ -194,7 +194,7 @@ void* heap::allocate_other(std::size_t bytes, std::size_t alignment) noexcept {
     if (mine == nullptr)
         return nullptr;
     std::uint32_t index = class_of(std::max(placed, alignment));
-    while (!is_aligned(class_bytes(index), alignment)) // slabs begin at pages
+    while (!is_aligned(class_bytes(index), alignment)) // slabs begin at a page, so the block's size decides
         ++index;
     void* const got = mine->bins[index].take();
     return got != nullptr ? got : allocate_in_next(*mine, index);

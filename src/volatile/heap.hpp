@@ -52,7 +52,7 @@ struct heap_usage {
     std::array<size_class, k_class_count> classes{};
     std::uint64_t large_blocks = 0;
     std::uint64_t large_bytes = 0;
-    std::uint64_t usable_bytes = 0; // in all blocks
+    std::uint64_t usable_bytes = 0; // usable bytes of all blocks
     std::uint64_t peak_bytes = 0;   // most address space that slabs and large blocks ever used; an upper bound
     std::uint64_t free_bytes = 0;   // free blocks of slabs, and free runs of pages that were used before
     double availability = 1;        // alloc/availability.hpp
@@ -274,7 +274,7 @@ private:
     mutable os::quick_mutex lock_;
     mutable std::optional<alloc::block_allocator> core_;
     std::uint32_t thread_cache_count_ = 0;
-    thread_cache* vacant_ = nullptr; // first of the list
+    thread_cache* vacant_ = nullptr; // the first of the list of vacant thread caches
     thread_cache* last_vacant_ = nullptr;
     std::uint64_t untouched_ = 0;                         // from this offset on, no memory was ever allocated
     static constexpr std::uint64_t k_trim_min = 32 * MiB; // below this amount nothing is given back to the system

@@ -19,7 +19,7 @@ namespace remanence::transient {
 inline constexpr std::size_t k_step_bytes = 16;       // the alignment of malloc()
 inline constexpr std::size_t k_table_bytes_max = KiB; // class_table covers requests up to this size, without branches
 inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
-inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: a slab is 1, 4 or 16 of them
+inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of addresses; a slab has 1, 4 or 16 units
 
 inline constexpr std::uint32_t k_stepped_classes = 8;
 inline constexpr std::uint32_t k_class_count = 44;

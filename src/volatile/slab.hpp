@@ -40,7 +40,7 @@ struct slab {
     // Set by format(). Each thread that frees a block reads them.
     std::byte* start;
     std::uint32_t block_bytes;
-    std::uint32_t reciprocal; // of block_bytes, with 32 binary places, rounded up
+    std::uint32_t reciprocal; // 2^32 / block_bytes, rounded up
     std::uint32_t block_count;
     std::uint8_t size_class;
     std::uint8_t unit_count;
@@ -49,7 +49,7 @@ struct slab {
     // Used by the owner only:
     alignas(64) std::uint64_t filled;
     std::uint64_t idle;
-    slab* next; // in the owner's list of the class
+    slab* next; // the next slab in the owner's list of the class
     slab* before;
     bool is_current;
     bool is_listed;

@@ -135,7 +135,7 @@ template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
 btree_set(from_range_t, Range&&, Allocator) -> btree_set<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 btree_set(const btree_set<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_set<Key, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
+    -> btree_set<Key, Compare, Allocator, NodeBytes>; // for construction from a set and an allocator
 
 template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
           detail::deduced_allocator Allocator = allocator<std::iter_value_t<Iterator>>>
@@ -158,7 +158,7 @@ btree_multiset(from_range_t, Range&&, Allocator)
     -> btree_multiset<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 btree_multiset(const btree_multiset<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
+    -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // for construction from a set and an allocator
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct class_traits<btree_set<Key, Compare, Allocator, NodeBytes>>

@@ -127,7 +127,7 @@ hash_set(from_range_t, Range&&, std::size_t, Hash, Allocator)
     -> hash_set<std::ranges::range_value_t<Range>, Hash, std::equal_to<>, Allocator>;
 template <class Key, class Hash, class KeyEqual, class Allocator>
 hash_set(const hash_set<Key, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
-    -> hash_set<Key, Hash, KeyEqual, Allocator>; // for a copy or a move with another allocator
+    -> hash_set<Key, Hash, KeyEqual, Allocator>; // for construction from a set and an allocator
 
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct class_traits<hash_set<Key, Hash, KeyEqual, Allocator>>

@@ -301,7 +301,7 @@ private:
             for (std::size_t i = 0; i != k_counted; ++i)
                 before += is_before(key_at({n, from + i})) ? 1U : 0U;
             return before;
-        } else { // with the fewest comparisons; the processor speculates on the next one
+        } else { // binary search with the fewest comparisons; the processor speculates on the next one
             while (left != 0) {
                 const std::size_t half = left / 2;
                 if (is_before(key_at({n, from + half}))) {

@@ -49,7 +49,7 @@ struct slot_value<std::pair<const Key, Mapped>> {
 template <class Value, std::size_t InlineBytes>
 struct element_slot {
     static constexpr bool k_is_inline = slot_value<Value>::k_is_self_contained && sizeof(Value) <= InlineBytes;
-    using slot_type = std::conditional_t<k_is_inline, Value, link<Value>>; // for size and alignment
+    using slot_type = std::conditional_t<k_is_inline, Value, link<Value>>; // determines size and alignment
     static constexpr std::size_t k_slot_bytes = sizeof(slot_type);
 
     [[nodiscard]] static Value* at(void* slot) noexcept {

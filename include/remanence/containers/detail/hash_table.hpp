@@ -382,7 +382,7 @@ private:
     }
     void move_to(std::size_t count) {
         block_alloc<block> where(alloc());
-        std::vector<std::uint64_t> hashes; // not in the heap
+        std::vector<std::uint64_t> hashes; // in memory outside the heap
         if constexpr (!is_nothrow_hash_v<Key>) {
             hashes.reserve(size());
             for_each([&](const place& each) { hashes.push_back(hash_of(key_of(block::value(each)))); });

@@ -19,7 +19,7 @@ struct packed_structure {
         if (structure_result found = check_structure(container.tree_, survey))
             return found;
         bool is_first = true;
-        std::string_view last; // of the keys so far
+        std::string_view last; // the last key so far
         std::uint64_t records = 0;
         for (const auto& [separator, block] : container.tree_) {
             const std::string_view least = separator.text;

@@ -394,7 +394,7 @@ const type_fingerprint& fingerprint_of() {
     if (found == nullptr) {
         auto made = std::make_unique<const type_fingerprint>(make_fingerprint<T>());
         if (known.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel, std::memory_order_acquire))
-            found = made.release(); // for the life of the process
+            found = made.release(); // never freed
     }
     return *found;
 }

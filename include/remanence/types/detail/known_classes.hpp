@@ -181,7 +181,7 @@ template <class... Ts>
 struct class_traits<std::variant<Ts...>> : detail::composed_of<detail::composition::variant, Ts...> {
     struct shape
         : std::conditional_t<
-              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // then its index has one byte
+              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // if so, the index has one byte
               detail::standard_shape<detail::shape_kind::variant,
                                      detail::aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1>,
               detail::no_shape> {};

@@ -24,7 +24,7 @@ void write_structure(structure_writer& out);
 
 /// The members of a class.
 struct member_table {
-    const write_type* types; // as many as there are members
+    const write_type* types; // one for each member
     const char* names;       // one behind the other
     const std::uint32_t* ends;
     /// Writes the addresses of the members of an object at `place` to `into`; null for bit-fields. Reads no object.
