@@ -1,9 +1,9 @@
 // An arena is a large block at a multiple of 1 GiB, with an allocator of its own; its first page is an arena_header.
 // For blocks inside an arena, the heap's allocator calls the arena's allocator.
 //
-// An allocator needs zeroed memory, but the block may have had other contents. So the planes are zeroed when their
-// sections are first reached. arena_header::sections_ready counts the sections that are ready, so that a rollback
-// restores it together with the planes.
+// An allocator needs zeroed metadata, but the block may have had other contents. So the metadata plane of each section
+// (sections.hpp) is zeroed when the arena first grows into that section. The count of these sections is
+// arena_header::sections_ready, in the heap's memory, so that a rollback restores it together with the planes.
 
 #include "alloc/arena.hpp"
 
@@ -157,7 +157,8 @@ result<void> block_allocator::open_arena(std::uint32_t page) {
     return {};
 }
 
-// Makes the planes of sections ready until these reach `end`; returns the end of the last section that is ready.
+// Zeroes the planes of further sections until the sections whose planes were zeroed reach the offset `end` in the
+// arena. Returns the offset at which they end.
 std::uint64_t block_allocator::make_planes_zero(const arena_header& of, std::uint64_t end) const {
     std::uint32_t ready = of.sections_ready;
     while (ready == 0 || section_at(ready - 1).end_page() * k_page_bytes < end) {

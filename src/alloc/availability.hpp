@@ -18,7 +18,7 @@ public:
 private:
     static constexpr std::uint32_t k_least = 4; // 16 bytes
     static constexpr std::uint32_t k_most = 45;
-    std::array<std::uint64_t, k_most> served_{}; // by the logarithm of the request
+    std::array<std::uint64_t, k_most> served_{}; // bytes served; the index is the logarithm of the request
     std::uint64_t bytes_ = 0;
 };
 

@@ -91,7 +91,7 @@ namespace detail {
     return std::max(behind, begin);
 }
 
-// --- windows: short runs of bits, read and written alike if they lie in one word or in two
+// --- windows: short runs of bits, read and written in the same way whether they lie in one word or in two
 
 inline constexpr std::uint32_t k_window_bits = 57; // every window contains at least this many bits
 static_assert(std::endian::native == std::endian::little, "bits are numbered through bytes as through words");

@@ -105,8 +105,8 @@ std::uint64_t block_allocator::own_allocated_bytes() const {
     return bytes;
 }
 
-// The program frees a block that is not allocated, which is an error of the program. If it went on, the same memory
-// would be allocated twice.
+// The program frees a block that is not allocated, which is an error of the program. If the program continued, the same
+// memory would be allocated twice.
 void block_allocator::refuse(const void* address, std::size_t bytes, const char* when) const {
     if (damaged())
         return; // B6
@@ -375,8 +375,9 @@ unexpected block_allocator::corrupt(std::uint64_t offset, const char* what) cons
 }
 
 std::size_t block_allocator::check_invariants(const problem_callback& report) const {
+    // A new object, in which no damage was found yet (A2).
     const heap_pages whole(pages_.base(), pages_.state(), {}, pages_.limit_pages() * k_page_bytes,
-                           pages_.accessible_pages() * k_page_bytes); // a new checker, which has not found damage yet
+                           pages_.accessible_pages() * k_page_bytes);
     return checker(whole, report).run() + check_arenas(report);
 }
 

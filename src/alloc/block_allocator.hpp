@@ -4,8 +4,9 @@
 // the overview.
 //
 // Small blocks come from slabs; large ones are runs of whole pages. Small blocks that the program gives back are freed
-// a few at a time, and the smallest of them are kept in magazines. The state in the heap's memory shows
-// all of them as in use.
+// a few at a time (returned_blocks.hpp), and the smallest of them are put into magazines, short stacks from which they
+// are allocated again (magazines.hpp). Until they are really freed, the state in the heap's memory shows these blocks
+// as in use.
 //
 //  B5  To find the large block around a page, clear the lowest set bits of the page index one after the other: the
 //      first page met whose descriptor is not zero leads to the block. For this, the first multiple of each power of
@@ -55,8 +56,8 @@ using problem_callback = std::function<void(std::uint64_t offset, std::string_vi
 /// far as the base is aligned.
 class block_allocator {
 public:
-    /// `base` is at a page boundary, `state` in its first page; [base, base + accessible_bytes) can be read and
-    /// written.
+    /// `base` is a multiple of the page size, and `state` lies in the page at `base`; [base, base + accessible_bytes)
+    /// can be read and written.
     block_allocator(std::byte* base, format::alloc_state& state, extend_callback extend, std::uint64_t limit_bytes,
                     std::uint64_t accessible_bytes);
     ~block_allocator();
@@ -115,7 +116,7 @@ public:
     }
     void take_back(lent_slab& from) { slabs_.take_back(from); }
 
-    /// Returns the size of the block that such a request gets; deallocate() accepts either size.
+    /// Returns the size of the block that allocate() returns for this request; deallocate() accepts this size, too.
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// Returns the allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
@@ -143,12 +144,12 @@ public:
     /// Returns why make_arena() would refuse these arguments; null if it would not.
     [[nodiscard]] static const char* why_no_arena(std::string_view name, std::uint64_t room_bytes);
     /// Makes an arena. Returns null if there is no memory, or the name is invalid or taken: failure() tells.
-    /// `room_bytes`: the most memory it may use, its metadata included; a power of two of 1 MiB or more.
+    /// `room_bytes`: the most memory that the arena may use, its metadata included; a power of two of 1 MiB or more.
     [[nodiscard]] std::byte* make_arena(std::string_view name, std::uint64_t room_bytes,
                                         std::uint64_t resident_limit_bytes);
-    /// Returns null if there is no such arena.
+    /// Returns the beginning of the arena with this name; null if there is none.
     [[nodiscard]] std::byte* find_arena(std::string_view name) const;
-    /// Returns the allocator of the arena that begins there; null if none does.
+    /// Returns the allocator of the arena that begins at `base`; null if none does.
     [[nodiscard]] block_allocator* arena_at(const void* base);
     /// Returns the allocator of the arena that contains an address; null if none does.
     [[nodiscard]] block_allocator* arena_around(const void* address) const;

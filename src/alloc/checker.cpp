@@ -263,8 +263,8 @@ void checker::check_list(std::uint32_t bin) {
 void checker::check_tree() {
     struct subtree {
         std::uint32_t page;
-        std::uint64_t bound; // of priorities (RT1): no node can be below itself, so the walk ends
-        std::uint64_t from;  // of keys
+        std::uint64_t bound; // priorities must be below it (RT1). So no node is below itself, and the walk ends
+        std::uint64_t from;  // keys must be in [from, to)
         std::uint64_t to;
     };
     std::vector<subtree> todo{{pages_.state().free_run_root, std::uint64_t{1} << 32, 0, ~std::uint64_t{0}}};

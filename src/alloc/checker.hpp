@@ -1,6 +1,6 @@
 // The full walk behind block_allocator::check_invariants(): compares descriptors, bitmaps, lists, tree and counters
-// with each other. It trusts nothing, follows no link outside of the accessible memory, ends even over garbage, and
-// changes nothing. Depends on heap_pages.
+// with each other. It assumes nothing about the memory's contents, follows no link outside of the accessible memory,
+// always terminates, and changes nothing. Depends on heap_pages.
 #pragma once
 
 #include "alloc/heap_pages.hpp"
@@ -22,10 +22,11 @@ public:
     /// Returns the number of problems; the walk stops at k_problems_max.
     std::size_t run();
 
-    /// True for the only valid target of a link in the tree. is_listed_slab(): the same for a bin's list.
+    /// True if a link in the tree may lead to `page`, because a free run begins there. is_listed_slab() tells the same
+    /// for links in the list of a bin (slab_layout.hpp).
     [[nodiscard]] static bool is_free_run(const heap_pages& pages, std::uint32_t page);
     [[nodiscard]] static bool is_listed_slab(const heap_pages& pages, std::uint32_t page, std::uint32_t bin);
-    /// True if the state names a slab and a hole in it, or none.
+    /// True if the allocator's state names a current slab and a free range in it, or no current slab.
     [[nodiscard]] static bool is_current_slab(const heap_pages& pages);
 
 private:
@@ -53,7 +54,7 @@ private:
     const heap_pages& pages_;
     const problem_callback& report_;
     std::size_t problem_count_ = 0;
-    std::array<std::uint64_t, k_bin_count> listable_slabs_{}; // by the length of their longest holes
+    std::array<std::uint64_t, k_bin_count> listable_slabs_{}; // how many slabs belong into each bin
     std::uint64_t free_runs_ = 0;
     std::uint64_t free_pages_ = 0;
     std::uint64_t allocated_bytes_ = 0;

@@ -1,12 +1,13 @@
-// The heap as the allocator sees it: pages with descriptors and bitmaps, made accessible on demand. Every access goes
-// through this class, which keeps bytes of the file from leading outside the heap (I7). Depends on base and format.
+// The heap as the allocator sees it: pages with descriptors and bitmaps, made accessible on demand. These lie in
+// metadata planes, one at the beginning of each section of the heap (sections.hpp). Every access goes through this
+// class, so that wrong bytes in the file cannot cause accesses outside the heap (I7). Depends on base and format.
 //
 //  A1  The contents of the heap never yield an address outside of [base, base + accessible): is_data_page() checks a
-//      page index before its descriptor or bits are used. The plane of a section lies before its data pages, so it is
-//      accessible when they are.
+//      page index before its descriptor or bits are used. The metadata plane of a section lies before the section's
+//      data pages, so it is accessible when these are.
 //  A2  After damage was found, no link is followed, and no operation changes anything.
-//  A3  Everything read is const. changing() is the only way to write, and tells the listener first. So the listener
-//      hears of each change.
+//  A3  Everything read is const. changing() is the only way to write, and calls the listener first. So the listener is
+//      called for each change.
 #pragma once
 
 #include "alloc/sections.hpp"
@@ -52,8 +53,8 @@ public:
         const auto index = static_cast<std::uint32_t>(page);
         return page < trusted_pages_ && index >= section_of(index).first_data_page;
     }
-    /// True if the `count` pages from `page`, a page of section `of`, on are such data pages. The last ones may lie in
-    /// other sections.
+    /// True if the `count` pages from `page`, a page of section `of`, on are accessible data pages. The last of them
+    /// may lie in other sections.
     [[nodiscard]] bool are_data_pages(const section& of, std::uint32_t page, std::uint32_t count) const {
         return page + std::uint64_t{count} <= trusted_pages_ && page >= of.first_data_page;
     }
@@ -100,7 +101,8 @@ public:
     /// An empty function removes the listener.
     void set_listener(write_listener listener) { listener_ = std::move(listener); }
 
-    /// Returns the page index where the wilderness of a section begins; never beyond the accessible memory.
+    /// Returns the page index where the wilderness of a section begins (the pages at its end that are unused); never
+    /// beyond the accessible memory.
     [[nodiscard]] std::uint64_t used_end(const section& of) const;
     /// Returns the data page's descriptor if it lies before the wilderness, else null.
     [[nodiscard]] const format::page_descriptor* used_descriptor(std::uint32_t page) const;

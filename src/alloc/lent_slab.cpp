@@ -34,7 +34,7 @@ bool lent_slab::deallocate(const void* address, std::uint32_t granules) {
     descriptor_->count += granules;
     granules_ -= granules;
     if (end == hole_begin_)
-        hole_begin_ = begin; // last in, first out
+        hole_begin_ = begin; // the block freed last is allocated first
     return true;
 }
 

@@ -23,8 +23,9 @@ public:
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(first_) <
                (is_none() ? 0 : k_slab_bytes);
     }
-    /// Allocates at a multiple of `alignment` granules, which must be natural_alignment() or more. Returns null if none
-    /// of the holes that follow is long enough; then the thread needs another slab.
+    /// Allocates `granules` granules (8 bytes each) at a multiple of `alignment` granules, which must be
+    /// natural_alignment() or more. Returns null if no hole behind the last allocation is long enough; then the thread
+    /// needs another slab.
     [[nodiscard]] void* allocate(std::uint32_t granules, std::uint32_t alignment);
     /// Frees a block; the address must lie in the slab. Returns false, and has changed nothing, if no block of that
     /// many granules begins there.
@@ -40,7 +41,7 @@ private:
     std::uint32_t page_ = 0;
     std::uint32_t hole_begin_ = 0;
     std::uint32_t hole_end_ = 0;
-    std::int64_t granules_ = 0; // allocated since the slab was lent, minus freed
+    std::int64_t granules_ = 0; // granules allocated minus granules freed since the slab was lent
 };
 
 } // namespace remanence::alloc

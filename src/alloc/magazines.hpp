@@ -25,8 +25,8 @@ namespace remanence::alloc {
 
 class magazines {
 public:
-    static constexpr std::uint32_t k_granules_max = 64; // of a block in a magazine
-    static constexpr std::uint32_t k_capacity = 15;     // of each size: with their count, two cache lines
+    static constexpr std::uint32_t k_granules_max = 64; // the size of the largest block in a magazine
+    static constexpr std::uint32_t k_capacity = 15;     // blocks of each size: with their count, two cache lines
 
     /// Returns null if there is no block of this size. The size is in granules.
     [[nodiscard]] void* take(std::uint32_t granules) {
@@ -35,7 +35,7 @@ public:
         stack& from = all_[granules - 1];
         return from.count() == 0 ? nullptr : from.pop();
     }
-    /// Returns false if there is no room. The block must not be here already.
+    /// Returns false if there is no room. The block must not be in a magazine already.
     [[nodiscard]] bool put(void* block, std::uint32_t granules) {
         if (granules > k_granules_max)
             return false;

@@ -17,7 +17,7 @@ occupancy block_allocator::survey() const {
         ++found.blocks;
         found.allocated_bytes += each.bytes;
     });
-    found.slab_free_bytes = pages_.state().allocated_bytes - own_allocated_bytes(); // of blocks that were given back
+    found.slab_free_bytes = pages_.state().allocated_bytes - own_allocated_bytes(); // of blocks not really freed yet
     // Adds the numbers of each arena, except those of its blocks, which are counted above.
     for_each_arena([&](const format::arena_header&, const block_allocator& of) {
         const occupancy in = of.survey();

@@ -23,14 +23,14 @@ struct occupancy {
     std::array<size_class, k_class_count> classes{};
     std::uint64_t blocks = 0;
     std::uint64_t allocated_bytes = 0;
-    std::uint64_t slabs = 0;           // of 64 KiB, for blocks up to 8 KiB
-    std::uint64_t slab_free_bytes = 0; // in holes between their blocks
-    std::uint64_t free_runs = 0;       // of whole pages
+    std::uint64_t slabs = 0;           // how many slabs (64 KiB, for blocks up to 8 KiB)
+    std::uint64_t slab_free_bytes = 0; // bytes in holes between the blocks of slabs
+    std::uint64_t free_runs = 0;       // how many free runs of whole pages
     std::uint64_t free_run_bytes = 0;
     std::uint64_t longest_free_run_bytes = 0;
     std::uint64_t metadata_bytes = 0;   // header pages, and pages of planes that are not all zero
     std::uint64_t block_page_bytes = 0; // pages that any block lies on
-    double availability = 1;            // of holes in slabs and free runs: availability.hpp
+    double availability = 1;            // how well holes and free runs serve requests: availability.hpp
 
     /// Returns the sum of allocated and free bytes in all pages that were ever used.
     [[nodiscard]] std::uint64_t taken_bytes() const { return allocated_bytes + slab_free_bytes + free_run_bytes; }

@@ -1,5 +1,5 @@
 // Red zones. A pattern follows the bytes that the program asked for; it shows writes beyond them. Then comes a record
-// that begins with the number of these bytes. Depends on the standard library only.
+// that begins with the number of bytes that the program asked for. Depends on the standard library only.
 #pragma once
 
 #include <algorithm>

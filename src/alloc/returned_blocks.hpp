@@ -1,9 +1,9 @@
 // Small blocks that were given back and are not free yet: a few blocks, which are freed together. The list exists in
 // this process only; in the heap's own state its blocks are in use. Depends on the standard library only.
 //
-// Freeing a block takes some two hundred instructions, about as many as a processor looks ahead. A program that looks
-// up and frees one block after the other would wait for memory twice for each block. With this class, it waits for the
-// second time only once for sixteen blocks.
+// Freeing a block takes some two hundred instructions, about as many as a processor can execute out of order. So if a
+// program looked up a block, freed it, and continued with the next one, it would wait for memory twice for each block:
+// at the look-up and at the freeing. When sixteen blocks are freed together, the waits at the freeing overlap.
 //
 //  G1  Whatever the program gives back is put here, even if it is no block. It is freed before anything is allocated,
 //      and before a commit. So a wrong address is found before its memory is allocated, and before any harm is

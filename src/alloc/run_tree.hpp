@@ -5,7 +5,8 @@
 // down, hence without recursion or parent links. A node's priority is a hash of its page index, and is not stored. So
 // the tree's shape depends on its contents alone, and its expected depth is O(log n).
 //
-//  RT1  Priorities fall strictly on every path down. This is checked at each step, so a walk ends even over garbage.
+//  RT1  Priorities fall strictly on every path down. This is checked at each step, so a walk ends even if the tree is
+//       damaged.
 //  RT2  A link is followed only to an accessible free run that lies before its section's wilderness.
 #pragma once
 

@@ -30,7 +30,7 @@ struct section {
     std::uint32_t page_count;
     std::uint32_t first_data_page;
     std::uint64_t descriptors; // where a descriptor for page 0 would be; add the page index to get that of a page
-    std::uint64_t used_bits;   // the same for the used bits
+    std::uint64_t used_bits;   // where the used bits of page 0 would be
 
     [[nodiscard]] constexpr std::uint64_t end_page() const { return std::uint64_t{first_page} + page_count; }
     [[nodiscard]] constexpr std::uint64_t descriptor_offset(std::uint32_t page) const {

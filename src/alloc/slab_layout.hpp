@@ -4,8 +4,8 @@
 // 8 bytes, and begin at a multiple of the largest power of two that divides their size, up to a cache line. So blocks
 // of 16, 32 and 64 bytes never straddle a line, and the nodes of most trees begin at the start of a line.
 //
-// A bin contains the slabs whose longest hole has a certain length. There is one bin for each length up to 32 granules,
-// then four for each doubling up to the longest small block.
+// A hole is a run of free granules. A bin contains the slabs whose longest hole has a certain length. There is one bin
+// for each length up to 32 granules, then four for each doubling up to the longest small block.
 #pragma once
 
 #include "alloc/sections.hpp"
@@ -31,8 +31,8 @@ constexpr std::uint32_t granules_of(std::size_t bytes) {
 /// True if blocks of this size consist of whole pages.
 constexpr bool fills_pages(std::uint32_t granules) { return granules % (k_page_bytes / k_granule_bytes) == 0; }
 
-/// True if such a request is served from a slab. Other requests, also those for whole pages, are served by runs of
-/// pages, so that their blocks touch as few pages as possible.
+/// True if a request of this size and alignment is served from a slab. Other requests, also those for whole pages, are
+/// served by runs of pages, so that their blocks touch as few pages as possible.
 constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
     return bytes <= k_small_bytes_max && alignment <= k_page_bytes && !fills_pages(granules_of(bytes));
 }
@@ -76,7 +76,7 @@ constexpr std::uint32_t bin_of(std::uint32_t granules) {
 inline constexpr std::uint32_t k_bin_count = bin_of(k_small_granules_max) + 1;
 static_assert(k_bin_count <= format::k_alloc_bin_slots);
 
-/// Returns the shortest length of the holes in a bin.
+/// Returns the least length that the longest hole of a slab in this bin has.
 constexpr std::uint32_t least_of_bin(std::uint32_t bin) {
     if (bin < k_exact_bins)
         return bin + 1;

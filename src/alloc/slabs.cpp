@@ -217,7 +217,7 @@ struct slabs::place {
     std::uint32_t slab;
     std::uint32_t begin; // in granules
     std::uint32_t end;
-    const page_descriptor* descriptor; // of the slab, which is accessible as a whole
+    const page_descriptor* descriptor; // the slab's; the slab is accessible as a whole
     const std::uint64_t* used;
     const std::uint64_t* starts;
 };
@@ -268,7 +268,7 @@ inline bool slabs::move_to_bin(const place& freed) {
     alloc_state& state = pages_.changing_state();
     state.allocated_bytes -= count * k_granule_bytes;
     if (is_current && begin + count == state.hole_begin)
-        state.hole_begin = begin; // last in, first out
+        state.hole_begin = begin; // the block freed last is allocated first
 }
 
 void slabs::free_block(const place& at) {
@@ -329,7 +329,8 @@ bool slabs::deallocate_any(void* address, std::uint32_t count) {
     return true;
 }
 
-// All were blocks when they were put into magazines. If one is no block now, the program has overwritten the bits.
+// All addresses in magazines were blocks when they were put there. If one is no block now, the program has overwritten
+// the bits.
 bool slabs::flush() {
     if (kept_.is_surely_empty())
         return false;

@@ -1,5 +1,6 @@
-// Small blocks: bump allocation through the holes of one slab after the other. Depends on slab_layout, magazines,
-// page_runs and heap_pages.
+// Small blocks: bump allocation through the holes (runs of free granules) of one slab after the other. The slab in use
+// is the current one; the others with holes are in lists, called bins (slab_layout.hpp). Depends on slab_layout,
+// magazines, page_runs and heap_pages.
 //
 // Blocks that are allocated together lie together, whatever their sizes: the node of a tree and its strings share cache
 // lines, and a small transaction changes few pages. (Slabs of one size each spread an address book's entry over four
@@ -10,10 +11,10 @@
 //      the slab with the longest hole becomes the current one. Only if no slab has a hole that fits, the heap grows by
 //      a slab.
 //  B2  Every other slab with a free granule is in the list of the bin of its longest hole, except lent slabs (L1). Only
-//      the current slab and lent slabs may be empty: any other slab that becomes empty gives its pages back at once. A
+//      the current slab and lent slabs may be empty: the pages of any other slab are freed as soon as it is empty. A
 //      full slab, a lent one, and the current one have no links.
-//  B3  A set used bit marks a granule of a block; a set start bit marks its first granule. Where the start bit is set,
-//      so is the used bit. Bits of pages in no slab are zero.
+//  B3  A set used bit marks a granule of a block; a set start bit marks the first granule of a block. Where the start
+//      bit is set, so is the used bit. Bits of pages in no slab are zero.
 //  B4  Everything that an operation reads through a link is checked before anything is changed (I7). Mismatches are
 //      noted as damage.
 #pragma once
@@ -96,7 +97,7 @@ public:
     /// Calls `visit` with the size of each run of free granules.
     void for_each_hole(std::uint32_t slab, const std::function<void(std::uint64_t bytes)>& visit) const;
 
-    /// True for the only valid target of a link: the first page of a slab that is accessible as a whole.
+    /// True if a link may lead to `page`: it is the first page of a slab that is accessible as a whole.
     [[nodiscard]] static bool is_slab(const heap_pages& pages, std::uint32_t page);
 
 private:

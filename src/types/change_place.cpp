@@ -13,7 +13,7 @@ namespace {
 
 struct changed_place {
     alloc::block block;
-    std::uint64_t offset; // in the heap
+    std::uint64_t offset; // heap offset
 };
 
 std::optional<changed_place> first_place(const txn::heap_memory& memory, const change::change_set& changes,

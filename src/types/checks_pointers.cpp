@@ -1,5 +1,4 @@
-// The only file that differs between the two libraries: each of remanence::checked and remanence::remanence has its own
-// copy of it.
+// The libraries remanence::checked and remanence::remanence differ only in this file: it is compiled once for each.
 #include "types/pointer_check.hpp"
 #include "types/schema_reader.hpp"
 

@@ -18,7 +18,7 @@ bool is_data_page(std::uint64_t page) {
 }
 
 struct undeclared_word {
-    std::uint64_t offset; // in the heap
+    std::uint64_t offset; // heap offset
     std::optional<alloc::block> block;
 };
 

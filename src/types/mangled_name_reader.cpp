@@ -29,8 +29,8 @@ public:
     }
 
 private:
-    // Each function returns false when the reading ends: it has found an unnameable part, or something it does not
-    // understand.
+    // Each function returns false if the reading ends, because a part cannot be named or is of a form that this class
+    // does not read.
 
     bool type() { // NOLINT(misc-no-recursion): types nest
         for (;;) {

@@ -199,7 +199,7 @@ public:
     }
 
 private:
-    // Multiples of 8, as the view compares.
+    // Both arguments are multiples of 8, because changes are found word by word.
     void scan(word offset, word bytes) {
         for (word end = offset + bytes; offset < end; offset += sizeof(word)) {
             const std::byte* where = memory_.base() + offset;
@@ -297,7 +297,7 @@ result<void> refuse_foreign_memory(txn::heap_memory& memory, const std::vector<c
             target = "into another heap, " + path + ",";
         }
         if (!found)
-            continue; // it owns no memory
+            continue; // the allocator owns no memory
         ++count;
         if (!first || found->at < first->at) {
             first = found;

@@ -65,8 +65,8 @@ result<void> refuse_foreign_memory(txn::heap_memory& memory, const std::vector<c
 /// A word of the heap that leads out of the heap.
 struct foreign_pointer {
     std::string root;     // the root that reaches the word; empty if none does, or if that is not known
-    std::string type;     // of that root
-    std::uint64_t offset; // of the word, in the heap
+    std::string type;     // the type of that root
+    std::uint64_t offset; // heap offset of the word
     std::string what;     // a sentence
 };
 struct pointer_survey {

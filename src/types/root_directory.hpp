@@ -24,7 +24,7 @@ struct root_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
-    bool position_independent; // as the program said that made the root
+    bool position_independent; // as stated by the program that made the root
 };
 
 /// Says whether find() accepts a root whose type differs from the requested one only in the names of members.

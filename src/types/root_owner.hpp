@@ -40,7 +40,7 @@ private:
     txn::heap_memory& memory_;
     const alloc::block_allocator& blocks_;
     std::vector<owner> owners_;
-    std::unordered_map<const void*, std::size_t> owner_of_; // by block
+    std::unordered_map<const void*, std::size_t> owner_of_; // index in owners_, by block
     std::deque<alloc::block> pending_;
     std::deque<alloc::block> distances_pending_; // blocks whose addresses have been followed
     bool is_complete_ = true;

@@ -23,7 +23,7 @@ struct root_entry_view {
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
-    bool position_independent;    // as the program said that made the root
+    bool position_independent;    // as stated by the program that made the root
     std::string_view description; // type_description, encoded; not checked yet. Empty if there is none
 };
 

@@ -397,7 +397,7 @@ private:
                 taken = std::max(taken, n[0] * size_of(row.parts[0].type));
                 break;
             case shape_kind::optional:
-            case shape_kind::variant: // the mark lies behind the value
+            case shape_kind::variant: // the flag or index lies behind the value
                 taken = std::max(taken, n[0] + 1);
                 break;
             default:
@@ -456,7 +456,7 @@ private:
 
     const std::vector<type_row>& rows_;
     std::vector<state> state_;
-    std::vector<std::optional<std::uint64_t>> taken_; // by row
+    std::vector<std::optional<std::uint64_t>> taken_; // results of taken_by(), by row
 };
 
 } // namespace

@@ -2,8 +2,8 @@
 // read the heap. The schema is a block of the heap's contents; the heap's header leads to it (docs/format.md, "Type
 // table").
 //
-// The schema is input (I7). Entries are looked up by the fingerprints of roots. So a program that does not know of the
-// table cannot make it wrong: an entry whose fingerprint no root has is ignored.
+// The schema is input (I7). Entries are looked up by the fingerprints of roots, and an entry whose fingerprint no root
+// has is ignored. So the table stays correct when a program that does not know of the table adds or changes roots.
 #pragma once
 
 #include "base/result.hpp"

@@ -33,7 +33,7 @@ enum class type_kind : std::uint8_t {
 
 struct type_part {
     std::string name = {};                    // the member's name; empty if it is not known (bit-fields)
-    std::optional<std::uint64_t> offset = {}; // of the member in its object; nothing if it is not known
+    std::optional<std::uint64_t> offset = {}; // the member's offset in its object; nothing if it is not known
     std::uint32_t type = 0;                   // the row of its type
     friend bool operator==(const type_part&, const type_part&) = default;
 };
@@ -44,7 +44,7 @@ struct type_row {
     std::uint64_t size = 0;      // in bytes
     std::uint64_t alignment = 0; // in bytes
     std::uint64_t number = 0;    // layout_number
-    std::uint64_t extent = 0;    // of an array; 0: not known
+    std::uint64_t extent = 0;    // how many elements an array has; 0: not known
     std::string note = {};       // what else distinguishes its layout, for example " string 1"
     std::vector<type_part> parts = {};
     // The rest is set in a schema only (include/remanence/types/detail/shape.hpp).

@@ -45,7 +45,7 @@ private:
     struct pair {
         std::uint32_t was;
         std::uint32_t is;
-        std::size_t from; // in pairs_
+        std::size_t from; // index in pairs_
         std::string step; // ".zip", "->", "[]"
     };
 

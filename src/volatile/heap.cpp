@@ -122,7 +122,7 @@ heap::~heap() {
     if (!is_open())
         return;
     unregister_heap(*this);
-    if constexpr (os::k_marks_memory) { // these addresses will have other owners
+    if constexpr (os::k_marks_memory) { // other code will use these addresses
         for_each_block([](alloc::block left) { os::mark_freed(left.start, left.bytes); });
         os::allow_memory(base_, accessible_bytes_.load(std::memory_order_relaxed));
     }
@@ -194,7 +194,7 @@ void* heap::allocate_other(std::size_t bytes, std::size_t alignment) noexcept {
     if (mine == nullptr)
         return nullptr;
     std::uint32_t index = class_of(std::max(placed, alignment));
-    while (!is_aligned(class_bytes(index), alignment)) // slabs begin at pages
+    while (!is_aligned(class_bytes(index), alignment)) // slabs begin at a page, so the block's size decides
         ++index;
     void* const got = mine->bins[index].take();
     return got != nullptr ? got : allocate_in_next(*mine, index);
@@ -265,8 +265,8 @@ void heap::append_vacant(thread_cache& of) noexcept {
 
 slab* heap::make_slab(std::uint32_t index) noexcept {
     const std::uint64_t bytes = units_of_class(index) * k_unit_bytes;
-    // Until all units are entered, a thread that inspects the heap takes the pages for a large block. So the lock is
-    // held until then.
+    // Until all units are entered, a thread that inspects the heap would consider the pages a large block. So the lock
+    // is held until then.
     const std::scoped_lock lock(lock_);
     const pages got = take_pages_locked(bytes, k_unit_bytes);
     if (got.start == nullptr)

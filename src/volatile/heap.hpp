@@ -6,7 +6,8 @@
 // Nothing here throws, or allocates memory elsewhere, unless its comment says so: a heap may implement malloc().
 //
 //  V1  A heap has one range of addresses. The blocks come first, at a multiple of 1 GiB. Three tables follow: the slab
-//      of each unit, slab headers, thread caches. The first two are writable at least as far as the blocks are.
+//      of each unit (64 KiB of addresses), slab headers, thread caches. The first two are writable at least as far as
+//      the blocks are.
 //  V2  slab_of_unit_ names the header for each unit of a slab, and is null for all other units. The header is the one
 //      of the slab's first unit.
 //  V3  lock_ guards the core, vacant thread caches, and the set of slabs. Owners change their own slabs without a lock.
@@ -51,7 +52,7 @@ struct heap_usage {
     std::array<size_class, k_class_count> classes{};
     std::uint64_t large_blocks = 0;
     std::uint64_t large_bytes = 0;
-    std::uint64_t usable_bytes = 0; // in all blocks
+    std::uint64_t usable_bytes = 0; // usable bytes of all blocks
     std::uint64_t peak_bytes = 0;   // most address space that slabs and large blocks ever used; an upper bound
     std::uint64_t free_bytes = 0;   // free blocks of slabs, and free runs of pages that were used before
     double availability = 1;        // alloc/availability.hpp
@@ -81,7 +82,8 @@ public:
         }
         return marked(allocate_other(bytes, k_step_bytes));
     }
-    /// Returns null also if the alignment is no power of two, or more than k_alignment_max.
+    /// Like the other allocate(), at a multiple of `alignment`. Returns null also if the alignment is no power of two,
+    /// or more than k_alignment_max.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return alignment <= k_step_bytes && is_power_of_two(alignment) ? allocate(bytes)
                                                                        : marked(allocate_other(bytes, alignment));
@@ -144,10 +146,10 @@ public:
     [[nodiscard]] os::quick_mutex& lock() { return lock_; }
     [[nodiscard]] heap* next_registered() const { return next_registered_; }
     void set_next_registered(heap* next) { next_registered_ = next; }
-    /// Returns null if there is no memory.
+    /// Returns a vacant thread cache, or makes one; null if there is no memory.
     [[nodiscard]] thread_cache* take_thread_cache() noexcept;
     [[nodiscard]] bool has_vacant_thread_cache() const noexcept;
-    /// Makes a thread cache vacant.
+    /// Makes a thread cache vacant: take_thread_cache() may return it to another thread.
     void leave(thread_cache& of) noexcept;
     template <class F>
     void for_each_thread_cache(const F& f) {
@@ -259,7 +261,7 @@ private:
 
     slab* slabs_ = nullptr;
     thread_cache* thread_caches_ = nullptr;
-    std::uint64_t reserved_bytes_ = 0; // of blocks
+    std::uint64_t reserved_bytes_ = 0; // addresses for blocks
     part blocks_;
     part units_table_; // slab_of_unit_
     part slabs_table_;
@@ -272,15 +274,15 @@ private:
     mutable os::quick_mutex lock_;
     mutable std::optional<alloc::block_allocator> core_;
     std::uint32_t thread_cache_count_ = 0;
-    thread_cache* vacant_ = nullptr; // first of the list
+    thread_cache* vacant_ = nullptr; // the first of the list of vacant thread caches
     thread_cache* last_vacant_ = nullptr;
     std::uint64_t untouched_ = 0;                         // from this offset on, no memory was ever allocated
     static constexpr std::uint64_t k_trim_min = 32 * MiB; // below this amount nothing is given back to the system
     std::uint64_t free_used_bytes_ = 0;                   // freed since the last trim, and not allocated again
     std::uint64_t next_look_bytes_ = k_trim_min;
     std::uint64_t peak_bytes_ = 0;
-    std::uint32_t moved_count_ =
-        0; // blocks that were moved by their page tables: each may add two mappings in the kernel
+    // How many blocks exist whose pages were moved. Each adds at most two mappings (k_moves_max).
+    std::uint32_t moved_count_ = 0;
     std::optional<unsigned> numa_node_;
 };
 

@@ -11,8 +11,10 @@ namespace remanence::transient {
 
 namespace {
 
-constexpr std::uint64_t k_move_min = 256 * KiB;  // shorter blocks are copied as fast as their page tables change
-constexpr std::uint32_t k_moves_max = 16 * 1024; // of the 65,530 mappings that a process has by default
+constexpr std::uint64_t k_move_min = 256 * KiB; // shorter blocks are copied as fast as their page tables change
+// At most so many blocks exist whose pages were moved. Each adds at most two mappings: together at most half of the
+// 65,530 that a process may have by default.
+constexpr std::uint32_t k_moves_max = 16 * 1024;
 
 } // namespace
 

@@ -1,5 +1,5 @@
-// The sizes of blocks in slabs, and how many units of address space a slab of each size has. Depends on base/units and
-// alloc/slab_layout.
+// The sizes of blocks in slabs, and how many units of address space (64 KiB each) a slab of each size has. Depends on
+// base/units and alloc/slab_layout.
 //
 // Up to 128 bytes there is a size for each multiple of 16, then four sizes for each doubling: a block is at most a
 // quarter larger than the request.
@@ -19,7 +19,7 @@ namespace remanence::transient {
 inline constexpr std::size_t k_step_bytes = 16;       // the alignment of malloc()
 inline constexpr std::size_t k_table_bytes_max = KiB; // class_table covers requests up to this size, without branches
 inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
-inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of address space: a slab is 1, 4 or 16 of them
+inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of addresses; a slab has 1, 4 or 16 units
 
 inline constexpr std::uint32_t k_stepped_classes = 8;
 inline constexpr std::uint32_t k_class_count = 44;

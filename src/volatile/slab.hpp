@@ -9,8 +9,8 @@
 //       already (`told`). The owner collects these bits when it needs blocks.
 //  SL2  A block is free if its bit is set in `free` or in `returned`; it is never set in both. Bits beyond the slab's
 //       blocks are clear.
-//  SL3  `filled` has a bit for each word of `free` that is not zero; the bit of the current word may also be set.
-//       `idle` has a bit for each word whose blocks are all in `free`, except the current word.
+//  SL3  `filled` has a bit for each word of `free` that is not zero; the bit of the current word (thread_cache.hpp) may
+//       also be set. `idle` has a bit for each word whose blocks are all in `free`, except the current word.
 //  SL4  A slab with free blocks in `free` is the owner's current slab of its class, or in the owner's list of the
 //       class. No other slab is in a list.
 //  SL5  `told` and `next_told` belong to the stack that contains the slab, whatever happens to the slab meanwhile: only
@@ -40,7 +40,7 @@ struct slab {
     // Set by format(). Each thread that frees a block reads them.
     std::byte* start;
     std::uint32_t block_bytes;
-    std::uint32_t reciprocal; // of block_bytes, with 32 binary places, rounded up
+    std::uint32_t reciprocal; // 2^32 / block_bytes, rounded up
     std::uint32_t block_count;
     std::uint8_t size_class;
     std::uint8_t unit_count;
@@ -49,7 +49,7 @@ struct slab {
     // Used by the owner only:
     alignas(64) std::uint64_t filled;
     std::uint64_t idle;
-    slab* next; // in the owner's list of the class
+    slab* next; // the next slab in the owner's list of the class
     slab* before;
     bool is_current;
     bool is_listed;
@@ -77,8 +77,8 @@ struct slab {
         const auto index = static_cast<std::uint32_t>(offset * reciprocal >> 32U);
         return std::uint64_t{index} * block_bytes == offset ? index : block_count;
     }
-    /// Returns the index of the block that contains an address of the slab; block_count or more behind the last block,
-    /// or if the slab was just given back.
+    /// Returns the index of the block that contains an address of the slab. Returns block_count or more if the address
+    /// lies behind the last block, or if the slab was just given back.
     [[nodiscard]] std::uint32_t block_around(const void* address) const {
         const std::uint32_t bytes = block_bytes; // 0 if the header was given back, too
         return bytes == 0 ? block_count
@@ -86,7 +86,7 @@ struct slab {
     }
     [[nodiscard]] std::byte* block(std::uint32_t index) const { return start + std::uint64_t{index} * block_bytes; }
 
-    /// Returns the free bits of a word, of both kinds.
+    /// Returns the bits of a word that are set in `free` or in `returned`.
     [[nodiscard]] std::uint64_t free_bits(std::uint32_t index) const {
         return words[index].free.load(std::memory_order_relaxed) |
                words[index].returned.load(std::memory_order_relaxed);

@@ -132,9 +132,9 @@ thread_cache* find_or_take_thread_cache(heap& of) noexcept {
     const std::scoped_lock lock(changing);
     if (thread_cache* const found = find_locked(of.number()))
         return remember(of.number(), found);
-    // A destructor that runs in the last round of a thread's destructors may take a thread cache, which no later hook
-    // makes vacant. Sooner or later another thread has its variables where those of the ended thread lay, and finds
-    // that thread cache here.
+    // If a destructor allocates memory in the last round of a thread's destructors, the thread gets a thread cache that
+    // no later hook makes vacant. Sooner or later the thread-local variables of another thread lie where those of the
+    // ended thread lay; that thread finds the thread cache here.
     if (!of.has_vacant_thread_cache()) {
         of.for_each_thread_cache([&](thread_cache& each) {
             if (each.thread == &t_thread_caches)

@@ -26,7 +26,7 @@ REM_QUICK_TLS extern constinit thread_local std::array<known_thread_cache, k_kno
 
 /// All thread caches of a thread. Only that thread uses the table, so it finds a thread cache without a lock.
 struct slab_caches {
-    thread_cache* first; // first of the list: TH2
+    thread_cache* first; // the first of this thread's list (TH2)
     known_thread_cache*
         // by the heaps' numbers, with linear probing; may contain heaps that are gone (TH1). Null: there is only one
         // thread cache, or no memory

@@ -1,5 +1,5 @@
-// Ordered maps for pages and caches: B-trees with the interface of std::map and std::multimap. btree_set.hpp says what
-// holds for all four B-tree containers. Depends on the standard library only.
+// Ordered maps that touch few pages and cache lines: B-trees with the interface of std::map and std::multimap.
+// btree_set.hpp documents what holds for all four B-tree containers. Depends on the standard library only.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -132,7 +132,7 @@ btree_map(from_range_t, Range&&, Allocator)
                  detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 btree_map(const btree_map<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_map<Key, Value, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
+    -> btree_map<Key, Value, Compare, Allocator, NodeBytes>; // for construction from a map and an allocator
 
 template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
           detail::deduced_allocator Allocator = detail::deduced_map_allocator<std::iter_value_t<Iterator>>>
@@ -161,7 +161,7 @@ btree_multimap(from_range_t, Range&&, Allocator)
                       detail::deduced_mapped<std::ranges::range_value_t<Range>>, std::less<>, Allocator>;
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 btree_multimap(const btree_multimap<Key, Value, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_multimap<Key, Value, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
+    -> btree_multimap<Key, Value, Compare, Allocator, NodeBytes>; // for construction from a map and an allocator
 
 template <class Key, class Value, class Compare, class Allocator, std::size_t NodeBytes>
 struct class_traits<btree_map<Key, Value, Compare, Allocator, NodeBytes>>

@@ -1,6 +1,6 @@
-// Ordered sets for pages and caches: B-trees with the interface of std::set and std::multiset. Depends on the standard
-// library only. The library itself uses no set: they are for programs that come from std::set, and share the code of
-// the maps.
+// Ordered sets that touch few pages and cache lines: B-trees with the interface of std::set and std::multiset. Depends
+// on the standard library only. The library itself uses no set; the sets are for programs that used std::set, and share
+// the code of the maps.
 #pragma once
 
 #include <remanence/allocator.hpp>
@@ -46,9 +46,9 @@ namespace remanence {
 /// source empty.
 ///
 /// Elements. Any type that std::set accepts. An element lies in the node itself if it has at most 256 bytes, and if its
-/// move constructor does not throw and is known to write only to the two elements. Such types are numbers, strings,
-/// vectors, unique_ptr and these containers; and pairs, tuples, optionals, variants, arrays and aggregates of such,
-/// without a destructor of their own. Any other element lies in a block of its own.
+/// move constructor does not throw and is known to write only to the old and the new element. Such types are numbers,
+/// strings, vectors, unique_ptr and these containers; and pairs, tuples, optionals, variants, arrays and aggregates of
+/// such, without a destructor of their own. Any other element lies in a block of its own.
 ///
 /// Allocators. Any allocator with plain pointers. Between different allocators swap(), merge() and node handles
 /// construct new elements: they copy or, if that is not possible, move the old ones.
@@ -135,7 +135,7 @@ template <std::ranges::input_range Range, detail::deduced_allocator Allocator>
 btree_set(from_range_t, Range&&, Allocator) -> btree_set<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 btree_set(const btree_set<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_set<Key, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
+    -> btree_set<Key, Compare, Allocator, NodeBytes>; // for construction from a set and an allocator
 
 template <detail::input_iterator_of_std Iterator, detail::deduced_function Compare = std::less<>,
           detail::deduced_allocator Allocator = allocator<std::iter_value_t<Iterator>>>
@@ -158,7 +158,7 @@ btree_multiset(from_range_t, Range&&, Allocator)
     -> btree_multiset<std::ranges::range_value_t<Range>, std::less<>, Allocator>;
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 btree_multiset(const btree_multiset<Key, Compare, Allocator, NodeBytes>&, const std::type_identity_t<Allocator>&)
-    -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // for a copy or a move with another allocator
+    -> btree_multiset<Key, Compare, Allocator, NodeBytes>; // for construction from a set and an allocator
 
 template <class Key, class Compare, class Allocator, std::size_t NodeBytes>
 struct class_traits<btree_set<Key, Compare, Allocator, NodeBytes>>

@@ -112,7 +112,7 @@ hash_map(from_range_t, Range&&, std::size_t, Hash, Allocator)
                 detail::deduced_mapped<std::ranges::range_value_t<Range>>, Hash, std::equal_to<>, Allocator>;
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 hash_map(const hash_map<Key, Value, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
-    -> hash_map<Key, Value, Hash, KeyEqual, Allocator>; // for a copy or a move with another allocator
+    -> hash_map<Key, Value, Hash, KeyEqual, Allocator>; // for construction from a map and an allocator
 
 template <class Key, class Value, class Hash, class KeyEqual, class Allocator>
 struct class_traits<hash_map<Key, Value, Hash, KeyEqual, Allocator>>

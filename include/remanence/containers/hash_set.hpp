@@ -61,13 +61,13 @@ namespace remanence {
 ///
 /// Layout. The table holds no address, unless elements, hash or equality hold one. The layout is part of the file
 /// format. Its number, which also stands for the default hash, the form of elements, and the types of hash and equality
-/// are in the fingerprint of the type, so a program with others gets errc::type_mismatch.
+/// are in the fingerprint of the type, so a program in which one of these differs gets errc::type_mismatch.
 template <class Key, class Hash = seeded_hash<Key>, class KeyEqual = std::equal_to<>, class Allocator = allocator<Key>>
 class hash_set : public detail::hash_container<detail::hash_traits<Key, Key, Hash, KeyEqual, Allocator>> {
     using base = detail::hash_container<detail::hash_traits<Key, Key, Hash, KeyEqual, Allocator>>;
 
 public:
-    /// Constructors of std::unordered_set; the number is one of elements, not of buckets.
+    /// Constructors of std::unordered_set; the number counts elements, not buckets.
     using base::base;
     hash_set() = default;
     hash_set(std::initializer_list<Key> all) : base(all) {} // not inherited: g++ needs it here to deduce arguments
@@ -127,7 +127,7 @@ hash_set(from_range_t, Range&&, std::size_t, Hash, Allocator)
     -> hash_set<std::ranges::range_value_t<Range>, Hash, std::equal_to<>, Allocator>;
 template <class Key, class Hash, class KeyEqual, class Allocator>
 hash_set(const hash_set<Key, Hash, KeyEqual, Allocator>&, const std::type_identity_t<Allocator>&)
-    -> hash_set<Key, Hash, KeyEqual, Allocator>; // for a copy or a move with another allocator
+    -> hash_set<Key, Hash, KeyEqual, Allocator>; // for construction from a set and an allocator
 
 template <class Key, class Hash, class KeyEqual, class Allocator>
 struct class_traits<hash_set<Key, Hash, KeyEqual, Allocator>>

@@ -31,11 +31,11 @@ namespace remanence {
 /// as std::string_view orders them. Dereferencing an iterator gives a pair of views into the container. Values are
 /// changed by assign() and insert_or_assign(), never through an iterator.
 ///
-/// Memory. An element needs its own bytes, plus 6 bytes (8 from 128 bytes on), plus about an eighth of this sum.
-/// Elements lie in leaves of up to 4 KiB, which grow by an eighth. A full leaf is split; two neighbouring leaves that
-/// have become small are joined. An element of more than 1 KiB has a leaf of its own. In a heap with
-/// memory_options::read_ahead = false, a leaf that is nearly full has a page of its own, so that a look-up reads one
-/// page; iterators read the next leaves in advance.
+/// Memory. An element needs its own bytes, plus 6 bytes (one more if the key, and one more if the value has 128 bytes
+/// or more), plus about an eighth of this sum. Elements lie in leaves of up to 4 KiB, which grow by an eighth. A full
+/// leaf is split; two neighbouring leaves that have become small are joined. An element of more than 1 KiB has a leaf
+/// of its own. In a heap with memory_options::read_ahead = false, a leaf that is nearly full has a page of its own, so
+/// that a look-up reads one page; iterators read the next leaves in advance.
 ///
 /// Complexity. Look-up, insertion and erasure take O(log n) comparisons; a change also moves up to 4 KiB. An iteration
 /// reads memory in order. To load many elements, use insert(first, last): it sorts first, so that it visits each leaf

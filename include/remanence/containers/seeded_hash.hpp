@@ -54,7 +54,8 @@ struct seeded_hash<Key> {
     }
 };
 
-/// Hashes every kind of string alike, so that a look-up by one kind constructs no string of another.
+/// Gives equal hashes to all kinds of strings with the same characters, so that a look-up by a std::string_view need
+/// not construct the container's kind of string.
 struct seeded_string_hash {
     using is_transparent = void;
     /// Returns the hash of the characters.

@@ -41,7 +41,8 @@ namespace detail {
 template <class Text>
 concept text_like = std::convertible_to<const Text&, std::string_view>;
 
-/// Any kind of string except const char*: after a const char* a number is a length, after these it is a position.
+/// Any kind of string except const char*: after a const char* argument a number is a length, after any other string it
+/// is a position.
 template <class Text>
 concept string_like = text_like<Text> && !std::convertible_to<const Text&, const char*>;
 
@@ -351,8 +352,8 @@ public:
             last() = static_cast<char>(k_short_max - after);
     }
 
-    // Changes. All of them call replace(). `Text` is this class by default, since nothing is deduced from a string in
-    // braces.
+    // Changes. All of them call replace(). `Text` is this class by default, since the compiler cannot deduce it from an
+    // argument in braces.
 
     /// Replaces at most `count` characters from position `at` on.
     template <detail::text_like Text = basic_string_pi>

@@ -605,7 +605,7 @@ private:
         made.keep();
     }
     template <class Range>
-    void begin_with_all(Range&& range) { // NOLINT(cppcoreguidelines-missing-std-forward): elements are, if they are
+    void begin_with_all(Range&& range) { // NOLINT(cppcoreguidelines-missing-std-forward): passes elements
         if constexpr (detail::counted_range<Range>)
             begin_with(detail::count_of(range), [&](elements_made& made) { made.copy(range); });
         else
@@ -650,7 +650,7 @@ private:
     }
     template <class Range>
     iterator insert_all(const_iterator where,
-                        Range&& range) { // NOLINT(cppcoreguidelines-missing-std-forward): likewise
+                        Range&& range) { // NOLINT(cppcoreguidelines-missing-std-forward): passes elements
         const size_type at = index_of(where);
         if constexpr (detail::counted_range<Range>) {
             const size_type count = detail::count_of(range);
@@ -716,7 +716,7 @@ private:
         size_ = count;
     }
     template <class Range>
-    void assign_all(Range&& range) { // NOLINT(cppcoreguidelines-missing-std-forward): likewise
+    void assign_all(Range&& range) { // NOLINT(cppcoreguidelines-missing-std-forward): passes elements
         if constexpr (detail::counted_range<Range>) {
             const size_type count = detail::count_of(range);
             if constexpr (k_has_numbers<Range>) {

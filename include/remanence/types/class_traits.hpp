@@ -27,8 +27,8 @@ struct type_list {
 /// this value changes the layout of containers with such elements.
 ///
 /// `static std::string layout();` (or a `std::string_view`) The name and the number of its layout, with a leading
-/// space: " ring_buffer 1". A root with another one is refused. With layout(), a fingerprint contains the parts;
-/// without it, the arguments of the template.
+/// space: " ring_buffer 1". A root that was stored with another layout is refused. With layout(), a fingerprint
+/// contains the parts; without it, the arguments of the template.
 ///
 /// `static void write(detail::structure_writer&);` Instead of parts and layout: writes what a fingerprint contains of
 /// the class besides name, size and alignment.

@@ -59,7 +59,7 @@ private:
     friend void forget_live_values(const void* first, std::size_t bytes) noexcept;
 
     const void* element_;
-    std::size_t references_ = 1; // under the table's lock
+    std::size_t references_ = 1; // guarded by the table's lock
     std::atomic<bool> is_forgotten_ = false;
 };
 

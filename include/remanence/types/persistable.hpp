@@ -46,7 +46,8 @@ inline constexpr bool enable_persistable = false;
 
 namespace detail {
 
-/// `Part` is the type that cannot be stored.
+/// The result of examining a type: the reason why it cannot be stored (`nothing` if it can), and `Part`, the type
+/// inside it that this reason is about.
 template <unfit Why, class Part>
 struct verdict {
     static constexpr unfit k_why = Why;
@@ -253,7 +254,7 @@ consteval bool is_open_aggregate() {
 
 inline constexpr std::size_t k_slots_judged_max = 256; // bounds the time it takes to compile
 
-/// Converts to any type that may not be stored for this reason; with `nothing`, for whatever reason.
+/// Converts to any type that may not be stored for the reason `Why` or, if `Why` is `nothing`, for any reason.
 template <class Owner, unfit Why, class... Open>
 struct any_unfit {
     template <class M>

@@ -300,7 +300,7 @@ struct serialize_trait<std::pair<A, B>> {
         detail::write_value(value.second, out);
     }
     static std::pair<A, B> deserialize(byte_reader& in) {
-        return {detail::trait_of<A>::deserialize(in), detail::trait_of<B>::deserialize(in)}; // in this order
+        return {detail::trait_of<A>::deserialize(in), detail::trait_of<B>::deserialize(in)}; // braces: in this order
     }
 };
 

@@ -13,8 +13,8 @@
 
 namespace remanence::detail {
 
-/// True if swap() exchanges the allocators, too. The traits of a heap's allocator say so, but only so that containers
-/// call its swap(), which refuses different allocators.
+/// True if swap() exchanges the allocators, too. False for a heap's allocator. (Its propagate_on_container_swap is true
+/// only to make the standard's containers call its swap(), which refuses different allocators.)
 template <class Allocator>
 inline constexpr bool swaps_allocators_v = std::allocator_traits<Allocator>::propagate_on_container_swap::value;
 template <class T>

@@ -2,9 +2,9 @@
 //
 //  BT1  All leaves have height 0, and each child is one lower than its parent. Only the root may be without elements,
 //       and only during an operation; an empty tree has no node.
-//  BT2  A full node gives elements to a neighbour before it is split. A node in which an erasure leaves fewer than half
-//       its slots in use is joined with a neighbour if both fit into one. Insertions at either end leave full nodes
-//       behind, so that sorted input is packed.
+//  BT2  A full node is split only if it cannot move elements to a neighbour. A node in which an erasure leaves fewer
+//       than half its slots in use is joined with a neighbour if both fit into one. Insertions at either end leave full
+//       nodes behind, so that sorted input is packed.
 //  BT3  Calls that may throw (comparator, constructor, allocator) come before elements move, and moving never throws
 //       (BN3). If an insertion runs out of memory between two splits, the tree has other nodes but the same elements.
 //  BT4  Each write to memory that existed before the operation is declared (declarer.hpp), except a user's writes
@@ -251,7 +251,8 @@ private:
         nodes::set_child(parent, index, child);
     }
 
-    [[nodiscard]] static bool is_below(node* n, const void* address) noexcept { // NOLINT(misc-no-recursion): likewise
+    [[nodiscard]] static bool is_below(node* n,
+                                       const void* address) noexcept { // NOLINT(misc-no-recursion): tree's height
         const std::less<> before;
         const auto* const begin = reinterpret_cast<const std::byte*>(n);
         if (!before(address, begin) && before(address, begin + nodes::bytes_of(n)))
@@ -300,7 +301,7 @@ private:
             for (std::size_t i = 0; i != k_counted; ++i)
                 before += is_before(key_at({n, from + i})) ? 1U : 0U;
             return before;
-        } else { // with the fewest comparisons; the processor speculates on the next one
+        } else { // binary search with the fewest comparisons; the processor speculates on the next one
             while (left != 0) {
                 const std::size_t half = left / 2;
                 if (is_before(key_at({n, from + half}))) {
@@ -356,8 +357,8 @@ private:
         return {large, at.index};
     }
 
-    /// Returns how many of a neighbour's `room` free slots to fill: all if the insertion is at the end far from it
-    /// (BT2).
+    /// Returns how many elements to move to a neighbour with `room` free slots: as many as fit if the insertion is at
+    /// the far end of the node (`is_far`), else half of that, but at least one (BT2).
     static std::size_t share(std::size_t room, bool is_far) noexcept {
         return std::max<std::size_t>(is_far ? room : room / 2, 1);
     }
@@ -417,7 +418,7 @@ private:
         left->count = static_cast<std::uint16_t>(left->count + count);
         right->count = static_cast<std::uint16_t>(right->count - count);
     }
-    /// Rotates `count` elements to the right, likewise.
+    /// Like move_left(), in the other direction.
     void move_right(node* parent, std::size_t index, std::size_t count, const declare_to& declare) noexcept {
         node* const left = nodes::child(parent, index);
         node* const right = nodes::child(parent, index + 1);
@@ -533,8 +534,8 @@ private:
             append(parent, index, declare);
             return true;
         }
-        // If elements are erased at one end, as in a queue, the leaf there gets none from its neighbour: it shrinks
-        // until the two can be joined.
+        // If elements are erased at one end, as in a queue, the leaf there gets no elements from its neighbour. It
+        // shrinks until the two can be joined.
         const bool is_leaf = at.node == n;
         if (right != nullptr && right->count > nodes::k_count_least && (n->count == 0 || !is_leaf || at.index != 0)) {
             move_left(parent, index, (right->count - n->count + 1U) / 2, declare);
@@ -569,8 +570,8 @@ private:
 
     // Part of the layout (k_btree_layout): 40 bytes with rem::allocator and an empty comparator.
     link<node> root_;
-    link<node> first_; // leaf
-    link<node> last_;  // leaf
+    link<node> first_; // the first leaf
+    link<node> last_;  // the last leaf
     std::size_t size_ = 0;
     [[no_unique_address]] Compare compare_;
     [[no_unique_address]] kept_allocator<Alloc> alloc_;

@@ -351,7 +351,7 @@ public:
 
     node_type extract(const_iterator where) noexcept {
         declare(std::addressof(*where),
-                sizeof(value_type)); // it may lie in a block of its own, where the handle's owner may change it
+                sizeof(value_type)); // the element may keep its block, where the handle's owner may change it
         node_type taken;
         (void)tree_.take(where.place(), taken.fill(tree_.alloc()));
         return taken;
@@ -388,7 +388,7 @@ public:
     /// Moves elements out of a container that has the same element type, allocator type and node size; comparator and
     /// uniqueness may differ. Between different allocators, merge() and insert(node_type) construct a new element: they
     /// copy key and value or, if that is not possible, move them. Throws std::invalid_argument, without effect, if the
-    /// source lies in one of its own elements.
+    /// source lies in an element of this container.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -438,7 +438,7 @@ public:
     }
 
 protected:
-    static constexpr const char* k_no_such_key = "btree_map::at"; // what std::out_of_range says
+    static constexpr const char* k_no_such_key = "btree_map::at"; // the message of std::out_of_range
 
     /// Where a key belongs: the element with an equivalent key, or a place for put().
     struct target {

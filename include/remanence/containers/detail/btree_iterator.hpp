@@ -123,7 +123,7 @@ public:
 
 private:
     btree_place at_;
-    std::size_t leaf_count_ = 0; // of the current leaf, if a step forward led to it; else 0
+    std::size_t leaf_count_ = 0; // number of elements of the current leaf if ++ led to it; else 0
 };
 
 } // namespace remanence::detail

@@ -27,7 +27,7 @@ inline constexpr unsigned k_btree_layout = 2;
 
 /// Chosen by measurements with bench/btree: see bench/results/design-choices.md.
 inline constexpr std::size_t k_btree_node_bytes = 512;
-inline constexpr std::size_t k_btree_slots_least = 8; // of a node, if `NodeBytes` is 0
+inline constexpr std::size_t k_btree_slots_least = 8; // a node has at least so many if `NodeBytes` is 0
 inline constexpr std::size_t k_btree_inline_bytes = 256;
 
 struct btree_node {

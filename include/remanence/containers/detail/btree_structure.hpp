@@ -37,7 +37,7 @@ private:
         using nodes = typename Tree::nodes;
         using key_type = typename Container::key_type;
         using value_type = typename Container::value_type;
-        static constexpr bool k_is_unique = // an insertion says whether it inserted
+        static constexpr bool k_is_unique = // only then insert() returns a pair
             requires(Container& c, const value_type& value) { c.insert(value).second; };
 
         const Tree& tree;
@@ -89,7 +89,7 @@ private:
                     visit_element(n, i);
             }
         }
-        void visit_child(btree_node* n, btree_node* child) { // NOLINT(misc-no-recursion): likewise
+        void visit_child(btree_node* n, btree_node* child) { // NOLINT(misc-no-recursion): tree's height
             if (!is_block(child))
                 return;
             if (child->parent.get() != n)

@@ -30,12 +30,13 @@ struct three_way_by_less {
     }
 };
 
-/// The operators of containers require this concept. So for elements without an order std::totally_ordered is false
-/// instead of a compile error.
+/// The operators of containers require this concept. So if elements have no order, std::totally_ordered is false for
+/// the container, instead of a compile error.
 template <class T>
 concept has_three_way = std::invocable<three_way_by_less, const T&, const T&>;
 
-/// True if elements can be compared by ==. libstdc++ says so for every pair; hence the specialisation.
+/// True if elements can be compared by ==. In libstdc++ std::equality_comparable is true for every pair, so pairs have
+/// a specialisation.
 template <class T>
 inline constexpr bool has_equality_v = std::equality_comparable<T>;
 template <class First, class Second>
@@ -57,7 +58,7 @@ template <class Alloc>
     return std::min<std::size_t>(traits::max_size(alloc), distance_max / element);
 }
 
-/// Empties a container at the end of its scope, also when an exception leaves it.
+/// The destructor empties the container, also when an exception is thrown.
 template <class Container>
 class emptied_at_the_end {
 public:

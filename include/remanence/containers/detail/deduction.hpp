@@ -25,7 +25,7 @@ concept deduced_function = !deduced_allocator<T>;
 template <class T>
 concept deduced_hash = deduced_function<T> && !std::integral<T>;
 
-/// The template arguments of a map that is constructed from such pairs.
+/// The template arguments of a map that is constructed from a range of `Pair`.
 template <class Pair>
 using deduced_key = std::remove_const_t<typename Pair::first_type>;
 template <class Pair>

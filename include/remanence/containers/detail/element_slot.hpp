@@ -3,7 +3,7 @@
 //
 // A slot holds the element itself if the element is_self_contained() and is not too large. Otherwise the slot is a link
 // to a block with the element, and the element never moves. So moving an element from slot to slot never throws and
-// writes nothing outside the slots.
+// writes nothing outside the slots. A slot that holds neither an element nor a link is raw.
 #pragma once
 
 #include <remanence/containers/detail/link.hpp>
@@ -19,8 +19,8 @@
 
 namespace remanence::detail {
 
-/// Moves a value from one slot to another. `flatten` inlines all calls: when a string moves, its allocator determines
-/// which heap it lies in. Otherwise compilers call three functions for that, several times for each element that a
+/// Moves a value from one slot to another. `flatten` inlines all calls. When a string moves, its allocator determines
+/// the heap in which it lies. Without `flatten` this takes three function calls, several times for each element that a
 /// B-tree inserts.
 template <class Value>
 struct slot_value {
@@ -49,7 +49,7 @@ struct slot_value<std::pair<const Key, Mapped>> {
 template <class Value, std::size_t InlineBytes>
 struct element_slot {
     static constexpr bool k_is_inline = slot_value<Value>::k_is_self_contained && sizeof(Value) <= InlineBytes;
-    using slot_type = std::conditional_t<k_is_inline, Value, link<Value>>; // for size and alignment
+    using slot_type = std::conditional_t<k_is_inline, Value, link<Value>>; // determines size and alignment
     static constexpr std::size_t k_slot_bytes = sizeof(slot_type);
 
     [[nodiscard]] static Value* at(void* slot) noexcept {

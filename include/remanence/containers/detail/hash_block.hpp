@@ -86,7 +86,7 @@ struct hash_block {
         }
 
         [[nodiscard]] hash_place place() const noexcept {
-            const auto index = static_cast<std::size_t>(__builtin_ctzll(taken_)); // never 0
+            const auto index = static_cast<std::size_t>(__builtin_ctzll(taken_)); // `taken_` is never 0
             return {window_.control + index, window_.slot + (index - index / k_hash_group) * slot::k_slot_bytes};
         }
         void next() noexcept {

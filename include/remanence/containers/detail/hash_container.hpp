@@ -336,7 +336,7 @@ public:
 
     node_type extract(const_iterator where) noexcept {
         declare(std::addressof(*where),
-                sizeof(value_type)); // it may lie in a block of its own, where the handle's owner may change it
+                sizeof(value_type)); // the element may keep its block, where the handle's owner may change it
         node_type taken;
         table_.take(where.place(), taken.fill(table_.alloc()));
         return taken;
@@ -368,7 +368,7 @@ public:
     /// Moves elements out of a container that has the same element type and allocator type; hash and equality may
     /// differ. Between different allocators, merge() and insert(node_type) construct a new element: they copy key and
     /// value or, if that is not possible, move them. Throws std::invalid_argument, without effect, if the source lies
-    /// in one of its own elements.
+    /// in an element of this container.
     template <class Other>
         requires std::same_as<typename std::remove_cvref_t<Other>::node_type, node_type>
     void merge(Other&& from) {
@@ -419,7 +419,7 @@ public:
     }
 
 protected:
-    static constexpr const char* k_no_such_key = "hash_map::at"; // what std::out_of_range says
+    static constexpr const char* k_no_such_key = "hash_map::at"; // the message of std::out_of_range
 
     using table = hash_table<key_type, value_type, hasher, key_equal, allocator_type>;
 
@@ -464,8 +464,8 @@ private:
     static constexpr bool k_functions_copy_freely =
         std::is_nothrow_copy_constructible_v<hasher> && std::is_nothrow_copy_constructible_v<key_equal>;
 
-    /// Calls act(place) for each key. The three prefetches of hash_table.hpp are done when that call is one, two and
-    /// three times k_apart keys behind.
+    /// Calls act(place) for each key. The three prefetches of hash_table.hpp for a key are done three times, twice and
+    /// once k_apart keys before the call of `act` for that key.
     template <class Keys, class Act>
     void find_each_ahead(Keys& keys, const Act& act) const {
         constexpr std::size_t k_apart = 8;

@@ -17,11 +17,11 @@ inline constexpr std::uint32_t k_hash_slots_mask = (1U << k_hash_group_slots) - 
 /// Control bytes of slots without an element. Any greater value means that the slot holds an element (k_hash_controls).
 /// None is 0, so that no eight bytes of a group look like an address.
 inline constexpr unsigned char k_slot_empty = 1;
-inline constexpr unsigned char k_slot_end = 2; // there is no such slot
+inline constexpr unsigned char k_slot_end = 2; // the slot does not exist: it only fills up a group
 
 /// The control byte of an element, four times, indexed by the last 8 bits of its hash. It is these 8 bits or, if they
-/// are at most k_slot_end, the same plus 8. So its last 3 bits are always those of the hash. A table, since filling a
-/// vector from four bytes takes two instructions.
+/// are at most k_slot_end, the same plus 8. So its last 3 bits are always those of the hash. From four copies, two
+/// instructions fill a vector register.
 inline constexpr std::array<std::uint32_t, 256> k_hash_controls = [] {
     std::array<std::uint32_t, 256> all{};
     for (std::uint32_t i = 0; i != all.size(); ++i)

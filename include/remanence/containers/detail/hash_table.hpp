@@ -80,8 +80,8 @@ public:
     [[nodiscard]] Alloc alloc() const noexcept { return alloc_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
     [[nodiscard]] std::size_t buckets() const noexcept { return static_cast<std::size_t>(buckets_); }
-    /// Returns a cursor without a window: an iterator that was never incremented knows only its own element, so an
-    /// insertion cannot make its knowledge untrue.
+    /// Returns a cursor at the first element, without a window: an iterator that was never incremented records no other
+    /// slots, so it cannot skip an element that is inserted later.
     [[nodiscard]] cursor first() const noexcept {
         const bool is_large = size_ * 4 > buckets_ && buckets_ * block::slot::k_slot_bytes > k_cached_bytes;
         return size_ == 0 ? cursor() : cursor(cursor::first(at(0), 0, false).place(), is_large);
@@ -382,7 +382,7 @@ private:
     }
     void move_to(std::size_t count) {
         block_alloc<block> where(alloc());
-        std::vector<std::uint64_t> hashes; // not in the heap
+        std::vector<std::uint64_t> hashes; // in memory outside the heap
         if constexpr (!is_nothrow_hash_v<Key>) {
             hashes.reserve(size());
             for_each([&](const place& each) { hashes.push_back(hash_of(key_of(block::value(each)))); });

@@ -29,7 +29,7 @@ inline constexpr bool moves_without_throwing_v = [] {
         return true;
 }();
 
-/// Stores an allocator of any other kind as it is.
+/// Stores an allocator as it is. For a heap's allocator there is a specialisation below.
 template <class Alloc>
 class kept_allocator {
 public:
@@ -59,7 +59,7 @@ public:
 
     [[nodiscard]] allocator<T> get() const noexcept {
         heap_header* const owner = owner_.get();
-        if (is_strange(owner)) // it may have been stored by an earlier process
+        if (is_strange(owner)) // an earlier process may have stored the owner
             (void)owner_at(owner, reinterpret_cast<std::uintptr_t>(this));
         return allocator<T>(typename allocator<T>::as_kept_tag(), owner);
     }

@@ -60,7 +60,7 @@ public:
         const std::size_t most = std::max(least, k_packed_leaf_bytes);
         std::size_t bytes = (std::min(least + spare_bytes, most) + unit - 1) / unit * unit;
         if (bytes < k_packed_leaf_bytes && bytes > k_packed_leaf_bytes - k_packed_leaf_bytes / 8)
-            bytes = k_packed_leaf_bytes; // the heap puts such a block on a page of its own
+            bytes = k_packed_leaf_bytes; // the heap allocates a page for a block of this size
         return block(bytes, alloc_);
     }
     /// Returns how many bytes to leave free in a leaf that grows: an eighth. So each record is copied about eight times

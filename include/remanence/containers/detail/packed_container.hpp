@@ -593,7 +593,7 @@ private:
                 return iterator(tree_, united(std::prev(at), at), before + index);
             }
             at->second = make().leaf_of(leaf, 0, leaf.count());
-        } catch (...) { // NOLINT(bugprone-empty-catch): said above
+        } catch (...) { // NOLINT(bugprone-empty-catch): the leaf stays as it is
             // A heap may throw more than bad_alloc, for instance in a forked child.
         }
         return iterator(tree_, at, index);

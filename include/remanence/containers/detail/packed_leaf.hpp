@@ -208,7 +208,7 @@ public:
     void insert(std::size_t index, const packed_record& record, std::uint32_t mark, const Declare& declare) noexcept {
         head_ = leaf().head();
         declare(begin_, sizeof head_);
-        const std::size_t marks = head_.count - index; // of later records
+        const std::size_t marks = head_.count - index; // how many marks of later records move
         std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
         declare(last - packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * (marks + 1));
         std::memmove(last - packed_leaf::k_mark_bytes, last, packed_leaf::k_mark_bytes * marks);
@@ -223,7 +223,7 @@ public:
     void erase(std::size_t index, const Declare& declare) noexcept {
         head_ = leaf().head();
         declare(begin_, sizeof head_);
-        const std::size_t marks = head_.count - index - 1; // of later records
+        const std::size_t marks = head_.count - index - 1; // how many marks of later records move
         std::byte* const last = end_ - packed_leaf::k_mark_bytes * head_.count;
         head_.dead_bytes = static_cast<std::uint16_t>(head_.dead_bytes + leaf().record_bytes(index));
         declare(last + packed_leaf::k_mark_bytes, packed_leaf::k_mark_bytes * marks);

@@ -19,7 +19,7 @@ struct packed_structure {
         if (structure_result found = check_structure(container.tree_, survey))
             return found;
         bool is_first = true;
-        std::string_view last; // of the keys so far
+        std::string_view last; // the last key so far
         std::uint64_t records = 0;
         for (const auto& [separator, block] : container.tree_) {
             const std::string_view least = separator.text;
@@ -42,7 +42,7 @@ struct packed_structure {
     }
 
 private:
-    static constexpr bool k_is_unique = // an insertion says whether it inserted
+    static constexpr bool k_is_unique = // only then insert() returns a pair
         requires(Container& c, const typename Container::value_type& value) { c.insert(value).second; };
 
     static structure_result fault(const void* where, const char* what) { return structure_fault{where, what}; }

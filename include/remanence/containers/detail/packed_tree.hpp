@@ -19,7 +19,7 @@
 
 namespace remanence::detail {
 
-inline constexpr std::size_t k_packed_node_bytes = 2048; // of the tree above the leaves
+inline constexpr std::size_t k_packed_node_bytes = 2048; // size of a node of the tree above the leaves
 
 /// A key of the tree above the leaves. The first key is empty. Any other is the shortest text that is not less than the
 /// keys before it, and not greater than those that follow. Searches of the tree pass a packed_key.

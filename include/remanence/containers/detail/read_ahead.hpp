@@ -7,7 +7,7 @@
 
 namespace remanence::detail {
 
-/// Begins to read [first, first+bytes) if that lies in such a heap; otherwise does nothing.
+/// Begins to read [first, first+bytes) if these bytes lie in a heap that is read page by page; otherwise does nothing.
 void begin_to_read(const std::byte* first, std::size_t bytes) noexcept;
 
 /// Reads ahead of one iteration, which must call came_to() for each block that it reaches.
@@ -32,7 +32,7 @@ private:
     static constexpr std::ptrdiff_t k_window_max = 1 << 20;
 
     const std::byte* last_ = nullptr;
-    const std::byte* end_ = nullptr; // end of what was requested
+    const std::byte* end_ = nullptr; // the end of the bytes whose reading has begun
     std::ptrdiff_t window_ = 0;
 };
 

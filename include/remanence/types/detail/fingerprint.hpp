@@ -53,7 +53,7 @@ struct type_fingerprint {
     /// False for types that other programs cannot name: local and unnamed types, closures, types in anonymous
     /// namespaces, and templates over such types.
     bool nameable = false;
-    /// Not part of the hash.
+    /// True if objects of the type hold no address. Not part of the hash.
     bool position_independent = false;
     /// The hash by algorithm 1, which ignored names and places of members, and layout numbers.
     std::uint64_t hash_1 = 0;
@@ -87,7 +87,7 @@ public:
     structure_writer& operator=(const structure_writer&) = delete;
     ~structure_writer();
 
-    // A write_type calls one of these.
+    // Each write_type calls one of the following functions.
 
     /// Writes a type whose name says everything.
     void plain(const std::type_info& type);
@@ -103,10 +103,10 @@ public:
     /// Writes a class whose members are stored serialised, one after the other.
     void serialised(const std::type_info& type, const member_table& members);
 
-    // `contents` calls one of these.
+    // The argument `contents` of object() calls one of the following functions.
     void members(const member_table& members);
     /// Writes types in their order, such as the arguments of a template; skips null pointers. `open` and `close` are
-    /// for algorithm 1, which wrote them if there was a type.
+    /// the text that algorithm 1 hashed before and after a list that is not empty.
     void list(std::string_view open, const write_type* types, std::size_t count, std::string_view close);
     /// Writes what else distinguishes the layout, for example " b-tree 2: 15 slots".
     void text(std::string_view text);
@@ -394,7 +394,7 @@ const type_fingerprint& fingerprint_of() {
     if (found == nullptr) {
         auto made = std::make_unique<const type_fingerprint>(make_fingerprint<T>());
         if (known.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel, std::memory_order_acquire))
-            found = made.release(); // for the life of the process
+            found = made.release(); // never freed
     }
     return *found;
 }

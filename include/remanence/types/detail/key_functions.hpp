@@ -19,8 +19,8 @@ namespace remanence::detail {
 /// The functions of one type of container. Their arguments are keys, as they lie in the container.
 struct key_functions {
     const std::type_info* container;
-    bool (*less)(const void* a, const void* b) = nullptr; // of an ordered container
-    // The following are those of a hash container.
+    bool (*less)(const void* a, const void* b) = nullptr; // null unless the container is ordered
+    // Only hash containers have the following.
     std::uint64_t (*hash)(const void* key, std::uint64_t seed) = nullptr;
     bool takes_seed = false; // the hash function accepts and uses the seed
     bool (*equal)(const void* a, const void* b) = nullptr;

@@ -80,7 +80,7 @@ struct composed_of : made_of<Parts...> {
     static constexpr composition k_composition = Kind;
 };
 
-/// `plain` for classes without traits. T is not cv-qualified.
+/// The composition of T according to its class_traits; `plain` for classes without traits. T is not cv-qualified.
 template <class T>
 inline constexpr composition known_composition_v = composition::plain;
 template <class T>
@@ -181,7 +181,7 @@ template <class... Ts>
 struct class_traits<std::variant<Ts...>> : detail::composed_of<detail::composition::variant, Ts...> {
     struct shape
         : std::conditional_t<
-              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // then its index has one byte
+              (sizeof...(Ts) < std::numeric_limits<unsigned char>::max()), // if so, the index has one byte
               detail::standard_shape<detail::shape_kind::variant,
                                      detail::aligned_up(std::max({sizeof(Ts)...}), std::max({alignof(Ts)...})), 1>,
               detail::no_shape> {};
@@ -232,7 +232,7 @@ template <class T, class Alloc>
 struct class_traits<std::vector<T, Alloc>> {
     static constexpr bool k_is_self_contained = true;
     struct shape
-        : std::conditional_t<!std::is_same_v<T, bool>, // which packs its elements
+        : std::conditional_t<!std::is_same_v<T, bool>, // vector<bool> stores bits
                              detail::standard_shape<detail::shape_kind::contiguous, detail::allocator_bytes_v<Alloc>,
                                                     detail::allocator_bytes_v<Alloc> + detail::k_word_bytes>,
                              detail::standard_shape<detail::shape_kind::bits, detail::allocator_bytes_v<Alloc>,

@@ -33,7 +33,7 @@ inline constexpr std::uintptr_t k_lies_in_other_heap = 1;
 [[nodiscard]] inline bool is_strange(const heap_header* owner) noexcept {
     return owner == nullptr || (note_of(owner) & k_lies_in_other_heap) != 0;
 }
-/// True if both lie in the same GiB. No two heaps share one.
+/// True if both addresses lie in the same GiB, and so perhaps in the same heap: no GiB belongs to two heaps.
 [[nodiscard]] constexpr bool are_near(std::uintptr_t a, std::uintptr_t b) noexcept {
     return (a ^ b) <= k_owner_note_bits;
 }

@@ -1,6 +1,6 @@
 // Decides which types a container may move in memory if it promises to declare what it writes: types whose move cannot
-// throw, and writes to the two objects only. The move of a std::list, for instance, also writes to its first and last
-// node. Depends on the standard library only.
+// throw, and writes only to the object moved from and the new one. The move of a std::list, for instance, also writes
+// to its first and last node. Depends on the standard library only.
 #pragma once
 
 #include <remanence/types/detail/aggregate.hpp>
@@ -18,7 +18,7 @@ inline constexpr bool is_plain_bytes_v =
 template <class T>
 consteval bool is_self_contained();
 
-/// True if class_traits<T> says so. No other class with constructors of its own is self-contained.
+/// True if class_traits<T>::k_is_self_contained is true. No other class with constructors of its own is self-contained.
 template <class T>
 inline constexpr bool is_known_self_contained_v = false;
 template <class T>

@@ -24,7 +24,7 @@ void write_structure(structure_writer& out);
 
 /// The members of a class.
 struct member_table {
-    const write_type* types; // as many as there are members
+    const write_type* types; // one for each member
     const char* names;       // one behind the other
     const std::uint32_t* ends;
     /// Writes the addresses of the members of an object at `place` to `into`; null for bit-fields. Reads no object.
@@ -36,7 +36,8 @@ struct member_table {
 };
 
 /// The kinds, as in the schema (docs/format.md, "Type table"). A "part" is an argument of the template, given by its
-/// position. Each comment lists the numbers of its kind.
+/// position. Most kinds have numbers; the comment of a kind lists them in their order. Offsets count from the beginning
+/// of the object, unless the comment says otherwise.
 enum class shape_kind : char {
     none = '-',
     signed_number = 'i',
@@ -44,43 +45,72 @@ enum class shape_kind : char {
     floating = 'f',
     boolean = 'b',
     character = 'c',
-    enumeration = 'e', // the values of its enumerators, which are its labels
+    // Numbers: the values of the enumerators. Their names are the labels.
+    enumeration = 'e',
     // Fields that a class declares (REM_REFLECT), or those of a pair or tuple. Numbers, for each bit-field: its number,
     // its first bit, how many bits it has.
     members = 'r',
-    same_as_part = '=', // the part's number
-    array = 'a',        // how many
-    optional = 'o',     // offset of the flag; the value lies at 0
-    variant = 'w',      // offset and size of the index; the value lies at 0
-    text = 't',         // offsets of the address of the characters, and of their number
-    text_by_link = 'T', // offset of the string's 24 bytes
-    contiguous = 'v',   // offsets of the addresses of begin and end
-    linked_block = 'V', // offsets of the link, and of the number of elements
-    deque = 'd',        // offsets of the first and the last iterator, elements in a block
-    ring = 'l',         // offset of the sentinel, of an element in its node
-    chain = 's',        // offset of the first link, of an element in its node
-    tree = 'm',         // offset of the header, of an element in its node, of the mapped value in an element (0: a set)
-    hash_chain = 'h',   // offset of the first link, of an element in its node, of the mapped value (0: a set)
-    btree = 'B',      // slots, whether they hold elements, their offset, size, offset of children, of the mapped value
-    hash_table = 'H', // bytes of a slot, whether it holds an element, its alignment, offset of the mapped value
-    serialised = 'g', // offset of a text_by_link whose bytes only the program can read
-    bits = 'x',   // of std::vector<bool>: offsets of the iterators begin and end: address of a word, number of a bit
-    packed = 'p', // a packed map: the part is its tree, the fields are the texts of a record; offset of their number
-    packed_text = 'q', // in a record of a packed map: 0 the key, 1 the value
-    foreign = 'F',     // of another library, which alone can make it: a foreign_way, and its numbers
+    // Stored like one of its parts. Number: the position of that part.
+    same_as_part = '=',
+    // Number: how many elements it has.
+    array = 'a',
+    // Number: offset of the flag. The value lies at offset 0.
+    optional = 'o',
+    // Numbers: offset of the index, size of the index. The value lies at offset 0.
+    variant = 'w',
+    // Numbers: offset of the address of the characters, offset of their count.
+    text = 't',
+    // A string_pi. Number: offset of its 24 bytes.
+    text_by_link = 'T',
+    // Elements side by side. Numbers: offset of the address of the first element, offset of the address behind the last
+    // one.
+    contiguous = 'v',
+    // A vector_pi. Numbers: offset of the link to the first element, offset of the count of elements.
+    linked_block = 'V',
+    // Numbers: offset of the first iterator, offset of the last iterator, how many elements a block has.
+    deque = 'd',
+    // A std::list. Numbers: offset of the sentinel, offset of an element in its node.
+    ring = 'l',
+    // A std::forward_list. Numbers: offset of the first link, offset of an element in its node.
+    chain = 's',
+    // A std::map or std::set. Numbers: offset of the header, offset of an element in its node, offset of the mapped
+    // value in an element (0: a set).
+    tree = 'm',
+    // An unordered container of the standard library. Numbers: offset of the first link, offset of an element in its
+    // node, offset of the mapped value in an element (0: a set).
+    hash_chain = 'h',
+    // Our ordered containers. Numbers: how many slots a node has, whether slots hold the elements themselves, offset of
+    // the slots in a node, size of a slot, offset of the children in a node, offset of the mapped value in an element.
+    btree = 'B',
+    // Our hash containers. Numbers: size of a slot, whether slots hold the elements themselves, alignment of a slot,
+    // offset of the mapped value in an element.
+    hash_table = 'H',
+    // A fragile. Number: offset of a text_by_link with the serialised bytes, which only the program can read.
+    serialised = 'g',
+    // A std::vector<bool>. Numbers: offset of its begin, offset of its end; each is the address of a word, followed by
+    // the number of a bit in this word.
+    bits = 'x',
+    // A packed map. Its part is the tree above the leaves; its fields are the two texts of a record. Number: offset of
+    // the count of records.
+    packed = 'p',
+    // A text in a record of a packed map. Number: 0 for the key, 1 for the value.
+    packed_text = 'q',
+    // A container of another library, whose elements can be read but which only that library can build. Numbers: a
+    // foreign_way, then the numbers of that way.
+    foreign = 'F',
 };
 
-/// How elements of `foreign` are found. A link is the address of a place in a node, and the element lies the given
-/// distance behind that place. The offset of the mapped value is the last number; it is 0 if the container is not a
-/// map.
+/// How elements of `foreign` are found. The comment of a way lists its numbers in their order. A link is the address of
+/// a place in a node; "element" is the distance from that place to the element. "mapped" is the offset of the mapped
+/// value in an element; it is 0 if the container is not a map.
 enum class foreign_way : std::uint64_t {
-    run,      // offsets of the address of the elements, and of their number; mapped
-    blocks,   // offsets of the first and the last iterator, elements in a block; mapped
-    pointers, // of nodes: offsets of the array of pointers, and of their number; how many lead nowhere; element; mapped
+    run,      // offset of the address of the first element, offset of the count; mapped
+    blocks,   // offset of the first iterator, offset of the last, how many elements a block has; mapped
+    pointers, // offset of the address of an array of links, offset of its length, how many are unused; element; mapped
     ring,     // header; offset of the next link; element; mapped
-    tree,     // header, whose link leads to the root; offsets of the left and the right link; element; mapped
-    buckets,  // of chains of nodes: offsets of the address of the links, and of their number; element; mapped
-    text,     // of Boost: offset of 24 bytes
+    tree,     // header, whose link leads to the root; offset of the left link, offset of the right; element; mapped
+    buckets,  // offset of the address of an array of first links of chains, offset of its length; element; mapped
+    text,     // a string of Boost: offset of its 24 bytes
     // A header is two numbers, `first` and `second`. If `first` is 0, the header lies in the object, at `second`.
     // Otherwise the address of a block lies in the object, at `first` - 1, and the header lies in that block, at
     // `second`.

@@ -32,7 +32,7 @@ class block_survey;
 /// The check of a root by heap::verify().
 using root_check = structure_result (*)(const void* object, block_survey& survey);
 
-/// Answers what a check must know about the heap.
+/// The questions that a check asks about the heap.
 class block_survey {
 public:
     block_survey(const block_survey&) = delete;
