@@ -32,19 +32,19 @@ struct changed_page {
     std::uint64_t page;
     std::uint32_t checksum; // after the change; k_to_be_made: view::committed_content::renew_declared() computes it
     std::uint32_t range_count;
-    std::size_t first_range; // in change_set::ranges
+    std::size_t first_range; // index of the first range in change_set::ranges
 
-    static constexpr std::uint32_t k_to_be_made = 0; // no page has this checksum
+    static constexpr std::uint32_t k_to_be_made = 0; // no checksum of a page is 0
 };
 
 /// A chunk that is to be written whole.
 struct whole_chunk {
     std::uint64_t chunk;
     /// One per page. 0 means zeros. `k_to_be_made` means that view::change_collector::make_checksums() will compute it,
-    /// although a page may happen to have this checksum.
+    /// even if a page already has a checksum of the same value.
     std::vector<std::uint32_t> checksums;
-    /// For a spilled chunk one per page, else empty. True if the page was not written since it was spilled, so that
-    /// the copy holds it.
+    /// For a spilled chunk one per page, else empty. True if the page was not written since it was spilled, so that the
+    /// chunk's copy in the file has the page's contents.
     std::vector<bool> is_in_copy{};
 
     static constexpr std::uint32_t k_to_be_made = 1;

@@ -48,7 +48,8 @@ private:
     void add_to(list& which, heap_range range) noexcept;
 
     std::array<std::uint64_t, k_recent>
-        // Recently declared single pages, by the page's lowest bits: as_page() or with_words().
+        // A cache of declarations of single pages, indexed by the lowest bits of the page number. An entry is
+        // as_page(page) if the page was declared whole, with_words(page) if only words of it were.
         recent_;
     list pages_;
     list words_;

@@ -138,8 +138,8 @@ delta read_call(event_reader& from, const format::history_delta& counts) {
 
 } // namespace
 
-// I7: checks that each piece lies within a page of the heap, and that its bytes are in the event. The counts are
-// checked against the number of bytes left before memory is allocated.
+// I7: checks that each piece lies within a page of the heap, and that its bytes are in the event. Before memory is
+// allocated, the counts are checked against the number of bytes left in the event.
 delta delta::read(event_reader& from, std::uint64_t heap_bytes) {
     delta found;
     const auto counts = from.take<format::history_delta>();

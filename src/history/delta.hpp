@@ -71,8 +71,8 @@ public:
     /// Returns one delta with the same effect as applying these in order: where they overlap, the last one counts.
     /// Throws std::bad_alloc. O(n log n) in the number of ranges.
     [[nodiscard]] static delta merged(std::span<const delta* const> in_order);
-    /// Returns deltas with the same effect as these: all between two calls, before the first call, and after the last
-    /// one are merged into one.
+    /// Returns deltas with the same effect as these. Merges all deltas before the first call into one, all between two
+    /// calls, and all after the last call.
     [[nodiscard]] static std::list<delta> joined(std::span<const delta* const> in_order);
     /// Returns a delta with the bytes that memory at `base` holds in these ranges. For a call, returns the same call,
     /// since its inverse leads back.

@@ -33,7 +33,8 @@ public:
     /// Returns the state that is kept by this version or name.
     [[nodiscard]] result<std::uint64_t> kept_state(std::uint64_t version) const;
     [[nodiscard]] result<std::uint64_t> kept_state(std::string_view name) const;
-    /// errc::invalid_argument if one of the states between these steps is kept, or another branch begins there.
+    /// Fails unless the last `steps` steps can be squashed: errc::invalid_argument if one of the states between these
+    /// steps is kept, or another branch begins there.
     [[nodiscard]] result<void> may_squash(std::uint64_t steps) const;
     /// Returns the state of this version, kept or not.
     [[nodiscard]] result<std::uint64_t> any_state_of(std::uint64_t version) const;

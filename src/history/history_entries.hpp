@@ -1,6 +1,6 @@
 // The file NAME-history is a header and entries: first the steps that existed when the file was begun, then the
 // events of each later commit. Bytes read are input (I7). Each entry has a checksum, which is seeded with the checksum
-// of the entry before it; that of the first entry, with the header's checksum.
+// of the entry before it; the checksum of the first entry is seeded with the header's checksum.
 //
 // H5: README.md.
 #pragma once
@@ -27,7 +27,7 @@ struct commit_name {
     friend bool operator==(const commit_name&, const commit_name&) = default;
 };
 
-/// Where an entry ends in the file, with its commit and its checksum, which the next entry must follow.
+/// Where an entry ends in the file, with the entry's commit and its checksum, which seeds that of the next entry.
 struct entry_end {
     commit_name commit{};
     std::uint64_t offset = 0;
@@ -39,7 +39,7 @@ enum class reading { goes_on, is_done };
 /// Returns false if this is not a history file of the heap. errc::io; throws std::bad_alloc.
 using entry_visitor = std::function<reading(const entry_end&, std::span<const std::byte> events)>;
 result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_visitor& f);
-/// Calls `f` likewise, only for the entries after `from`, which is the end of a sound entry.
+/// As for_each_entry(), but only for the entries after `from`, which is the end of a sound entry.
 result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f);
 
 // For writers.

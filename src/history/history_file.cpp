@@ -187,7 +187,7 @@ result<history_file::made_file> history_file::make(const step_tree& steps, const
     if (filled)
         filled = rename_into_place(building);
     if (!filled) {
-        // Best effort: the first error counts.
+        // If this fails, too, the first error is still the one to return.
         (void)files_.remove("history: remove failed file", building, **file);
         return filled.error();
     }
@@ -212,7 +212,8 @@ result<void> history_file::go_on_in(made_file made) {
     return {};
 }
 
-// An interrupted call leaves a file that can be opened. Anything else that has the name `building` is set aside.
+// If an earlier call was interrupted, opens the file that it left. Anything else that has the name `building` is set
+// aside.
 result<std::unique_ptr<os::file>> history_file::open_new(const std::string& building, unsigned mode) const {
     auto file = files_.open_or_create(building, mode);
     if (file || file.why().code == errc::no_space)
@@ -224,7 +225,7 @@ result<std::unique_ptr<os::file>> history_file::open_new(const std::string& buil
     return files_.open_or_create(building, mode);
 }
 
-// An interrupted call may have left more bytes in the file. After the new end they do not count (H5).
+// An earlier call that was interrupted may have left a longer file. Its bytes after the new end are ignored (H5).
 result<void> history_file::fill(os::file& file, const step_tree& steps, const commit_name& last, entry_end& end) const {
     const history_header header = header_of(heap_);
     REM_TRY(file.write("history: header", 0, std::as_bytes(std::span(&header, 1))));
@@ -243,7 +244,7 @@ result<void> history_file::fill(os::file& file, const step_tree& steps, const co
     return file.sync("history: sync new file");
 }
 
-// If a file of that name could not be read as this history, it may belong to the user, so it is set aside.
+// If the file at `path_` could not be read as this history, it may belong to the user, so it is set aside.
 result<void> history_file::rename_into_place(const std::string& building) const {
     if (is_in_the_way_) {
         auto is_taken = is_name_taken(files_, path_); // that file may have been moved away since
@@ -383,7 +384,8 @@ bool history_file::is_lost() const {
     return is_there && !*is_there;
 }
 
-// If no new file can be written, entries go to the old file. Even a removed file exists as long as the heap is open.
+// If no new file can be written, entries go to the old file. Even if that was removed, it exists as long as this object
+// has it open.
 result<void> history_file::write_or_begin(const step_tree& steps, unsigned mode, bool is_lost) {
     if (!has_begun())
         return begin(steps, end_.commit, mode);

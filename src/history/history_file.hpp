@@ -29,10 +29,10 @@ public:
     history_file(os::file_system& files, std::string path, const heap_uuid& heap, std::uint64_t rewritten_from)
         : files_(files), path_(std::move(path)), heap_(heap), rewritten_from_(rewritten_from) {}
 
-    /// Loads the steps that led to this commit, with these limits. Returns none if the file lacks these steps: then
-    /// `why` is set to the reason, as a sentence, and the file is not touched before begin(). Fails if the file cannot
-    /// be read. Throws std::bad_alloc.
-    /// A process that joins others passes no limits, since those of the file hold. If the other processes began the
+    /// Loads the steps that led to the commit `last`, for a session with the limits `most`. Returns none if the file
+    /// lacks these steps: then `why` is set to the reason, as a sentence, and the file is not touched before begin().
+    /// Fails if the file cannot be read. Throws std::bad_alloc.
+    /// A process that joins others passes no limits, since those in the file apply. If the other processes began the
     /// file later than `last`, returns the steps at the beginning of the file.
     result<std::optional<step_tree>> load(const commit_name& last, const std::optional<limits>& most,
                                           std::uint64_t heap_bytes, std::string& why);
@@ -59,7 +59,8 @@ public:
     void add(const commit_name& commit, std::span<const std::byte> events) noexcept;
 
     // For a heap that several processes share. All processes write the same bytes to the same places of the file, so
-    // it does not matter which of them writes, or if several do. No process rewrites the file meanwhile.
+    // it does not matter which of them writes, or if several do. No process rewrites the file while others may write to
+    // it.
 
     /// Returns the last commit whose events this process knows.
     [[nodiscard]] const commit_name& through() const { return end_.commit; }

@@ -81,7 +81,7 @@ void step_tree::pass(states::iterator which) noexcept {
     }
 }
 
-// H4: the state is the present one again, so it no longer counts as passed: the next commit begins there.
+// H4: the state has become the present one again, where the next commit begins. So it no longer counts as passed.
 void step_tree::return_to(states::iterator which) noexcept {
     if (!std::exchange(which->second.is_passed, false))
         return;
@@ -140,7 +140,7 @@ const step_tree::known_state& step_tree::child_on_path(std::uint64_t state) cons
 }
 
 // Removes a state, and joins its step to that of its child, if there is one. Precondition: may_go() is true, and no
-// paths part at the state.
+// branch begins at the state.
 void step_tree::remove(states::iterator which) noexcept {
     known_state& state = which->second;
     const std::uint64_t parent = state.parent;
@@ -167,7 +167,7 @@ void step_tree::remove(states::iterator which) noexcept {
         child->second.is_hidden = false;    // no step leads to the oldest state
         set_migrated(child->second, false); // no state from before the migration is left
         if (child->first == group_step_)
-            // An undo of the group's step would undo only the commits from now on.
+            // This step is lost. A step of the group's later commits alone would undo only a part of the group.
             is_group_lost_ = true;
     }
     child->second.parent = parent;
@@ -187,8 +187,8 @@ void step_tree::join_to_child(known_state& step, states::iterator child) noexcep
     count(whole, !at(step.parent).is_passed);
 }
 
-// Joins deltas only once those behind the first one are as large as the first. A kept state's deltas grow with each
-// step that is removed, and copying them each time would take quadratic time.
+// Joins deltas only once those after the first one are together as large as the first. A kept state's deltas grow with
+// each step that is removed, and copying them each time would take quadratic time.
 void step_tree::merge(known_state& step) noexcept {
     const std::uint64_t first = step.deltas.front().bytes();
     if (step.bytes - first < first)
@@ -231,7 +231,7 @@ void step_tree::count_bytes(known_state& step) noexcept {
     count(step, counts);
 }
 
-// H4: a passed state may be removed once it is not kept and no paths part there.
+// H4: a passed state may be removed once it is not kept and no branch begins there.
 void step_tree::remove_if_passed(std::uint64_t version) noexcept {
     const auto found = states_.find(version);
     if (found != states_.end() && found->second.is_passed && may_go(*found) && found->second.children <= 1)
@@ -267,7 +267,8 @@ void step_tree::drop(std::uint64_t state) noexcept {
     at(state).kept.clear();
     --kept_;
     remove_if_passed(state);
-    if (most_.then == when_full::oldest_go) // while this state was the present one, it could not be removed
+    // While the state was kept or the present one, limits could not remove it.
+    if (most_.then == when_full::oldest_go)
         drop_what_is_too_much();
 }
 

@@ -17,7 +17,8 @@ constexpr std::size_t k_written_bytes_max = 1 * MiB;
 } // namespace
 
 // The file may have entries after the log's last commit, or entries of commits that the heap lost and replaced (H5).
-// And a sync of the entries after the checkpoint may have failed (I5). So all of these are written again.
+// And a sync of the entries after the checkpoint may have failed (I5). So all entries after the checkpoint are written
+// again.
 result<void> keep_logged(os::file_system& files, const std::string& path, const heap_uuid& heap,
                          const commit_name& checkpoint, std::span<const logged_events> commits) {
     if (commits.empty())

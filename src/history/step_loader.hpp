@@ -14,8 +14,8 @@ class step_loader {
 public:
     /// `heap_bytes` is the size of the heap: deltas must lie within it.
     explicit step_loader(std::uint64_t heap_bytes) : heap_bytes_(heap_bytes), tree_({}, 0) { tree_.states_.clear(); }
-    /// Continues these steps with the events of another process. If a group is open there, its next commit begins a
-    /// step of its own.
+    /// Continues these steps with the events of another process. If a group is open in these steps, the next commit is
+    /// not joined to the group's step.
     step_loader(std::uint64_t heap_bytes, step_tree&& steps) noexcept
         : heap_bytes_(heap_bytes), tree_(std::move(steps)), is_whole_(true) {
         tree_.group_step_ = 0;

@@ -124,7 +124,7 @@ void step_tree::add(states::node_type made, std::uint64_t version, clock::time_p
         group_step_ = version;
 }
 
-// H3: the step gets a new version. It has no children, and only its parent leads to it.
+// H3: the present state gets a new version. It has no children, so only its parent refers to it.
 void step_tree::join(std::list<delta> more, std::uint64_t version, clock::time_point time) noexcept {
     states::node_type made = states_.extract(present_);
     known_state& step = made.mapped();
@@ -168,7 +168,8 @@ void step_tree::end_group() noexcept {
     is_group_lost_ = false;
 }
 
-// H9: migrations_ is zero unless a state from before a migration is kept. Then depths must be counted step by step.
+// H9: migrations_ is zero unless a state from before a migration is kept. If one is kept, depths must be counted step
+// by step.
 std::uint64_t step_tree::undo_depth() const {
     if (migrations_ == 0)
         return steps_on_way_;
@@ -315,7 +316,8 @@ std::vector<step_tree::path_part> step_tree::path_to(std::uint64_t state) const 
 }
 
 // Going to another state changes the steps only here. So all processes that share the heap get the same steps, even if
-// one of them failed on a path. A step has at least as many deltas as parts, since joining never adds any.
+// one of them failed on a path. A path has at most as many parts over a step as the step has deltas, since joining adds
+// no deltas.
 void step_tree::go_over(std::span<const path_part> way, std::span<delta> path_back) noexcept {
     for (std::size_t first = 0; first != way.size();) {
         std::size_t end = first;

@@ -1,7 +1,7 @@
 // The tree of reachable states. Its root is the oldest state; each edge is a step. One state is the present one, that
 // of memory. A commit after an undo makes a branch, because what was undone stays reachable.
 //
-// H1 to H4: README.md. Not thread-safe.
+// Rules H1 to H10: README.md. Not thread-safe.
 #pragma once
 
 #include "base/result.hpp"
@@ -74,7 +74,7 @@ struct summary {
     std::uint64_t undo_depth = 0;
     std::uint64_t redo_depth = 0;
     std::uint64_t steps = 0; // steps that count for the limits
-    std::uint64_t bytes = 0; // bytes of these
+    std::uint64_t bytes = 0; // total size of the steps that count
     std::uint64_t kept = 0;  // kept states
 };
 
@@ -137,7 +137,7 @@ public:
     /// Throws std::bad_alloc.
     [[nodiscard]] std::vector<step_info> list() const;
 
-    /// The part of a path that leads over one step, or over a part of it.
+    /// The part of a path that leads over one step, or over a part of one.
     class path_part {
     public:
         path_part(std::uint64_t step, bool leads_back, const delta& only)
@@ -148,7 +148,7 @@ public:
         /// True if this part leads back over the step, as an undo does.
         [[nodiscard]] bool leads_back() const { return leads_back_; }
         [[nodiscard]] const delta& bytes() const { return only_ != nullptr ? *only_ : joined_; }
-        /// Returns the call to repeat or, if leads_back(), to undo by its inverse; null if there are bytes.
+        /// Returns the call to repeat or, if leads_back(), to undo by its inverse; null if this part has bytes instead.
         [[nodiscard]] const procedure_call* call() const { return bytes().call(); }
 
     private:
@@ -177,8 +177,8 @@ public:
     /// Removes all states but the present one and the kept ones.
     void forget() noexcept;
 
-    // Kept states: limits never remove them, but the states between them, and join the deltas of these. Joined deltas
-    // between kept states do not count for the limits.
+    // Kept states, which limits never remove. Limits remove the states between them, and join the deltas of the steps
+    // there. Joined deltas between kept states do not count for the limits.
 
     /// Keeps the present state by this name, which no other state has. Precondition: the state is not kept yet, and
     /// no group is open.
@@ -249,7 +249,7 @@ private:
         std::string kept;          // empty: not kept
         std::list<delta> deltas;   // with the calls, in the order of their commits
         bool is_on_path = false;   // on the path from the oldest state to the present one, both included
-        bool is_passed = false;    // H4: limits would remove it, if it were not kept and no paths parted there
+        bool is_passed = false;    // H4: removed once it is not kept and no branch begins there
         bool is_migrated = false;  // H9: its step has a migration
         bool is_hidden = false;    // H10: its step is not a step of the user's
         bool is_counted = false;   // its step counts for the limits
@@ -259,7 +259,7 @@ private:
     /// The effect of the commit that is being made.
     struct staged {
         states::node_type made;  // a new state
-        std::list<delta> joined; // to be joined to the present step
+        std::list<delta> joined; // for the present state's step
         bool is_kept;
         bool forgets;          // removes all other states, except kept ones
         bool migrates = false; // H9
@@ -321,7 +321,7 @@ private:
     std::uint64_t present_;
     std::uint64_t steps_on_way_ = 0; // steps from the oldest state to the present one
     std::uint64_t steps_ = 0;        // steps that count for the limits
-    std::uint64_t bytes_ = 0;        // bytes of these
+    std::uint64_t bytes_ = 0;        // total size of the steps that count
     std::uint64_t kept_ = 0;
     std::uint64_t migrations_ = 0;  // steps that have a migration
     std::uint64_t redo_beyond_ = 0; // in a tree made from a summary: redo_depth() of its first state

@@ -23,7 +23,7 @@
 // skipped, it counts the chunk as stored, with zeros.
 //
 // When a heap is opened, its mapped chunks are recorded as ranges, so opening does not take a step for each chunk.
-// Users of the view hold the lock that protects this object.
+// The lock that protects the view protects this object, too.
 #pragma once
 
 #include "base/range.hpp"

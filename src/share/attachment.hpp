@@ -1,6 +1,6 @@
 // The steps of opening and closing. The first process creates the coordination file, others join, and the last one
 // removes the file. A process is "at the door" while it holds the lock k_door. It is "in" (attached) while it holds
-// k_attach shared and the lock of a slot.
+// k_attach shared and the lock of a slot (layout.hpp): a slot describes one process in the coordination file.
 //
 //  AT1  The first process uses and changes nothing of the heap or of an old coordination file before it holds k_attach
 //       exclusively. Then it first voids the old coordination file. No process maps a coordination file before it
@@ -41,7 +41,7 @@ enum class arrival {
 template <class Policy>
 class attachment {
 public:
-    /// `slot`: the slot of a process that is in already.
+    /// `slot` is the slot of this process, if it is in already.
     attachment(typename Policy::locks& bytes, typename Policy::place& file, std::size_t slots, std::size_t slot = 0)
         : locks_(bytes), file_(file), slots_(slots), slot_(slot) {}
 

@@ -62,7 +62,8 @@ using os::deadline;
 
 /// The coordination of one open heap. It is an interface so that only programs that attach to a shared heap link the
 /// 65 kB of its implementation (docs/decisions/footprint.md). One thread attaches and detaches. Any thread may call
-/// the other functions, but only one call of each group at a time.
+/// the other functions, but of each group below (shared state, reading, writing, checkpoints) only one function at a
+/// time.
 class coordination {
 public:
     enum class role {
@@ -149,8 +150,8 @@ public:
     /// `version` changes.
     virtual void raise_pin(std::uint64_t version) noexcept = 0;
 
-    // For the thread that makes those private copies. A checkpoint calls each process that it waits for, repeatedly,
-    // so the thread need not poll.
+    // For the thread that makes the private copies for which a checkpoint waits. A checkpoint calls each process that
+    // it waits for, repeatedly, so the thread need not poll.
 
     [[nodiscard]] virtual std::uint32_t calls() const noexcept = 0;
     /// Waits until calls() differs from `seen`. May return spuriously.
@@ -196,7 +197,7 @@ public:
     [[nodiscard]] virtual bool may_apply() noexcept = 0;
     /// Makes the checkpoint current. Its superblock must be durable.
     virtual void publish_checkpoint(const current_checkpoint& checkpoint) noexcept = 0;
-    /// True if no live process holds an earlier superblock: then release() may be called.
+    /// True if no live process holds a superblock older than the current one: then release() may be called.
     [[nodiscard]] virtual bool may_release() noexcept = 0;
     virtual void release() noexcept = 0;
     virtual void release_checkpoint() noexcept = 0;

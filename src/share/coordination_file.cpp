@@ -20,7 +20,8 @@ result<void> coordination_file::remove_old() {
     auto bytes = (*old)->size();
     if (!bytes)
         return bytes.error();
-    // Zero if the creator died early, or if the machine crashed before the contents reached the disk.
+    // The magic number is zero if the creator died early, or if the machine crashed before the contents reached the
+    // disk.
     std::uint64_t magic = 0;
     if (*bytes >= sizeof magic)
         REM_TRY((*old)->read(0, std::as_writable_bytes(std::span(&magic, 1))));

@@ -38,7 +38,7 @@ static_assert(sizeof(coordination_header) == 104);
 struct coordination_waiting {
     std::atomic<std::uint32_t> turns; // counts how often the writer lock was acquired or released
     std::atomic<std::uint32_t> writer_lock_is_wanted;
-    alignas(64) std::atomic<std::uint32_t> versions; // counts publications
+    alignas(64) std::atomic<std::uint32_t> versions; // counts published commits
     std::atomic<std::uint32_t> version_is_wanted;
 };
 

@@ -40,8 +40,8 @@ public:
         return read;
     }
 
-    /// For one process at a time. DB1: `number` must not be less than the last one. Each number may be published twice
-    /// at most: the two words still differ in their copy.
+    /// For one process at a time. DB1: `number` must not be less than the last one. Each number may be published at
+    /// most twice: the two words then still differ, in their bit for the copy.
     void publish(std::uint64_t number, const fields& content) {
         const std::uint64_t copy = ~current_.load(std::memory_order_relaxed) & 1;
         for (std::size_t i = 0; i < Count; ++i)

@@ -11,7 +11,7 @@
 
 namespace remanence::share {
 
-/// Bytes of the heap's file that processes lock. An exclusive heap locks k_attach, too.
+/// Bytes of the heap's file that processes lock. A process that has the heap open exclusively locks k_attach, too.
 namespace lock_byte {
 inline constexpr std::uint64_t k_attach = os::k_lock_offset; // shared: attached; exclusive: no other is attached
 inline constexpr std::uint64_t k_door = k_attach + 1;        // held by a process that is about to open or close
@@ -29,7 +29,7 @@ inline constexpr std::size_t k_slots = 4096;
 
 inline constexpr std::uint64_t k_none = ~std::uint64_t{0}; // no pin, no hold
 
-/// One process: its pin and hold, and its description.
+/// One process: its pin (the version that it reads), its hold (the superblock that it follows), and its description.
 template <class Policy>
 struct alignas(Policy::k_slot) slot {
     typename Policy::word pin;        // a version, or k_none

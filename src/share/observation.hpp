@@ -20,7 +20,7 @@ struct observed_process {
 };
 
 struct observation {
-    std::uint64_t version = 0; // the visible one
+    std::uint64_t version = 0; // the visible version
     std::vector<observed_process> processes;
 };
 

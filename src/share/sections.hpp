@@ -1,5 +1,6 @@
 // The steps of reading, writing and checkpoints among attached processes. They use only the policy's atomics and
-// locks, so tests can run them one at a time, in all orders, with a process dying at any step.
+// locks, so tests can run them one at a time, in all orders, with a process dying at any step. By a pin a reader keeps
+// a version readable; by a hold it keeps a superblock from being overwritten.
 //
 //  SH1  A reader's pin is visible before the reader loads the checkpoint's target. The target is visible before the
 //       checkpointing process loads the pins. So at least one of the two sees the other, and no checkpoint changes in
@@ -130,7 +131,8 @@ public:
     void begin_writing() { shared_.is_writing.store(1, std::memory_order_seq_cst); }
     void publish(const visible_commit& commit) {
         raise(shared_.durable_through, commit.durable_through);
-        // If the version was published before, only its durability is new, or, once for each version, `log_end`.
+        // If the version was published before, only its durability is new; once for each version `log_end` may be new,
+        // too.
         if (commit.version != visible() || commit.log_end != this->commit().log_end)
             shared_.visible.publish(commit.version, {commit.chain, commit.log_end, commit.image_bytes});
     }
@@ -213,7 +215,7 @@ private:
             (slots_[mine_].*what).store(k_none, std::memory_order_release);
     }
 
-    /// SH5: true if no guest locks a byte less than `less_than` behind `first_byte`. Dead guests have no locks.
+    /// SH5: true if no guest locks any of the `less_than` bytes from `first_byte` on. Dead guests have no locks.
     [[nodiscard]] bool no_guest_has(std::uint64_t first_byte, std::uint64_t less_than) const {
         if (less_than == 0)
             return true;

@@ -48,7 +48,7 @@ void add_fresh(const change::change_set& changes, std::uint64_t enough, history:
     }
 }
 
-// Until the commit is accepted, the image still maps these chunks to their former copies.
+// Until the commit is accepted, the image still finds relocated chunks at their former copies.
 result<void> add_moved(view::memory_view& view, const change::change_set& changes, std::uint64_t enough,
                        history::delta& before) {
     std::vector<std::byte> read(static_cast<std::size_t>(changes.relocated.empty() ? 0 : k_page_bytes));

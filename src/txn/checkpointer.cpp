@@ -15,9 +15,9 @@ namespace remanence::txn {
 
 namespace {
 
-// Multiples of the limits, while a checkpoint is under way. From k_limits_helped_at on, each commit carries out a step
-// of the checkpoint. A commit must finish the checkpoint if memory reaches k_limits_helped_at, or the log
-// k_log_limits_waited_for.
+// Multiples of the limits of log and memory, for commits while a checkpoint is under way. From k_limits_helped_at on,
+// each commit carries out a step of the checkpoint. A commit must finish the checkpoint if memory reaches
+// k_limits_helped_at, or the log k_log_limits_waited_for.
 constexpr double k_limits_helped_at = 2;
 constexpr double k_log_limits_waited_for = 4;
 constexpr std::uint64_t k_pages_settled_min = 64; // by each commit; one page takes a microsecond or two
@@ -49,7 +49,8 @@ bool checkpointer::must_wait() const {
     return reached.log >= k_log_limits_waited_for || reached.memory >= k_limits_helped_at;
 }
 
-// Like PostgreSQL, spreads the checkpoint, so that it is done when half of the log space until the next one is used.
+// Like PostgreSQL, spreads the writes of a checkpoint over time, so that it ends when half of the log space until the
+// next checkpoint is used.
 bool checkpointer::is_ahead() const {
     const std::lock_guard guard(running_);
     return run_ && static_cast<double>(run_->done_bytes()) >=
@@ -107,8 +108,8 @@ result<void> checkpointer::make_room_for_before_images() {
 }
 
 // If a process began a checkpoint and died, the free log space is in two parts, and a large record may fit in neither.
-// Since such a record could not be logged, no checkpoint would ever become due. So one is made now. If another process
-// is making one, or delays it by reading, this commit does not fail.
+// Since such a record could not be logged, no checkpoint would ever become due. So a checkpoint is made now. If another
+// process is making one, or delays this one by reading, this commit does not fail.
 result<void> checkpointer::make_log_whole() {
     constexpr std::uint64_t k_any_size = std::uint64_t{1} << 60;
     const auto is_whole = [&] { return !session_.has_begun() || session_.log().has_room(k_any_size); };
@@ -128,7 +129,7 @@ result<void> checkpointer::make_log_whole() {
 }
 
 // Waits while the log is longer than its maximum. Live readers make way in a moment. If a process died during its
-// checkpoint, make_one() finishes that one's work.
+// checkpoint, make_one() finishes that checkpoint.
 result<void> checkpointer::keep_log_in_bounds() {
     const std::uint64_t bytes_max =
         options_.log_bytes_max != 0 ? options_.log_bytes_max : k_log_limits_beside_readers * budget_.log_limit_bytes();
@@ -287,8 +288,8 @@ unexpected checkpointer::readers_behind() const {
                 path);
 }
 
-// I5: a failed sync must not be repeated, so after it no other checkpoint can be made. A call that was refused may be
-// repeated.
+// I5: a failed sync must not be repeated, so after it no other checkpoint can be made. A call that was refused
+// (is_refusal()) has done nothing, so it may be repeated.
 result<void> checkpointer::poison_unless_refused(result<void> done) {
     return done || is_refusal(done.why().code) ? std::move(done) : health_.poison_if_failed(std::move(done));
 }
@@ -327,7 +328,7 @@ result<void> checkpointer::prepare_and_begin() {
 }
 
 // Reserves room in the chunk map: other processes' commits, which this one only followed, may have moved more chunks
-// than it has room for.
+// than the map has room for.
 result<void> checkpointer::prepare() {
     REM_TRY(room_.reserve_map(0));
     return history_ == nullptr ? result<void>() : history_->prepare_to_move();
@@ -455,7 +456,7 @@ result<void> checkpointer::apply_at_close() {
 
 std::uint64_t checkpointer::bytes_of_one() const {
     // The rest of the checkpoint under way will be written in any case, so waiting for it costs less than making a new
-    // one: it counts half.
+    // checkpoint. Therefore half of its bytes are counted.
     return run_ ? (run_->total_bytes() - run_->done_bytes()) / 2 : view_.committed().before_image_bytes();
 }
 

@@ -9,6 +9,8 @@
 //
 // A concurrent checkpoint is begun by a commit. Any thread carries it out, step by step; this class has no thread. Once
 // it is done, it is adopted by a thread that holds the section lock. A caller that needs it done carries out the rest.
+// After a checkpoint its pages are settled: the memory of their private copies is returned to the kernel, since the
+// file has the same bytes.
 #pragma once
 
 #include "base/result.hpp"
@@ -79,8 +81,8 @@ public:
     [[nodiscard]] bool are_carried_out_beside() const { return begun_ != nullptr; }
     /// Called after a commit. Settles some pages. If a checkpoint is due, begins or makes it. Fails only if the commit
     /// does not become durable; any other failure poisons, and the next commit reports it. If the caller does not wait
-    /// for the device, the checkpoint is left to a later commit that finds all records durable, unless it is far
-    /// overdue.
+    /// for the device, the checkpoint is left to a later commit that finds all records durable, unless the checkpoint
+    /// is far overdue.
     result<void> begin_if_due(change::commit_scope committed, std::uint64_t pages_changed, log::durability awaited);
     /// Called before a commit. If the checkpoint under way is far behind, finishes it, so that there is room for more
     /// before-images. errc::readers_behind if the log has reached its maximum because other processes prevent its

@@ -79,7 +79,7 @@ result<change::change_set> committer::collect_declared(fresh_contents fresh) {
 }
 
 // A rewritten chunk that may not move before the next checkpoint would be written twice: to the log, and by that
-// checkpoint. If these chunks are more bytes than a checkpoint now would write, this function makes the checkpoint
+// checkpoint. If such chunks have more bytes than a checkpoint would write now, this function makes the checkpoint
 // first (R3). Less than a sixteenth of the log's limit does not count.
 result<change::change_set> committer::collect_everything(fresh_contents fresh) {
     const view::page_predicate is_unused = memory_.unused_pages();
@@ -148,8 +148,9 @@ result<void> committer::reserve_whole_chunks(const change::change_set& changes) 
         }));
     }
     const std::vector<chunk_range> moves = relocated_runs(store_.copies(), changes);
-    // A run of fresh chunks adds one exception to the map at most: it splits a run of zeros in two, or leaves skipped
-    // chunks before it. A run of moved chunks adds two at most, one at each end.
+    // The chunk map lists exceptions: runs of chunks that are not at their copy A. A run of fresh chunks adds at most
+    // one, since it splits a run of zeros in two, or leaves skipped chunks before it. A run of moved chunks adds at
+    // most two, one at each end.
     REM_TRY(store_.room().reserve_map(fresh_runs(changes).size() + 2 * moves.size()));
     for (const chunk_range& run : moves)
         REM_TRY(store_.room().reserve_move(run.first, run.count));

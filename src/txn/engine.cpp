@@ -211,8 +211,8 @@ result<void> engine::checkpoint() {
         REM_TRY(checkpoints_.finish());
         {
             const std::lock_guard allocation(locks_.allocation);
-            // I8: not in a shared heap, where the checkpoint that must follow may have to wait for readers. Nor with a
-            // history, since an undo may need the bytes in these chunks.
+            // I8: in a shared heap nothing is given back here, since the checkpoint that must follow may have to wait
+            // for readers; in a heap with a history neither, since an undo may need the bytes in the chunks.
             if (!is_shared() && !has_history())
                 REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
@@ -305,7 +305,7 @@ result<void> engine::close_session() {
     }
     if (heap_.store->where().has_copies_b()) {
         heap_.store->copies().retired().note_all_unmapped();
-        space_.owe_discard(); // these copies may be at the end of the file, which can then be cut off
+        space_.owe_discard(); // retired copies may be at the end of the file, which can then be cut off
     }
     REM_TRY(space_.discard_owed());
     return found ? result<void>() : names_.tell_what_is_left(found.error());

@@ -99,10 +99,11 @@ public:
     /// A commit of declared changes includes only the changes that were declared in the open declared section; the next
     /// commit of everything finds the others. Outside of such a section it includes everything.
     /// Writes new memory to the heap file, unless `order` allows to write it to the log.
-    /// If `order` awaits nothing and much was written, only copies the changed pages (a point). The record is made
-    /// later by finish_point(), await(), or the first caller that needs it. If that fails without poisoning (no space,
-    /// no memory, or a page of the file that cannot be read), the listener of let_points_be_told_of() is called. Then
-    /// the version is that of a commit without changes, and the next commit includes the changes.
+    /// If `order` awaits nothing and much was written, only copies the changed pages (a point, snapshot_point.hpp). The
+    /// record is made later by finish_point(), await(), or the first caller that needs it. If that fails without
+    /// poisoning (no space, no memory, or a page of the file that cannot be read), the listener of
+    /// let_points_be_told_of() is called. Then the version is that of a commit without changes, and the next commit
+    /// includes the changes.
     /// Errors: errc::no_space. errc::unlinked: heap or log no longer has a name. errc::log_foreign: another file has
     /// the name that the log needs. After these three errors nothing is written, memory keeps its changes, and the call
     /// may be repeated. If this, commit(), rollback(), checkpoint() or close() throws std::bad_alloc, nothing was
@@ -142,8 +143,8 @@ public:
     /// Brings memory, allocator included, back to the last commit. Before that, calls `lost` with the changes that are
     /// lost, if there are any.
     result<void> rollback(const change_listener& lost = {});
-    /// Returns the savepoints: moments within a write section to which it can go back. A commit and rollback() end all
-    /// of them.
+    /// Returns the savepoints: moments of a write section to which the section can go back. A commit and rollback() end
+    /// all of them.
     [[nodiscard]] savepoints& points() { return savepoints_; }
 
     /// Makes the section's commit a hidden step of the history. For a section that only makes an empty root, which is
@@ -188,8 +189,8 @@ public:
     /// See checkpointer::is_ahead(). From any thread.
     [[nodiscard]] bool is_checkpoint_ahead() const { return checkpoints_.is_ahead(); }
 
-    // For programs that write without allocating, freeing or declaring, since memory is otherwise spilled only in these
-    // calls.
+    // For programs that write without allocating, freeing or declaring, since otherwise memory is spilled only when it
+    // is allocated, freed or declared.
 
     /// Returns how many bytes may be written and not committed; 0 if the heap is too small ever to have so many. From
     /// any thread.

@@ -188,8 +188,8 @@ result<void> follower::catch_up_alone() {
     return follow_rest(*from, current.log_begin);
 }
 
-// The chunks that these records name may not be durable, either, so both are synced. A torn record after them cannot
-// be taken for a part of the chain later (R2).
+// Neither the records after the visible commit nor the chunks that they name may be durable, so both are synced. A torn
+// record after them cannot be taken for a part of the chain later (R2).
 result<void> follower::follow_rest(recover::log_place at, std::uint64_t log_begin) {
     os::file& log = session_.log().file();
     std::vector<recover::scanned_record> records;

@@ -27,8 +27,8 @@ public:
     [[nodiscard]] result<void> had_memory() const { return lacked_memory_ ? sound() : result<void>(); }
     [[nodiscard]] bool is_poisoned() const { return is_poisoned_.load(std::memory_order_acquire); }
 
-    /// Poisons the heap, and records the first reason. Returns the failure to report. Its code is never one of
-    /// is_refusal(), since those promise that nothing was written and that the call may be repeated.
+    /// Poisons the heap, and records the first reason. Returns the failure to report. is_refusal() is false for its
+    /// code, since a refusal promises that nothing was written and that the call may be repeated.
     unexpected poison(unexpected why);
     /// Poisons if `done` is a failure.
     result<void> poison_if_failed(result<void> done) {

@@ -41,9 +41,9 @@ public:
     /// content of a chunk cannot be read. Throws std::bad_alloc. Precondition: the collector has just found the
     /// changes.
     result<void> stage(const change::change_set& changes, history::step_kind kind);
-    /// Notes that this call made all changes of the next commit; none ends that. The history stores the call instead of
-    /// the bytes, if it is smaller and no version is kept: a state that an inverse restores need not have the same
-    /// bytes.
+    /// Notes that this call made all changes of the next commit; if there is no value, that no call did. The history
+    /// stores the call instead of the bytes, if it is smaller and no version is kept: a state that an inverse restores
+    /// need not have the same bytes.
     void note_call(std::optional<history::procedure_call> call) noexcept { call_ = std::move(call); }
     /// Records that the staged commit was made, with this version.
     void accept(std::uint64_t version) noexcept;
@@ -72,11 +72,11 @@ public:
     /// that the way back is bytes. errc::corrupt, errc::io: as stage(). Throws std::bad_alloc.
     result<void> hold_bytes_of_path(const change::change_set& changes);
     [[nodiscard]] bool is_path_one_call() const { return route_.size() == 1 && route_.front().call() != nullptr; }
-    /// Stages the changes of memory since it reached the destination, when `kept` was made, as a hidden step after the
-    /// destination. errc::corrupt, errc::io: as stage(). Throws std::bad_alloc.
+    /// Stages the changes that were made to memory after it had reached the destination and `kept` was made. They
+    /// become a hidden step after the destination. errc::corrupt, errc::io: as stage(). Throws std::bad_alloc.
     result<void> stage_since(const view::kept_pages& kept);
     [[nodiscard]] bool has_staged() const { return steps_.has_staged(); }
-    /// Records that memory's going to the destination was committed, with this version.
+    /// Records that a commit with this version has brought memory to the destination.
     void check_out(std::uint64_t version) noexcept;
     /// After a failed commit: brings memory back. Precondition: no call was on the path.
     void take_back() noexcept;

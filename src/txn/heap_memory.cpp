@@ -139,7 +139,7 @@ void* heap_memory::allocate_in_thread_cache(std::uint64_t bytes, std::uint64_t a
     // Thread caches may have been turned off meanwhile.
     void* const block = thread_caches_->is_on() ? thread_caches_->refill(bytes, alignment) : nullptr;
     if (block == nullptr) {
-        thread_caches_->settle(); // otherwise each free() would search for the lent slabs
+        thread_caches_->settle(); // otherwise each free() would search the lent slabs
         return nullptr;
     }
     spiller_.spill_if_due({align_down(offset_of(block), alloc::k_slab_bytes), alloc::k_slab_bytes},
@@ -165,8 +165,8 @@ bool heap_memory::deallocate_in_thread_cache(void* block, std::uint64_t bytes, s
         thread_caches_->note_wait();
 }
 
-// Red zones, checks and reports of stray writes need to handle each block when it is allocated or freed. And changes by
-// a thread cache are not declared.
+// Thread caches stay off with red zones, checks or reports of stray writes, which need to handle each block when it is
+// allocated or freed. They also stay off in a declared section, since changes by a thread cache are not declared.
 [[gnu::cold]] bool heap_memory::may_turn_on_thread_caches() {
     if (thread_caches_ == nullptr || red_zones_ || options_.inspect || options_.report_stray_write != nullptr ||
         is_declared())
@@ -199,7 +199,7 @@ result<std::byte*> heap_memory::make_arena(std::string_view name, const arena_op
     if (made == nullptr)
         return why_no_memory(*allocator_, options.room_bytes);
     has_arenas_ = true;
-    // So that a release without arenas refuses to open the heap.
+    // A release that does not know arenas refuses to open a heap with this version.
     header().version = format::k_header_version_with_arenas;
     return made;
 }

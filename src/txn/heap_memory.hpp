@@ -113,7 +113,8 @@ public:
     }
     /// True if the heap was created with check_options::red_zones.
     [[nodiscard]] bool has_red_zones() const { return red_zones_; }
-    /// Calls f with the allocator, with the allocation lock held and thread caches settled.
+    /// Calls f with the allocator, while the allocation lock is held, after thread caches have returned all slabs and
+    /// blocks.
     template <class F>
     auto with_allocator(const F& f) const {
         const std::scoped_lock lock(locks_.allocation);
@@ -183,8 +184,8 @@ private:
     void wipe(heap_range freed);
     [[nodiscard, gnu::cold]] unexpected why_no_block(const void* address,
                                                      const std::optional<alloc::block>& around) const;
-    /// Returns the size that the allocator is asked for, with the red zone and rounded up to lines if the heap has
-    /// these.
+    /// Returns the size that the allocator is asked for: with the red zone if the heap has red zones, and rounded up to
+    /// cache lines if it has aligned blocks.
     [[nodiscard]] std::uint64_t placed(std::uint64_t bytes) const {
         const std::uint64_t whole = red_zones_ ? with_red_zone(bytes) : bytes;
         return aligned_blocks_ ? alloc::bytes_on_lines(whole) : whole;
@@ -228,7 +229,7 @@ private:
     std::optional<alloc::block_allocator> allocator_;
     std::unique_ptr<thread_caches> thread_caches_; // some functions need no lock; null: the program lacks the part
     declared_section declared_;
-    bool aligned_blocks_ = false; // from the file
+    bool aligned_blocks_ = false; // from the heap's header
     bool red_zones_ = false;      // from the file
     bool keeps_unused_ = false;
     bool has_allocator_changed_ = false; // since watch_allocator()

@@ -53,7 +53,8 @@ result<bool> heap_names::are_as_known() {
     return log_->is_at(log_name_);
 }
 
-// A process that has dropped its privileges may lack permission to look up the names. Then it goes on unchecked.
+// A process that has dropped its privileges may lack permission to look up the names. Then its commits go on without
+// this check.
 result<void> heap_names::find() {
     auto at_names = are_as_known();
     if (!at_names)

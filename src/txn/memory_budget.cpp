@@ -12,9 +12,10 @@ namespace {
 // kernel might kill the process.
 constexpr std::uint64_t k_part_for_dirty = 4;
 constexpr std::uint64_t k_part_for_dirty_max = 2;
-// The limits of before-images and of retired copies are memory divided by these. For each byte of these, a changed page
-// in memory takes another byte, and there may be twice as many while a commit waits for a checkpoint. So at worst
-// before-images need half of memory and retired copies a quarter, unless one commit alone makes more.
+// The limits of before-images and of retired copies are memory divided by these. Each byte of a before-image or retired
+// copy goes with another byte, of a changed page in memory. While a commit waits for a checkpoint, there may be twice
+// as much of both as the limits allow. So at worst before-images, with their changed pages, need half of memory, and
+// retired copies a quarter, unless one commit alone makes more.
 constexpr std::uint64_t k_part_for_before_images = 8;
 constexpr std::uint64_t k_part_for_retired = 16;
 constexpr std::uint64_t k_log_bytes_min = 64 * MiB;

@@ -85,9 +85,9 @@ result<void> reclaimer::discard_before_fresh() {
     return {};
 }
 
-// The checkpoint is durable, so nothing is lost if this is refused. But the zeros of fresh chunks are not written, so
-// their places must be holes before they are used: the next commit tries again. Some file systems need space to make
-// holes.
+// The checkpoint is durable, so nothing is lost if the file system refuses this. But the zeros of fresh chunks are not
+// written, so their places must be holes before they are used. Therefore the next commit tries again. Some file systems
+// need space to make holes, and refuse if they have none.
 result<void> reclaimer::discard_owed() {
     if (!owes_discard_)
         return {};

@@ -36,10 +36,10 @@ public:
             owes_discard_ = true;
     }
     [[nodiscard]] bool owes_discard() const { return owes_discard_; }
-    /// Makes these holes, before a commit or a spill relies on them.
+    /// Makes holes where nothing is stored, before a commit or a spill relies on them.
     result<void> discard_before_fresh();
-    /// Makes these holes, after a checkpoint is durable. Some file systems need space to make holes: if there is none,
-    /// a later call tries again. Any other failure poisons.
+    /// Makes holes where nothing is stored, after a checkpoint is durable. Some file systems need space for this: if
+    /// there is none, a later call tries again. Any other failure poisons.
     result<void> discard_owed();
     /// Frees space that was reserved for a commit that failed. Otherwise a full disk would stay full.
     void give_back_unstored() { (void)store_.unused().discard_unstored(); }
@@ -60,8 +60,8 @@ public:
     /// Notes that a checkpoint is durable, so nothing names the former copies of chunks that moved before it.
     void owe_former_copies() { owes_former_copies_ = true; }
     [[nodiscard]] bool owes_former_copies() const { return owes_former_copies_; }
-    /// Frees these former copies. If that fails, either the heap is poisoned, which the next commit reports, or the
-    /// copies are freed after the next checkpoint.
+    /// Frees these former copies. If the file system refuses, they are freed after the next checkpoint. Any other
+    /// failure poisons, and the next commit reports it.
     void discard_former_copies();
 
 private:

@@ -53,8 +53,8 @@ public:
     [[nodiscard]] static bool is_thread_ending() noexcept;
     static void watch_end_of_thread() noexcept;
 
-    /// Of the write sections that the calling thread is in, returns the owner and the moment of the one entered last.
-    /// The owner is null if the thread is in none.
+    /// Of the write sections that the calling thread is in, returns the owner of the one entered last, and the number
+    /// that it got from next_moment(). The owner is null if the thread is in none.
     struct entered {
         void* owner;
         std::uint64_t moment;

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::optional<alloc::block> block_of(const void* address) override;
 
 private:
-    static constexpr std::uint32_t k_waits_until_on = 1024; // so many that the search for a slab costs little beside
+    static constexpr std::uint32_t k_waits_until_on = 1024; // after so many waits, lending slabs costs little
 
     struct alignas(128) thread_cache { // two cache lines: processors fetch them in pairs
         os::quick_mutex mutex;

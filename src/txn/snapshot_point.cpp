@@ -14,9 +14,9 @@ constexpr std::uint64_t k_record_bytes_of_page = 64;
 
 } // namespace
 
-// Inspection and red zones must be able to refuse in the call that commits. A history must copy the bytes that a commit
-// overwrites before they are lost. And new memory that is not mapped from the file yet takes more space than it needs
-// until a commit is made at once.
+// Where a point would do harm, the commit is made at once. Inspection and red zones must be able to refuse the commit
+// in the call that makes it. A history must copy the bytes that a commit overwrites before they are lost. And new
+// memory that is not mapped from the file yet takes more space than it needs until a commit is made at once.
 bool snapshot_point::may_begin(commit_scope scope) const {
     return checkpoints_.are_carried_out_beside() && session_.has_begun() && !options_.is_shared && !options_.history &&
            !options_.inspect && !memory_.has_red_zones() && !has_failed() && !budget_.holds_too_many_unmapped() &&
@@ -89,7 +89,7 @@ result<void> snapshot_point::finish() {
     return {};
 }
 
-// Returns the reason if the record cannot be made. If it fails with an error, the heap is poisoned.
+// Returns the reason if the record cannot be made. If this function fails, the heap is poisoned.
 result<std::optional<failure>> snapshot_point::make(bool& is_writing) {
     auto changes = view_.collector().changes_in_copies(*copies_);
     if (!changes)

@@ -9,8 +9,9 @@
 
 namespace remanence::txn {
 
-/// Is called for each block, or for several, that the allocator hands out. A check is due when these blocks, or what
-/// the program may have written elsewhere for each of them, may have used up the rest of the budget.
+/// Is told of each block that the allocator hands out, or of several at once. A check is due when these blocks may have
+/// used up the rest of the budget, or when other memory may have: the program writes there, too, about in proportion to
+/// the number of blocks.
 class spill_pace {
 public:
     /// `budget`: 0 if it is not known yet.
@@ -39,7 +40,7 @@ public:
 
 private:
     static constexpr std::uint64_t k_bytes_of_unknown = 4 * MiB;   // smaller heaps need no check
-    static constexpr std::uint64_t k_written_with_each_min = 2048; // the program may write more elsewhere from now on
+    static constexpr std::uint64_t k_written_with_each_min = 2048; // for each block; assumed even if less was measured
     static constexpr std::uint64_t k_parts_of_budget = 8;          // between checks at least an eighth of it is written
     static constexpr std::uint64_t k_blocks_min = 64;
 

@@ -61,7 +61,7 @@ bool spiller::spill_excess() noexcept {
 
 bool spiller::try_to_spill(heap_range handed_out, spilled_by whom) noexcept {
     const std::unique_lock alone(locks_.at_store,
-                                 std::try_to_lock); // if it fails, another thread commits, or reads statistics
+                                 std::try_to_lock); // a thread that has the lock commits, or reads statistics
     if (!alone.owns_lock())
         return false;
     if (never_spills_ || is_held_ || health_.is_poisoned())
@@ -96,7 +96,7 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
         if (whom == spilled_by::the_side)
             paused.emplace(view_, checkpoints_);
         // A chunk that was spilled, and so moved to its other copy, cannot be spilled again until a checkpoint is done.
-        // If too few are left to spill, finish the one that is under way, and look again.
+        // If too few are left to spill, finish the checkpoint that is under way, and search again.
         if (checkpoints_.is_under_way() && found->chunks.size() * image_.chunk_bytes() < budget / 2) {
             REM_TRY(checkpoints_.finish());
             found = view_.spiller().find_spillable(handed_out);

@@ -2,10 +2,10 @@
 // memory. A spilled chunk is written, before its commit, to the copy that the next commit will name, and is mapped from
 // that copy.
 //
-// Chunks that were found written first are spilled first. The block just allocated is never spilled, nor memory that
-// heap::touch() declared. The budget counts private copies of pages in fresh chunks, and in stored chunks that are
-// mapped from their copy. Pages with before-images have a limit of their own. A page of zeros is not written if its
-// place in the file is zeros.
+// Chunks are spilled in the order in which they were first found to be written. The block just allocated is never
+// spilled, nor memory that heap::touch() declared. The budget counts private copies of pages in fresh chunks, and in
+// stored chunks that are mapped from their copy. Pages with before-images have a limit of their own. A page of zeros is
+// not written if its place in the file holds zeros already.
 //
 // The thread that spills cannot keep up with threads that write. So over the budget, all threads that write wait while
 // it spills 64 MiB at a time, until half of the budget is left. They do not wait while memory is declared by
@@ -55,7 +55,7 @@ public:
           pace_(options.dirty_limit_bytes) {}
 
     /// Spills if a check is due and finds too much. Call it for each block, or for several, that is allocated, declared
-    /// or freed (a freed one without bytes). A failure poisons the heap, and the next commit reports it.
+    /// or freed; for a freed block pass no bytes. A failure poisons the heap, and the next commit reports it.
     void spill_if_due(heap_range handed_out, std::uint64_t blocks = 1) noexcept {
         if (pace_.is_look_due(handed_out.bytes, blocks)) [[unlikely]]
             (void)try_to_spill(handed_out, spilled_by::a_caller);

@@ -1,6 +1,7 @@
-// The interface of thread caches, which hold slabs and returned blocks for threads that share an allocator. With them
-// a thread needs the allocator's lock only once for many small blocks. This is a part (parts.hpp), implemented by
-// slab_caches.hpp, where its rules are.
+// The interface of thread caches, which hold slabs (64 KiB of memory each, for small blocks) and returned blocks
+// (freed, but not by the allocator yet) for threads that share an allocator. With them a thread needs the allocator's
+// lock only once for many small blocks. This is a part (parts.hpp), implemented by slab_caches.hpp, where its rules
+// are.
 #pragma once
 
 #include "alloc/block_allocator.hpp"

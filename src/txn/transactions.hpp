@@ -83,7 +83,8 @@ public:
     /// commit must be made at once.
     result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
     /// In a shared heap: makes the last commit visible to others. `how` is how durable that commit is. Then begins a
-    /// due checkpoint. If this process `differs` from the others, it stops following them instead.
+    /// due checkpoint. If `differs` is true, because this process's history may differ from the others', it stops
+    /// following them instead.
     result<void> publish(log::durability how, bool differs);
 
     /// Brings memory back to the last commit. Before that, calls `lost` with the changes that are lost, if there are

@@ -215,7 +215,7 @@ result<void> undo_manager::pass_call(store_lock& alone) {
                 needs_.store.path());
 }
 
-// Makes missing roots again, in the state that was gone to. Their changes become a hidden step in the same commit
+// Makes missing roots again in the destination state. The changes of this become a hidden step in the same commit
 // (H10). The path back does not include these changes, so after a failure memory is brought back by a rollback.
 result<void> undo_manager::keep_roots(store_lock& alone) {
     if (keeper_ == nullptr)
@@ -256,8 +256,8 @@ result<void> undo_manager::keep_roots(store_lock& alone) {
     return history_.stage_since(*there);
 }
 
-// Commits the state that was gone to, free pages included. Otherwise bytes that undone steps wrote to free pages would
-// stay in the file.
+// Commits the destination state, free pages included. Otherwise bytes that undone steps wrote to free pages would stay
+// in the file.
 result<std::uint64_t> undo_manager::check_out(log::durability awaited) {
     const struct kept {
         heap_memory& memory;

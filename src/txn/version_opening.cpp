@@ -1,4 +1,4 @@
-// Opens a heap at an old version. Only programs that use this link this file.
+// Opens a heap at an old version. Only programs that can open old versions link this file.
 
 #include "txn/version_opening.hpp"
 #include "recover/steps_beside.hpp"
