@@ -1,5 +1,10 @@
 // The allocator's data in the heap: its state struct in the heap's first page, and one descriptor for each page.
-// src/alloc/README.md describes the structures that they form. Depends on nothing.
+// Depends on nothing.
+//
+// The heap is divided into *sections*, which double in size. Each begins with a *metadata plane*, which contains the
+// descriptors of the section's pages; the pages of a section that were never used are its *wilderness*. A *slab* is 16
+// pages for small blocks, whose sizes are whole *granules* of 8 bytes. A *hole* is a run of free granules; a *bin* is
+// the list of the slabs whose longest hole has a certain length. See src/alloc/README.md.
 //
 //  F1  A page index counts 4 KiB pages from the heap's base. 0 (the header) means "none". So a heap has at most 16 TiB.
 //  F2  A descriptor of 16 zero bytes means "unused", so memory that was never touched needs no initialisation.

@@ -58,7 +58,8 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
         const format::superblock& s = places[i];
         if (s.magic != format::k_heap_magic && s.magic != decltype(s.magic){})
             return refuse("no heap in the making");
-        // Sessions begin only after the heap has its durable name. A failed commit may have left a region.
+        // The epoch is 0 until the first session, which begins only after the heap has its durable name. Regions are
+        // not tested, since a failed commit may have left one.
         const bool has_contents = s.epoch != 0 || s.checkpoint_version != 0;
         if (is_valid(s, i) && has_contents)
             return refuse("a heap of its own, or a copy that was interrupted when it was complete");

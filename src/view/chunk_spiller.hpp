@@ -75,7 +75,8 @@ public:
 
     /// Restores the committed content of these spilled chunks.
     result<void> give_up(const std::vector<std::uint64_t>& chunks);
-    /// Does so for the spilled chunks that contain no blocks. Nobody reads these chunks, so their changes do not count.
+    /// Restores the committed content of those spilled chunks that contain no blocks. Nobody reads these chunks, so
+    /// their changes do not count.
     result<void> give_up_unused(const page_predicate& is_unused);
 
     /// Notes that all spilled chunks are committed.
