@@ -31,12 +31,11 @@ static_assert(offsetof(history_header, checksum) == 32 && std::is_trivially_copy
 /// The header of one commit's events. After it: `bytes` of events, then zeros up to a multiple of 8. The first entries
 /// of a new file describe all existing steps; they have the version of the last commit before the file was made.
 struct history_entry {
-    std::uint64_t magic;   // k_entry_magic
-    std::uint64_t version; // of the commit
-    std::uint64_t chain;   // checksum of the commit's record in the log
-    std::uint64_t bytes;   // length of the events that follow
-    std::uint64_t
-        checksum; // of the events; seed: this header's checksum, with 0 here, whose seed is the previous entry's
+    std::uint64_t magic;    // k_entry_magic
+    std::uint64_t version;  // of the commit
+    std::uint64_t chain;    // checksum of the commit's record in the log
+    std::uint64_t bytes;    // length of the events that follow
+    std::uint64_t checksum; // of the events; seed: checksum of this header (0 here), whose seed is the previous entry's
 };
 static_assert(sizeof(history_entry) == 40 && offsetof(history_entry, checksum) == 32);
 static_assert(std::is_trivially_copyable_v<history_entry>);

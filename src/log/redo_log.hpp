@@ -160,7 +160,7 @@ private:
     page_aligned_bytes pending_; // the last records, up to end_, which are not being written
     prerequisite pending_first_; // of the pending records
     bool needs_sync_ = false;    // records or zeros may be in the page cache only
-    std::uint64_t appended_;     // a version, like written_ and durable_
+    std::uint64_t appended_;     // last version appended; the next two: written, durable
     std::uint64_t written_;
     std::uint64_t durable_;
     std::uint64_t taken_;      // last version whose write has begun

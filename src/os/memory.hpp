@@ -106,7 +106,7 @@ void will_read(std::byte* where, std::uint64_t bytes);
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
 
 /// Memory whose contents end with the process: stacks, malloc's memory, other private writable memory without a file.
-/// As `file` also mapped files, such as code, constants and most static objects.
+/// The kind `file` stands for mapped files, such as code, constants and most static objects.
 struct process_memory {
     enum class kind { stack_of_this_thread, stack, malloc, other, file };
     std::uint64_t begin;

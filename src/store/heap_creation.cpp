@@ -33,9 +33,9 @@ unexpected in_use(const std::string& path) {
 
 namespace {
 
-/// Refuses a file unless it is the remains of an interrupted creation or copy. A creation writes only superblocks, and
-/// losing a whole heap without contents does no harm. A copy begins with a mark, which is durable before anything else
-/// is written, and its superblocks are written last.
+/// Refuses a file unless it is the remains of an interrupted creation or copy. A creation writes only superblocks, so a
+/// heap without contents counts as such remains; losing one does no harm. A copy begins with a mark, which is durable
+/// before anything else is written, and its superblocks are written last.
 result<void> check_is_debris(os::file_system& files, os::file& file) {
     const auto refuse = [&](const std::string& what) {
         return fail(errc::exists,

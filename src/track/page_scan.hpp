@@ -1,4 +1,5 @@
-// Which pages of a mapping did the program write? Three tiers behind one interface.
+// Which pages of a mapping did the program write? Three trackers (*tiers*) answer behind one interface: scan, trap and
+// fallback.
 //
 // Contract of all tiers: a page that was written since the last watch() (or since it was mapped) is reported. Other
 // pages may be reported, too; each then costs a comparison and nothing else. mapped(), collect() and watch() must be

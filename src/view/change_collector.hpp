@@ -86,7 +86,7 @@ public:
     /// Returns the spilled chunks whose content equals the committed content. O(bytes of spilled chunks).
     result<std::vector<std::uint64_t>> unchanged_spilled();
     /// Computes the checksums of whole chunks. collect() omits most of them, so that writing can begin earlier.
-    /// Precondition: memory has not changed since. Thread-safe; allocates nothing.
+    /// Precondition: memory has not changed since that collect(). Thread-safe; allocates nothing.
     void make_checksums(change::change_set& changes) const noexcept;
 
 private:

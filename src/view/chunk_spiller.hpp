@@ -46,7 +46,8 @@ public:
         std::uint64_t written_bytes = 0;     // memory with content that was written and not committed
         std::vector<std::uint64_t> chunks{}; // its chunks that may be spilled, those of the last call first
     };
-    /// Excludes the chunks of `handed_out`, which is about to be written. O(pages in memory + stored chunks).
+    /// Finds the chunks that may be spilled. Excludes those of `handed_out`: memory that the allocator is about to
+    /// return, and that will be written next. O(pages in memory + stored chunks).
     result<spillable> find_spillable(heap_range handed_out);
     /// Returns the pages that spilling this chunk must write.
     result<std::vector<heap_range>> pages_to_spill(std::uint64_t chunk);
