@@ -160,12 +160,12 @@ private:
     page_aligned_bytes pending_; // the last records, up to end_, which are not being written
     prerequisite pending_first_; // of the pending records
     bool needs_sync_ = false;    // records or zeros may be in the page cache only
-    std::uint64_t appended_;     // last version appended; the next two: written, durable
-    std::uint64_t written_;
-    std::uint64_t durable_;
-    std::uint64_t taken_;      // last version whose write has begun
-    std::uint32_t writes_ = 0; // number of writes begun
-    bool busy_ = false;        // a thread uses the file
+    std::uint64_t appended_;     // last version appended
+    std::uint64_t written_;      // last version in the file, perhaps only in the page cache
+    std::uint64_t durable_;      // last version on the device
+    std::uint64_t taken_;        // last version whose write has begun
+    std::uint32_t writes_ = 0;   // number of writes begun
+    bool busy_ = false;          // a thread uses the file
     std::optional<failure> failed_;
     bool lacked_memory_ = false; // final, like failed_: memory ran out, even for the message
     bool was_abandoned_ = false; // final, like failed_: a thread ended while it used the file
