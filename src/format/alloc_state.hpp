@@ -1,5 +1,10 @@
 // The allocator's data in the heap: its state struct in the heap's first page, and one descriptor for each page.
-// src/alloc/README.md describes the structures that they form. Depends on nothing.
+// Depends on nothing.
+//
+// The heap is divided into *sections*, which double in size. Each begins with a *metadata plane*, which contains the
+// descriptors of the section's pages; the pages of a section that were never used are its *wilderness*. A *slab* is 16
+// pages for small blocks, whose sizes are whole *granules* of 8 bytes. A *hole* is a run of free granules; a *bin* is
+// the list of the slabs whose longest hole has a certain length. See src/alloc/README.md.
 //
 //  F1  A page index counts 4 KiB pages from the heap's base. 0 (the header) means "none". So a heap has at most 16 TiB.
 //  F2  A descriptor of 16 zero bytes means "unused", so memory that was never touched needs no initialisation.
@@ -53,11 +58,11 @@ struct alloc_state {
     std::uint32_t free_run_root;                     // page index of its root
     std::uint32_t used_pages[k_alloc_section_slots]; // per section: data pages before its wilderness
     std::uint64_t used_bins;                         // one bit per bin: its list is not empty
-    std::uint32_t hole_begin;                        // first granule of the current slab that is allocated next
-    std::uint32_t hole_end;                          // end of these granules
-    std::uint32_t slab_head[k_alloc_bin_slots];      // per bin: page index of the first slab in its list
-    std::uint32_t first_arena;                       // page index of an arena_header; 0: none
-    std::uint32_t reserved[19];                      // zero
+    std::uint32_t hole_begin;                   // first granule of the hole in the current slab that serves requests
+    std::uint32_t hole_end;                     // end of that hole
+    std::uint32_t slab_head[k_alloc_bin_slots]; // per bin: page index of the first slab in its list
+    std::uint32_t first_arena;                  // page index of an arena_header; 0: none
+    std::uint32_t reserved[19];                 // zero
 };
 static_assert(sizeof(alloc_state) == 512 && alignof(alloc_state) == 8);
 static_assert(offsetof(alloc_state, current_slab) == 4 && offsetof(alloc_state, allocated_bytes) == 8);

@@ -22,7 +22,7 @@ struct arena_header {
     std::uint64_t magic;          // k_arena_magic
     std::uint32_t next;           // page index, in the heap, of the next arena; 0: this is the last one
     std::uint32_t pages;          // length of the block: a power of two, at least k_arena_pages_min
-    std::uint32_t sections_ready; // number of sections whose planes have been zeroed
+    std::uint32_t sections_ready; // sections whose metadata planes (alloc_state.hpp) have been zeroed
     std::uint32_t zero;
     std::uint64_t resident_limit_bytes;        // above this many bytes in memory, pages are evicted; 0: no limit
     std::uint64_t reserved[4];                 // zero

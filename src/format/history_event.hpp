@@ -35,7 +35,7 @@ struct history_entry {
     std::uint64_t version;  // of the commit
     std::uint64_t chain;    // checksum of the commit's record in the log
     std::uint64_t bytes;    // length of the events that follow
-    std::uint64_t checksum; // of the events, seeded with that of this header (0 here), seeded with the previous entry's
+    std::uint64_t checksum; // of the events; seed: checksum of this header (0 here), whose seed is the previous entry's
 };
 static_assert(sizeof(history_entry) == 40 && offsetof(history_entry, checksum) == 32);
 static_assert(std::is_trivially_copyable_v<history_entry>);
@@ -91,7 +91,7 @@ struct history_limits {
     std::uint64_t steps_max; // of all steps
     std::uint64_t when_full; // 0: drop the oldest steps, 1: refuse commits, 2: reserved
 };
-// Earlier builds had this value for a history that ended: it dropped all steps but kept states, and recorded no more.
+// Earlier builds used this value for a history that ended: it dropped all steps but kept states, and recorded no more.
 // Read as 0.
 inline constexpr std::uint64_t k_when_full_ended = 2;
 inline constexpr std::uint64_t k_when_full_last = k_when_full_ended;
@@ -118,10 +118,10 @@ struct number_event {
 };
 
 struct state_event {
-    std::uint64_t version;      // of the last commit of its step
+    std::uint64_t version;      // of the last commit of the step that made the state
     std::uint64_t parent;       // version of the parent state; 0: this is the oldest state
     std::uint64_t next;         // version to which redo() goes; 0: none
-    std::uint64_t left;         // version to which redo() of the parent went before; 0: none. May be dropped
+    std::uint64_t left;         // the parent's `next` before this state was added; 0: none. Perhaps dropped since
     std::uint64_t last_version; // of the last commit that led to this state
     std::uint64_t bytes;        // of this state's step; counts against the limit
     std::int64_t time;          // nanoseconds since 1970

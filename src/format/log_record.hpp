@@ -86,7 +86,7 @@ struct record_header {
     std::uint32_t chunk_count;     // chunks written whole
     std::uint32_t page_count;      // page changes
     std::uint64_t features;        // unknown bits: refuse
-    std::uint64_t checksum;        // of the payload, seeded with this header's checksum with 0 here
+    std::uint64_t checksum;        // of the payload, seeded with the checksum of this header, in which this field is 0
 };
 static_assert(sizeof(record_header) == 96 && offsetof(record_header, session) == 8);
 static_assert(offsetof(record_header, payload_bytes) == 56 && offsetof(record_header, checksum) == 88);

@@ -22,11 +22,11 @@ struct schema_table {
 static_assert(sizeof(schema_table) == 24 && offsetof(schema_table, bytes) == 16);
 
 struct schema_entry {
-    std::uint64_t fingerprint_hash;      // of the roots that use it
-    std::uint32_t fingerprint_algorithm; // of the roots that use it
-    std::uint32_t shapes;                // number of its types that have a shape
-    std::uint32_t classes_hash;          // of the members and enumerators of its classes; 0: none
-    std::uint32_t schema_bytes;          // length of its schema, at most 1 MiB
+    std::uint64_t fingerprint_hash;      // of the types of the roots that use this schema
+    std::uint32_t fingerprint_algorithm; // of that fingerprint
+    std::uint32_t shapes;                // number of the schema's types that have a shape (docs/format.md)
+    std::uint32_t classes_hash;          // of the members and enumerators of the schema's classes; 0: none
+    std::uint32_t schema_bytes;          // length of the schema, at most 1 MiB
 };
 static_assert(sizeof(schema_entry) == 24 && offsetof(schema_entry, schema_bytes) == 20);
 static_assert(std::is_trivially_copyable_v<schema_table> && std::is_trivially_copyable_v<schema_entry>);

@@ -39,8 +39,8 @@ public:
     }
     void clear();
     /// Reserves memory for this number of chunks, each with `chunk_pages` pages, for page changes, and for
-    /// `event_bytes` of events including their length. Adding these then allocates nothing. Returns the later value of
-    /// record_bytes().
+    /// `event_bytes` of events including their length. Adding these then allocates nothing. Returns the value that
+    /// record_bytes() has after all of them were added.
     std::uint64_t reserve(std::size_t chunks, std::size_t chunk_pages, std::size_t pages,
                           std::span<const format::change_range> ranges, std::size_t event_bytes = 0);
     [[nodiscard]] bool empty() const { return chunk_count_ == 0 && page_count_ == 0 && features_ == 0; }

@@ -36,7 +36,7 @@ result<void> write_zeros(os::call_site where, os::file& file, std::uint64_t from
         path);
 }
 
-/// Fails if the file has contents. The heap looked for a log when it was opened, so this file was made later.
+/// Fails if the file has contents. Opening the heap found no log, so such a file was put there later.
 [[gnu::cold]] result<void> check_is_empty(os::file& file) {
     auto size = file.size();
     if (!size)

@@ -1,10 +1,11 @@
 // The redo log of a running heap, NAME-log: a header, followed by records.
 //
-// A log exists from the first commit after an open to the next clean close. It begins an epoch. Only a window of the
-// log counts: from the place that the durable superblock names to the newest record. A checkpoint has four steps. It
-// gets a mark(), the place of the next record. It applies the records before the mark, while more may be appended. It
-// publishes a superblock whose window begins at the mark. It calls release(). Only at a mark may the next record be
-// placed at the log's beginning, if there is free space. Records outside of the window never chain to newer ones (R2).
+// A log exists from the first commit after an open to the next clean close. Each new log begins an epoch. Only a window
+// of the log counts: from the place that the durable superblock names to the newest record. A checkpoint has four
+// steps. It gets a mark(), the place of the next record. It applies the records before the mark, while more may be
+// appended. It publishes a superblock whose window begins at the mark. It calls release(). Only at a mark may the next
+// record be placed at the log's beginning, if there is free space. Records outside of the window never chain to newer
+// ones (R2).
 //
 // R5: records are appended in the order of the commits, by one thread at a time. Any number of threads may wait for
 // them. One thread at a time uses the file: it writes, in one piece, everything appended so far, so that commits of
@@ -87,7 +88,7 @@ public:
     /// Precondition: has_room().
     result<void> reserve(std::uint64_t record_bytes);
     /// Reserves about this many bytes on the disk for a record whose size is not known yet. A later reserve() of at
-    /// most that many bytes finds them. errc::no_space; then the log is unchanged.
+    /// most that many bytes uses them. errc::no_space; then the log is unchanged.
     result<void> reserve_early(std::uint64_t bytes);
     /// Returns the memory of a record that was written, for reuse; empty if there is none.
     [[nodiscard]] page_aligned_bytes take_memory();
@@ -148,9 +149,10 @@ private:
 
     /// The thread that uses the file writes to it. The thread that commits writes only zeros, behind all records.
     std::unique_ptr<os::file> file_;
-    std::unique_ptr<os::byte_locks> lock_;             // with log_lock::alone; otherwise file_ holds the lock
-    std::uint64_t size_;                               // length of the file; used by the thread that commits
-    std::uint64_t end_ = format::k_log_header_bytes;   // place of the next record; written by that thread under mutex_
+    std::unique_ptr<os::byte_locks> lock_; // with log_lock::alone; otherwise file_ holds the lock
+    std::uint64_t size_;                   // length of the file; used by the thread that commits
+    /// Place of the next record. Written by the thread that commits, under mutex_.
+    std::uint64_t end_ = format::k_log_header_bytes;
     mutable std::mutex mutex_;                         // guards the members below
     std::uint64_t begin_ = format::k_log_header_bytes; // where the window begins
     std::uint64_t far_end_ = 0;
@@ -158,19 +160,19 @@ private:
     page_aligned_bytes pending_; // the last records, up to end_, which are not being written
     prerequisite pending_first_; // of the pending records
     bool needs_sync_ = false;    // records or zeros may be in the page cache only
-    std::uint64_t appended_;     // a version, like written_ and durable_
-    std::uint64_t written_;
-    std::uint64_t durable_;
-    std::uint64_t taken_;      // last version whose write has begun
-    std::uint32_t writes_ = 0; // number of writes begun
-    bool busy_ = false;        // a thread uses the file
+    std::uint64_t appended_;     // last version appended
+    std::uint64_t written_;      // last version in the file, perhaps only in the page cache
+    std::uint64_t durable_;      // last version on the device
+    std::uint64_t taken_;        // last version whose write has begun
+    std::uint32_t writes_ = 0;   // number of writes begun
+    bool busy_ = false;          // a thread uses the file
     std::optional<failure> failed_;
     bool lacked_memory_ = false; // final, like failed_: memory ran out, even for the message
     bool was_abandoned_ = false; // final, like failed_: a thread ended while it used the file
-    /// A thread whose record is in the nth write waits on element n modulo 2. When a thread has used the file, it
-    /// changes both elements, and wakes all threads that waited for its write, and one of those that wait for the next
-    /// write, which that one begins. These are not condition variables, since a forked child must be able to destroy
-    /// its copy while threads of the parent wait.
+    /// A thread whose record is in the nth write waits on element n modulo 2. A thread that is done with the file
+    /// changes both elements. It wakes all threads that waited for its write, and one of the threads that wait for the
+    /// next write; that thread does the next write. These are not condition variables, since a forked child must be
+    /// able to destroy its copy while threads of the parent wait.
     std::array<std::atomic<std::uint32_t>, 2> turns_{};
 };
 

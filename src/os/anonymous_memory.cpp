@@ -44,7 +44,7 @@ constexpr std::uint64_t k_free_end = 0x5000'0000'0000;
 constexpr std::uint64_t k_free_alignment = GiB;
 constexpr int k_free_tries = 16;
 
-/// Restores errno when it is destroyed: code that frees memory relies on that.
+/// Restores errno when it is destroyed, since code that frees memory relies on an unchanged errno.
 class kept_errno {
 public:
     kept_errno() = default;
@@ -190,7 +190,7 @@ void thread_exit_hook::create(void (*at_exit)(void*)) noexcept {
 }
 
 void thread_exit_hook::arm() noexcept {
-    if (exists_) // without the key, ending threads return nothing
+    if (exists_) // without the key, `at_exit` is never called
         ::pthread_setspecific(key_, this);
 }
 

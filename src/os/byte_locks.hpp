@@ -27,7 +27,8 @@ public:
     /// Acquires the lock of a byte. If this object holds a lock there already, changes its kind atomically. Returns
     /// false, and changes nothing, if another lock conflicts.
     virtual result<bool> try_lock(std::uint64_t byte, lock_kind kind) = 0;
-    /// As try_lock(), but waits until then for the conflicting lock to be released. Returns false if it still exists.
+    /// As try_lock(), but waits up to `until` for the conflicting lock to be released. Returns false if it is still
+    /// held then.
     virtual result<bool> lock(std::uint64_t byte, lock_kind kind, deadline until) = 0;
     /// Releases all locks of this object on these bytes.
     virtual void unlock(std::uint64_t first, std::uint64_t count = 1) noexcept = 0;

@@ -17,9 +17,9 @@ struct fault_place {
 /// Finds what lies at the address; returns false if no heap does. Must be async-signal-safe.
 using fault_locator = bool (*)(const void* address, fault_place& place);
 
-/// Installs our handler in front of the present one, unless ours is the present one. Ours passes every SIGBUS on to the
-/// other. Must be called for each heap, with the same `locate`, since the program may have installed another handler
-/// meanwhile.
+/// Installs our handler in front of the present one, unless ours is the present one. Our handler passes every SIGBUS on
+/// to the one that it replaced. Must be called for each heap, with the same `locate`, since the program may have
+/// installed another handler meanwhile.
 result<void> put_fault_handler_in_front(fault_locator locate);
 
 } // namespace remanence::os

@@ -47,8 +47,7 @@ struct present_name {
 struct file_identity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    // The kind of file system if other machines, or a program that implements it, may change its files; otherwise
-    // empty.
+    // The kind of file system, if other machines may change its files or a program implements it; otherwise empty.
     std::string reached_by{};
 };
 

@@ -169,7 +169,7 @@ result<void> map_anonymous(std::byte* where, std::uint64_t bytes) {
 result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
     if (::madvise(where, bytes, MADV_DONTNEED) == 0)
         return {};
-    // After mlockall() the kernel refuses to drop pages. This memory may be dropped all the same.
+    // After mlockall() the kernel refuses to drop pages. MADV_DONTNEED_LOCKED drops locked pages, too.
     if (errno == EINVAL && ::madvise(where, bytes, MADV_DONTNEED_LOCKED) == 0) // since Linux 5.18
         return {};
     return mapping_failure(errno, "cannot drop", where, bytes);
@@ -180,7 +180,7 @@ result<void> make_private(std::byte* where, std::uint64_t bytes) {
         return {};
     if (errno != EINVAL)
         return mapping_failure(errno, "cannot copy", where, bytes);
-    for (std::uint64_t at = 0; at < bytes; at += k_page_bytes) // before Linux 5.14; atomic for other writers
+    for (std::uint64_t at = 0; at < bytes; at += k_page_bytes) // before Linux 5.14; atomic, so no write is lost
         std::atomic_ref(reinterpret_cast<unsigned char&>(where[at])).fetch_or(0, std::memory_order_relaxed);
     return {};
 }

@@ -49,7 +49,7 @@ inline constexpr std::uint64_t k_address_end = std::uint64_t{1} << 47;
 result<void> map_anonymous(std::byte* where, std::uint64_t bytes);
 /// Drops the pages: private file mappings show the file again, anonymous memory reads as zeros.
 result<void> drop_pages(std::byte* where, std::uint64_t bytes);
-/// Makes private copies, with their present content, of pages of writable memory that are still the file's.
+/// Makes private copies of those pages of writable memory that are still pages of a file. Their content stays the same.
 result<void> make_private(std::byte* where, std::uint64_t bytes);
 /// Makes memory read-only.
 result<void> protect_read_only(std::byte* where, std::uint64_t bytes);
@@ -106,7 +106,7 @@ void will_read(std::byte* where, std::uint64_t bytes);
 std::string mapping_at(std::uint64_t where, std::uint64_t bytes);
 
 /// Memory whose contents end with the process: stacks, malloc's memory, other private writable memory without a file.
-/// As `file` also mapped files, such as code, constants and most static objects.
+/// The kind `file` stands for mapped files, such as code, constants and most static objects.
 struct process_memory {
     enum class kind { stack_of_this_thread, stack, malloc, other, file };
     std::uint64_t begin;

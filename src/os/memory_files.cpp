@@ -20,7 +20,7 @@ unexpected not_in_memory(const std::string& path) {
 /// Returns an error that is about the copy in memory, not about the file whose name the copy has.
 unexpected memory_failure(const std::string& operation, const std::string& path, int code,
                           std::uint64_t offset = error::k_no_offset) {
-    const auto met = limit_met(code == ENOSPC ? ENOMEM : code); // the disk of the copy is memory
+    const auto met = limit_met(code == ENOSPC ? ENOMEM : code); // the copy is in memory, so no space means no memory
     return fail(met ? met->code : errc::io,
                 operation + " a copy of " + path + " in memory: " + std::strerror(code) + ". " +
                     std::string(met ? met->advice : "The system refuses; see its log."),

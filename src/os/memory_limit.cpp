@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t k_text_bytes_max = 64 * KiB;
 
-/// Returns the text of a file in /proc, up to 64 KiB; such files do not know their size.
+/// Returns the text of a file in /proc, up to 64 KiB. The system does not report the size of such a file.
 std::string text_of(file_system& files, const std::string& path) {
     auto opened = files.open(path, access::read_only);
     if (!opened)
@@ -26,7 +26,7 @@ std::string text_of(file_system& files, const std::string& path) {
     std::string text;
     for (std::uint64_t bytes = std::min<std::uint64_t>(bytes_max, 4 * KiB);; bytes = std::min(4 * bytes, bytes_max)) {
         text.assign(bytes, '\0');
-        // The file is shorter; read() has filled in its contents all the same.
+        // Fails because the file is shorter, but has read its contents all the same.
         (void)(*opened)->read(0, std::as_writable_bytes(std::span(text)));
         if (text.back() == '\0' || bytes == bytes_max)
             break;

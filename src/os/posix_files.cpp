@@ -43,7 +43,8 @@ unexpected leads_nowhere(const std::string& path) {
 
 class posix_files final : public file_system {
 public:
-    // Reading does not even change the access time if the user owns the file; otherwise the system refuses O_NOATIME.
+    // Opens with O_NOATIME, so that reading does not even change the access time. The system refuses that flag unless
+    // the user owns the file; then opens without it.
     result<std::unique_ptr<file>> open(const std::string& path, access mode) override {
         if (mode == access::read_write)
             return open_with(path, O_RDWR, 0);

@@ -70,7 +70,7 @@ void signal_chain::pass_on(int signal, siginfo_t* info, void* context) noexcept 
     }
     if ((action->sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
         link.store(&k_default, std::memory_order_release);
-    // The signals that the kernel would have blocked for it.
+    // The signals that the kernel would have blocked for the previous handler.
     sigset_t blocked = static_cast<const ucontext_t*>(context)->uc_sigmask;
     ::sigorset(&blocked, &blocked, &action->sa_mask);
     if ((action->sa_flags & SA_NODEFER) == 0)

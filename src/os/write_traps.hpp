@@ -29,8 +29,9 @@ using fault_explainer = void (*)(const void* address, bool is_write);
 /// Sets the process's fault_explainer permanently.
 void explain_faults(fault_explainer explain) noexcept;
 
-/// Installs our handler in front of the present one, unless ours is the present one. Ours passes all other faults on to
-/// the other. Must be called repeatedly, since a handler that is installed later may not pass on our faults. Fast.
+/// Installs our handler in front of the present one, unless ours is the present one. Our handler passes all faults that
+/// no write_trap resolves on to the one that it replaced. Must be called repeatedly, since a handler that is installed
+/// later may not pass on our faults. Fast.
 result<void> put_write_traps_in_front();
 
 /// These write to standard error. Async-signal-safe.

@@ -34,7 +34,8 @@ result<void> replay_all(store::heap_file& store, const std::string& log_path,
     for (const scanned_record& record : records)
         REM_TRY(all.add(record, [&](std::uint64_t chunk) { return store.image().has_contents(chunk); }));
     REM_TRY(all.leave_out_what_has_no_place());
-    // This requires only what was durable before its record: the written contents of fresh chunks (I2).
+    // extend_to_image() requires only the written contents of fresh chunks, which were durable before their record
+    // (I2).
     REM_TRY(store.extend_to_image());
     const auto make = [&](const replayed_page& page, std::span<std::byte> bytes) {
         return make_page(store.image(), page, bytes);
@@ -58,7 +59,7 @@ result<recovery_outcome> bring_to_last_commit(os::file_system& files, os::file& 
     // R2: clean, so that the next commit begins a new epoch.
     const bool has_given_back = !store.copies().not_yet_free().empty();
     REM_TRY(store.writer().publish({version, chain, store.session(), true, format::k_log_header_bytes}));
-    if (has_given_back) { // their copies were spared, since the previous superblock named them
+    if (has_given_back) { // these chunks' copies were spared, since the previous superblock named them
         if (auto discarded = store.unused().discard_unstored(); !discarded && discarded.why().code != errc::no_space)
             return discarded.error();
     }
@@ -79,7 +80,7 @@ result<void> restore_other_superblock(store::heap_file& store) {
 
 } // namespace
 
-// The last record tells up to which version they are known to be durable.
+// The last record tells up to which version the records are known to be durable.
 result<void> confirm(os::file& log, const std::vector<scanned_record>& records) {
     if (records.empty())
         return {};

@@ -1,7 +1,7 @@
 // Brings a heap file that was not closed cleanly to its last commit: scans the redo log, applies it to the image, marks
 // the heap as clean, and removes the log. This is the only code that changes a store while it opens.
 //
-// The argument, case by case: docs/format.md.
+// docs/format.md argues, case by case, why this is correct.
 #pragma once
 
 #include "base/result.hpp"
@@ -26,13 +26,14 @@ struct recovery_outcome {
     std::uint64_t bytes = 0;   // their size in the log
     // set by salvage() only
     log::record_totals totals{};        // what the records change
-    std::vector<last_change> changes{}; // sorted by page; excludes changes that are older than their chunk's place
+    std::vector<last_change> changes{}; // sorted by page; only those that replay applies (R3)
     chunk_births births{};              // the version that placed each chunk or gave it back
 };
 
 /// Recovers the heap. Precondition: the store was opened for reading and writing. Afterwards it is clean and has no
 /// log. Errors: log_missing, log_foreign, corrupt (with the offset in the log or the heap file); in_use if the log
-/// belongs to another open heap. `keep` is keep_history(), or null in a program without that part; then a history ends.
+/// belongs to another open heap. `keep` is keep_history(). In a program without the history part of the library it is
+/// null, and recovery then ends the heap's history.
 using history_keeper = result<void> (*)(os::file_system& files, const store::heap_file& store,
                                         const std::vector<scanned_record>& records);
 result<recovery_outcome> recover(os::file_system& files, store::heap_file& store, const progress_callback& progress,

@@ -24,7 +24,7 @@ struct replay::parts {
     std::vector<chunk_range> given_back;
     std::vector<log::placed_chunk> chunks;
     std::vector<log::placed_chunk*> relocated; // the ones of `chunks` that move
-    std::vector<log::placed_chunk*> fresh;     // the others
+    std::vector<log::placed_chunk*> fresh;     // the other elements of `chunks`
     std::vector<log::page_entry> changes;
 };
 

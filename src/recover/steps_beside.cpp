@@ -58,7 +58,8 @@ result<logged_commits> log_of(os::file_system& below, const std::string& path, s
 using unsound_commit = std::optional<std::uint64_t>;
 
 struct read_file {
-    std::optional<history::entry_end> known; // the last entry's commit that the log or its checkpoint also names
+    // The last entry of the file whose commit is also in the log or is the log's checkpoint.
+    std::optional<history::entry_end> known;
     unsound_commit unsound{};
 };
 

@@ -20,13 +20,12 @@ struct history_beside {
     std::string why;                         // why there are no steps: one sentence
     bool is_there = false;                   // a file of that name exists
     std::uint64_t entries = 0;               // number of sound entries at the file's beginning
-    history::entry_end sound_end{};          // where the last of these ends
+    history::entry_end sound_end{};          // where the last sound entry ends
 };
 
 /// Reads the history and the log (H5, H6). `heap` must be in the state in which a recovery leaves it, perhaps in memory
 /// only. `files` must be those from which it was read. errc::in_use if the heap was written to meanwhile. Throws
 /// std::bad_alloc. O(history and log).
-/// O(history and log).
 result<history_beside> read_history(os::file_system& files, const store::heap_file& heap);
 
 /// These return the state of this version, or the one kept by this name. errc::no_step, with a list of those that

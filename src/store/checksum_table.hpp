@@ -69,8 +69,8 @@ private:
     std::vector<bool> leaf_reserved_;
 };
 
-/// Returns the checksum of a node, which its parent stores. It is never 0: there 0 means that the node was never
-/// written.
+/// Returns the checksum of a node, which its parent stores. It is never 0, because 0 in a parent means that the node
+/// was never written.
 std::uint64_t node_checksum(std::span<const std::byte> node);
 
 } // namespace remanence::store

@@ -11,8 +11,12 @@ namespace remanence::store {
 
 namespace {
 
-constexpr std::size_t k_exceptions_to_move = 8192;      // moving one adds two mappings at worst, of 65,530
-constexpr std::size_t k_exceptions_to_give_back = 4096; // a run also adds two mappings at worst
+// Moves of chunks must not bring the chunk map above this many exceptions. A move adds at most two mappings, and a
+// process may have 65,530.
+constexpr std::size_t k_exceptions_to_move = 8192;
+// Chunks are given back only while the chunk map has fewer exceptions than this. Giving back a run of chunks also adds
+// at most two mappings.
+constexpr std::size_t k_exceptions_to_give_back = 4096;
 
 } // namespace
 

@@ -4,8 +4,8 @@
 // rewritten chunk to its other copy. A checkpoint writes the chunk map. A spill may write a chunk before the next
 // commit, to the copy to which that commit will move it: the chunk is then *held early*.
 //
-// Invariants: the chunk map has room for every accepted chunk; its size is limited because each exception adds two
-// mappings at worst and a process may have 65,530. R3, together with retired_copies and given_back. Protected by the
+// Invariants: the chunk map has room for every accepted chunk. Its size is limited because each exception adds at most
+// two mappings, and a process may have 65,530. This class, retired_copies and given_back enforce R3. Protected by the
 // lock of the store.
 #pragma once
 

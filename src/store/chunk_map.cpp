@@ -105,7 +105,7 @@ result<chunk_map> chunk_map::read(os::file& file, const format::superblock& supe
     for (const chunk_exception& e : map.exceptions_) {
         std::uint64_t at = offset + static_cast<std::uint64_t>(&e - map.exceptions_.data()) * sizeof e;
         if (e.encoding != chunk_encoding::raw && e.encoding != chunk_encoding::zero)
-            return unknown_encoding(file, at, e.encoding); // first: it may change the meaning of the other fields
+            return unknown_encoding(file, at, e.encoding); // tested first: an encoding may redefine other fields
         if (e.chunk < next || e.run_length == 0 || e.run_length > chunk_count || e.chunk > chunk_count - e.run_length) {
             return damaged_map(file, at, "an entry is out of order or bounds");
         }
@@ -161,8 +161,8 @@ bool chunk_map::replace(std::uint64_t first, std::uint64_t count, const std::opt
     return true;
 }
 
-// Without room for another exception, the shorter of the two parts into which the run would be split counts as stored.
-// It is a hole in the file and also reads as zeros.
+// If there is no room for another exception, the shorter of the two parts into which the run would be split counts as
+// stored. That part is a hole in the file, which also reads as zeros.
 void chunk_map::erase(std::uint64_t chunk) {
     if (replace(chunk, 1, std::nullopt))
         return;

@@ -59,10 +59,11 @@ public:
         format::map_reference reference;
         planned_write write; // empty if the list is empty
     };
-    /// Composes that write, and marks the map as unchanged.
+    /// Composes the write of the present list, and marks the map as unchanged.
     placed place(format::map_reference area);
 
-    static constexpr std::size_t k_exceptions_max = 16384; // each adds two mappings at worst: half of a process's limit
+    /// Each exception adds at most two mappings: together at most about half of the 65,530 that a process may have.
+    static constexpr std::size_t k_exceptions_max = 16384;
 
 private:
     /// Replaces all exceptions within [first, first+count) by `by`, or removes them. If the list would then exceed both

@@ -61,7 +61,7 @@ result<void> commit_room::add_copies_b(std::span<const std::uint64_t> chunks) {
 }
 
 result<void> commit_room::reserve_pages(std::uint64_t first_page, std::uint64_t count) {
-    if (file_.file().fills_holes_when_read()) { // whole chunks, since whole chunks are mapped
+    if (file_.file().fills_holes_when_read()) { // whole chunks: reading a hole of a mapping allocates space
         const std::uint64_t end = align_up(first_page + count, copies_.where().chunk_pages());
         first_page = align_down(first_page, copies_.where().chunk_pages());
         count = end - first_page;

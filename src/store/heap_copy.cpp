@@ -110,8 +110,8 @@ private:
     std::vector<std::byte> piece_;
 };
 
-/// Returns where the copy ends. Refuses a heap that this release may not write to: it has unknown features, and data to
-/// which they refer would not be copied.
+/// Returns where the copy ends. Fails if the heap has unknown features that forbid writing, because data to which those
+/// features refer would not be copied.
 result<std::uint64_t> copy_end(heap_file& heap) {
     REM_TRY(check_may_be_written(heap.super(), heap.path()));
     auto size = heap.file().size();

@@ -18,9 +18,10 @@ using byte_sink = std::function<result<void>(std::span<const std::byte>)>;
 /// Reports progress. Called with `done` = 0 before anything is written.
 using copy_progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Passes the whole file to `sink`, with zeros for pages that were never committed. Checks each page of the image: a
-/// page that does not fit its checksum is errc::corrupt, with its place. Precondition: the heap is clean, and its
-/// superblocks, tables and map do not change meanwhile. If pages change meanwhile, that error may result. O(file).
+/// Passes the whole file to `sink`, with zeros for pages that were never committed. Checks each page of the image; if a
+/// page does not match its checksum, returns errc::corrupt with the page's place. Precondition: the heap is clean, and
+/// its superblocks, tables and map do not change meanwhile. If pages change meanwhile, errc::corrupt may result.
+/// O(file).
 result<void> copy_bytes(heap_file& heap, const byte_sink& sink, const copy_progress& progress);
 
 /// What to do if a file with the copy's name exists.
@@ -58,8 +59,8 @@ public:
 
     /// As file_copy::update().
     result<void> update(heap_file& heap, const copy_progress& progress);
-    /// Writes the superblocks, syncs, and renames the file. Atomic: afterwards `path` names either the whole copy or
-    /// what it named before. Durable once this returns. errc::exists if the name is in use and `there` is
+    /// Writes the superblocks, syncs, and renames the file. Atomic: even after a crash, `path` names either the whole
+    /// copy or what it named before. Durable once this returns. errc::exists if the name is in use and `there` is
     /// existing::refused. If the sync of the directory fails, the copy may have its name, durably or not.
     result<void> finish(existing there);
 

@@ -33,9 +33,9 @@ unexpected in_use(const std::string& path) {
 
 namespace {
 
-/// Refuses a file unless it is the remains of an interrupted creation or copy. A creation writes only superblocks, and
-/// losing a whole heap without contents does no harm. A copy begins with a mark, which is durable before anything else
-/// is written, and its superblocks are written last.
+/// Refuses a file unless it is the remains of an interrupted creation or copy. A creation writes only superblocks, so a
+/// heap without contents counts as such remains; losing one does no harm. A copy begins with a mark, which is durable
+/// before anything else is written, and its superblocks are written last.
 result<void> check_is_debris(os::file_system& files, os::file& file) {
     const auto refuse = [&](const std::string& what) {
         return fail(errc::exists,
@@ -58,7 +58,8 @@ result<void> check_is_debris(os::file_system& files, os::file& file) {
         const format::superblock& s = places[i];
         if (s.magic != format::k_heap_magic && s.magic != decltype(s.magic){})
             return refuse("no heap in the making");
-        // Sessions begin only after the heap has its durable name. A failed commit may have left a region.
+        // The epoch is 0 until the first session, which begins only after the heap has its durable name. Regions are
+        // not tested, since a failed commit may have left one.
         const bool has_contents = s.epoch != 0 || s.checkpoint_version != 0;
         if (is_valid(s, i) && has_contents)
             return refuse("a heap of its own, or a copy that was interrupted when it was complete");

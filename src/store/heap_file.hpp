@@ -55,8 +55,8 @@ public:
     static result<std::unique_ptr<heap_file>> open_to_upgrade(os::file_system& files, const std::string& path,
                                                               os::access mode);
 
-    /// none_if_free: does not lock, and fails with errc::in_use if another process has locked the heap for writing.
-    /// This is tested after the superblock was read. If a process opens the heap for writing later, it writes another
+    /// none_if_free: does not lock, and fails with errc::in_use if another process has locked the heap for writing. The
+    /// lock is tested after the superblock was read. If a process opens the heap for writing later, it writes another
     /// superblock before it changes anything that this one names, except for changes that the log can restore.
     enum class locking { yes, none_if_free, no };
     /// As open() for reading and writing, but continues as long as the heap can be read, and reports each damage: for

@@ -20,8 +20,8 @@
 
 namespace remanence::store {
 
-/// What must stay readable while it is pinned: the image as of a version, and the log records after that version. At
-/// present there is one pin, and only the checkpoint that raises it overwrites what it protects (I4).
+/// A state that must stay readable: the image as of a version, and the log records after that version. At present there
+/// is one pin. Only the checkpoint that moves the pin to a newer version overwrites what it protects (I4).
 struct pin {
     std::uint64_t version;
     std::uint64_t log_begin; // position in the log of the first record after `version`

@@ -1,8 +1,8 @@
 // What a checkpoint writes, from the first page to the superblock.
 //
-// image_writer::compose() makes it in memory from the state that is committed at that moment. It owns everything but
-// the pages. The thread that carries it out uses no other part of the heap file, so commits continue meanwhile.
-// image_writer::adopt() ends it.
+// image_writer::compose() makes a publication in memory from the state that is committed at that moment. The
+// publication owns everything but the pages. The thread that carries it out uses no other part of the heap file, so
+// commits continue meanwhile. Afterwards image_writer::adopt() must be called.
 //
 // I3: pages, nodes and map are synced before the superblock that names them is written. Then the superblock is synced.
 #pragma once
@@ -40,13 +40,14 @@ class publication {
 public:
     static constexpr std::uint64_t k_step_bytes = 1 * MiB;
 
-    /// `pages` must be in the order of their file offsets. The bytes of the pages, `file` and `syncs` must outlive the
-    /// publication or its last step.
+    /// `pages` must be in the order of their file offsets. The bytes of the pages, `file` and `syncs` must stay valid
+    /// until the last step is done or the publication is destroyed.
     publication(os::file& file, sticky_sync& syncs, std::vector<placed_page> pages, std::vector<planned_write> nodes,
                 std::optional<planned_write> map, const format::superblock& next);
 
-    /// Writes about `bytes_max` of what is not written yet, or syncs. Not thread-safe. After a failure it must not be
-    /// called again, and the caller must poison the heap, since it is unknown which superblock is on the disk.
+    /// Does the next part of the work: writes about `bytes_max` bytes, or syncs. Not thread-safe. After a failure
+    /// step() must not be called again, and the caller must poison the heap, since it is unknown which superblock is on
+    /// the disk.
     result<void> step(std::uint64_t bytes_max = k_step_bytes);
     /// Does all remaining steps.
     result<void> carry_out();

@@ -18,7 +18,7 @@ public:
     /// note_unmapped().
     void add(std::uint64_t chunk, std::uint64_t version, bool is_mapped) {
         copies_[chunk] = {version, is_mapped};
-        ++newly_; // this move is not counted yet: see may_be_taken()
+        ++newly_; // not counted yet: may_be_taken() permits no second move before the next checkpoint
     }
     /// Forgets the chunk's former copy, because it is used again or given_back covers it.
     void erase(std::uint64_t chunk) { copies_.erase(chunk); }

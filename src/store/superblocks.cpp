@@ -44,8 +44,9 @@ unexpected other_format(const std::string& path, std::uint32_t version, std::uin
                 path, 0, place + offsetof(superblock, format_version));
 }
 
-/// Finds where a heap's memory begins in the file when no superblock can be read. Its first page is the first part of
-/// the file that has a copy; it follows a checksum table of unknown size.
+/// Returns where in the file the heap's first page lies, when no superblock can be read. That page is at the beginning
+/// of the first region's copy A, behind a checksum table of unknown size, so this function searches for its magic
+/// number.
 std::optional<std::uint64_t> find_heap_header(os::file& file, std::uint64_t file_bytes) {
     constexpr std::uint64_t k_searched_bytes = 16 * MiB;
     std::uint64_t magic = 0;

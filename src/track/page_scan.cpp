@@ -65,7 +65,8 @@ result<std::unique_ptr<page_scanner>> make_page_scanner(std::byte* base, tracker
         return unexpected(can_scan.why());
     if (*can_scan) {
         auto made = make_write_protect_scanner(base);
-        // Any other error is reported. These two mean that a seccomp profile was installed after the test.
+        // EPERM and ENOSYS mean that a seccomp profile was installed after the test; then the scan tier counts as not
+        // working. Any other error is returned.
         if (made || (made.why().os_error != EPERM && made.why().os_error != ENOSYS))
             return made;
     }

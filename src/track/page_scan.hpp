@@ -1,4 +1,5 @@
-// Which pages of a mapping did the program write? Three tiers behind one interface.
+// Which pages of a mapping did the program write? Three trackers (*tiers*) answer behind one interface: scan, trap and
+// fallback.
 //
 // Contract of all tiers: a page that was written since the last watch() (or since it was mapped) is reported. Other
 // pages may be reported, too; each then costs a comparison and nothing else. mapped(), collect() and watch() must be
@@ -46,8 +47,9 @@ public:
 
     /// Notes a new mapping at [base+offset, +bytes). Must be called before anybody writes there.
     virtual result<void> mapped(std::uint64_t offset, std::uint64_t bytes, page_contents contents) = 0;
-    /// Appends the written pages of [base, base+bytes) to `runs`, in address order: either those that no collect() has
-    /// reported yet, or all that were written since the last watch().
+    /// Appends the written pages of [base, base+bytes) to `runs`, in address order. The tracker decides which: only
+    /// those that no collect() has reported yet (scan), all written since the last watch() (trap), or also earlier ones
+    /// (fallback; see tells_rounds_apart()). Callers must cope with each.
     virtual result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) = 0;
     /// Begins a new round. Precondition: the pages reported so far were handled, and memory holds committed content.
     virtual void watch() {}
@@ -57,8 +59,8 @@ public:
     [[nodiscard]] virtual const std::byte* old_bytes(std::uint64_t /*offset*/) const { return nullptr; }
     /// Lets system calls write to [base+offset, +bytes) until the next watch().
     virtual result<void> declare(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
-    /// Makes private copies, with their present content, of those of these pages that are still the file's. They count
-    /// as written.
+    /// Makes private copies of those pages in `where` that are still pages of the file. Their content stays the same.
+    /// They then count as written.
     virtual result<void> make_private(page_run where) = 0;
     /// Allows or forbids writes. Has an effect only after report_stray_writes().
     virtual void allow_writes(bool /*allowed*/) {}

@@ -39,7 +39,7 @@ public:
     paused_writes& operator=(const paused_writes&) = delete;
     ~paused_writes();
 
-    // These work as the functions of page_scanner.
+    // These work like pause_writes(), replace_paused() and let_writes_go_on() of page_scanner.
     result<void> begin(page_run where);
     result<void> replace(os::moving_mapping& by, std::uint64_t offset);
     result<void> end();

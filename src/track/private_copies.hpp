@@ -32,7 +32,7 @@ unexpected tracker_failure(const char* operation);
 /// Opens /proc/self/pagemap for reading.
 result<shared_descriptor> open_pagemap();
 std::uint64_t kernel_page_bytes();
-/// True if this entry of the page map is that of a private copy.
+/// True if this entry of /proc/self/pagemap is that of a private copy.
 bool is_private_copy(std::uint64_t entry);
 /// Appends the range as a run, or extends the last run by it.
 void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes);

@@ -217,7 +217,7 @@ public:
         if (!protect(where, PROT_READ))
             return tracker_failure("cannot protect pages");
         paused_at_ = where;
-        paused_.begin(base_ + where.offset, where.bytes); // a thread that has trapped waits for lock_, then for this
+        paused_.begin(base_ + where.offset, where.bytes); // a trapped thread waits for lock_, then until the pause ends
         return {};
     }
 

@@ -93,8 +93,8 @@ public:
     [[nodiscard]] const char* name() const override { return "scan"; }
 
 private:
-    // Asks for nothing else, since the kernel then uses a fast path. That path also reports pages that were only read,
-    // and addresses without a page if the page table has entries beside them.
+    // Asks the kernel only for the property "written", since the kernel then uses a fast path. That path also reports
+    // pages that were only read, and addresses without a page if the page table has entries beside them.
     result<void> find_unprotected(std::uint64_t bytes) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync;
@@ -239,7 +239,7 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
 }
 
 result<bool> scan_tier_works() {
-    // Without a lock or an initializer that waits: a forked child might wait for a thread that it lacks.
+    // No lock, and no initializer that waits: a forked child might wait for a thread that exists only in its parent.
     enum answer : signed char { unknown, no, yes };
     static std::atomic<answer> known = unknown;
     answer first = known;

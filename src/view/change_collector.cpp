@@ -22,7 +22,8 @@ namespace {
 // Per commit. Up to this size, writing new memory twice (to the log, then to its copy) costs less than writing it to
 // copies and syncing them before the record.
 constexpr std::uint64_t k_fresh_bytes_in_log = 256 * KiB;
-constexpr std::uint64_t k_part_fresh_in_copies = 8; // copies of up to this part may be of new memory: 1/8
+// Up to 1/8 of the bytes that copy_written() copies may be of new memory.
+constexpr std::uint64_t k_part_fresh_in_copies = 8;
 
 } // namespace
 
@@ -210,7 +211,7 @@ result<change_set> change_collector::collect_declared(const page_predicate& is_u
     return changes;
 }
 
-// Returns whole pages in place of the words of chunks that are not stored yet.
+// For chunks that are not stored yet, returns whole pages in place of the declared words.
 change_collector::declarations change_collector::declared() const {
     const std::uint64_t end = memory_.accessible_bytes();
     const std::vector<heap_range> behind{{end, ~std::uint64_t{0} - end}};

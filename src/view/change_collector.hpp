@@ -31,7 +31,7 @@ namespace remanence::view {
 
 /// Limits for copying the pages of a commit that is written later.
 struct copying_limits {
-    std::uint64_t bytes_min; // of written pages; collect() handles fewer
+    std::uint64_t bytes_min; // of written pages; for fewer, the caller must use collect()
     std::uint64_t bytes_max;
     std::uint64_t held_back_max; // as in change_collector::collect()
 };
@@ -53,9 +53,9 @@ public:
           words_(committed, memory.base()) {}
 
     /// Returns everything that differs from the committed content. A chunk whose pages are all unused, according to
-    /// `is_unused`, is no change: its memory returns to the kernel and reads as last committed. If more than
-    /// `held_back_max` bytes are held back, returns only their number; the caller then makes a checkpoint and calls
-    /// again.
+    /// `is_unused`, is no change: its memory returns to the kernel and reads as last committed. Chunks that should be
+    /// written whole but may move only after a checkpoint are *held back*. If these have more than `held_back_max`
+    /// bytes, returns only their number of bytes; the caller then makes a checkpoint and calls again.
     result<change::change_set> collect(const page_predicate& is_unused, std::uint64_t held_back_max = ~std::uint64_t{0},
                                        change::fresh_contents fresh = change::fresh_contents::in_copy);
     /// As collect(), but only for declared memory. O(declared bytes). Does not compute the checksums of pages with
@@ -86,7 +86,7 @@ public:
     /// Returns the spilled chunks whose content equals the committed content. O(bytes of spilled chunks).
     result<std::vector<std::uint64_t>> unchanged_spilled();
     /// Computes the checksums of whole chunks. collect() omits most of them, so that writing can begin earlier.
-    /// Precondition: memory has not changed since. Thread-safe; allocates nothing.
+    /// Precondition: memory has not changed since that collect(). Thread-safe; allocates nothing.
     void make_checksums(change::change_set& changes) const noexcept;
 
 private:
@@ -104,7 +104,7 @@ private:
     };
     /// Returns the declared parts of accessible memory.
     [[nodiscard]] declarations declared() const;
-    /// Appends those pages of a chunk that was never committed that are not zeros.
+    /// Appends the nonzero pages of a chunk that was never committed.
     void append_contents(heap_range fresh, std::vector<heap_range>& pages) const;
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);

@@ -41,7 +41,7 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
     std::vector<std::uint64_t> chunks;
     for (const whole_chunk& moved : changes.relocated)
         chunks.push_back(moved.chunk);
-    if (chunks != *to_move) { // with fewer or other chunks the chunk map may become larger
+    if (chunks != *to_move) { // not the list for which room was tested
         const auto room = static_cast<std::ptrdiff_t>(copies_.room_to_move(chunks));
         changes.relocated.erase(changes.relocated.begin() + room, changes.relocated.end());
     }

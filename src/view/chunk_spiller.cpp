@@ -23,7 +23,8 @@ namespace {
         to[i] = from[i];
 }
 
-/// Makes an error that prevents the spilling of a chunk but is not a failure of the file.
+/// Converts an error into errc::exhausted, which prevents the spilling of one chunk but does not count as a failure of
+/// the file.
 unexpected cannot_map(failure why) {
     why.code = errc::exhausted;
     return unexpected(std::move(why));

@@ -46,7 +46,8 @@ public:
         std::uint64_t written_bytes = 0;     // memory with content that was written and not committed
         std::vector<std::uint64_t> chunks{}; // its chunks that may be spilled, those of the last call first
     };
-    /// Excludes the chunks of `handed_out`, which is about to be written. O(pages in memory + stored chunks).
+    /// Finds the chunks that may be spilled. Excludes those of `handed_out`: memory that the allocator is about to
+    /// return, and that will be written next. O(pages in memory + stored chunks).
     result<spillable> find_spillable(heap_range handed_out);
     /// Returns the pages that spilling this chunk must write.
     result<std::vector<heap_range>> pages_to_spill(std::uint64_t chunk);
@@ -75,7 +76,8 @@ public:
 
     /// Restores the committed content of these spilled chunks.
     result<void> give_up(const std::vector<std::uint64_t>& chunks);
-    /// Does so for the spilled chunks that contain no blocks. Nobody reads these chunks, so their changes do not count.
+    /// Restores the committed content of those spilled chunks that contain no blocks. Nobody reads these chunks, so
+    /// their changes do not count.
     result<void> give_up_unused(const page_predicate& is_unused);
 
     /// Notes that all spilled chunks are committed.

@@ -41,7 +41,7 @@ void committed_content::add_before_image_of_frozen(std::uint64_t page) {
 void committed_content::renew(const change::change_set& changes, const page_source& from) {
     for (const change::whole_chunk& fresh : changes.fresh) {
         if (fresh.has_contents())
-            before_images_.forget(fresh.chunk); // zeros that a failed commit added, to log changes
+            before_images_.forget(fresh.chunk); // zeros, which a failed commit may have added in order to log changes
     }
     for (const change::changed_page& changed : changes.pages) {
         std::byte* const before_image = before_images_.find(changed.page);

@@ -5,8 +5,9 @@
 // with a checksum is newer than the image. One without a checksum equals the image and was made for a change that is
 // not accepted yet.
 //
-// A checkpoint beside commits *freezes* the existing before-images. If a later commit changes such a page, it makes a
-// second before-image. Until the checkpoint has written the frozen ones, nobody may read their pages from the image.
+// A checkpoint beside commits, that is, one during which commits continue, *freezes* the existing before-images. If a
+// later commit changes such a page, it makes a second before-image. Until the checkpoint has written the frozen ones,
+// nobody may read their pages from the image.
 //
 // Not thread-safe: the caller must hold the locks of store and view.
 #pragma once
@@ -59,8 +60,8 @@ public:
     /// True if a commit has logged changes of the page since the last checkpoint began and since the chunk moved. If
     /// so, the page has room in the file.
     [[nodiscard]] bool was_committed_in_log(std::uint64_t page) const { return before_images_.has_newer(page); }
-    /// Reads pages for which copy() returns null. `kept`, if not null, is what the tracker kept of a single page; it is
-    /// used only if it fits the image's checksum.
+    /// Reads pages for which copy() returns null. `kept`, if not null, is the tracker's copy of a single page's former
+    /// content; it is used only if it fits the image's checksum.
     result<void> read_image(heap_range pages, const std::byte* kept, std::byte* into);
     /// True if these bytes are what the image should contain. `checksum` is the checksum of `bytes`, or 0 for zeros.
     result<bool> is_as_in_image(std::uint64_t page, std::span<const std::byte> bytes, std::uint32_t checksum);
@@ -121,7 +122,8 @@ public:
     [[nodiscard]] std::uint64_t before_image_bytes() const {
         return before_images_.bytes() + (frozen_is_in_image_ ? 0 : frozen_.bytes());
     }
-    /// Returns the bytes of frozen before-images whose content the image has but whose pages are not settled.
+    /// Returns the bytes of frozen before-images whose content the image has but whose pages memory_settler has not
+    /// settled yet.
     [[nodiscard]] std::uint64_t unsettled_bytes() const { return frozen_is_in_image_ ? frozen_.bytes() : 0; }
 
 private:

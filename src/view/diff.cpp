@@ -8,7 +8,7 @@
 namespace remanence::view {
 
 void diff_pages(const std::byte* before, const std::byte* after, std::vector<format::change_range>& ranges) {
-    // Without a lock or an initializer that waits: a forked child might wait for a thread that it lacks.
+    // No lock, and no initializer that waits: a forked child might wait for a thread that exists only in its parent.
     static std::atomic<const diff_kernel*> best = nullptr;
     const diff_kernel* kernel = best.load(std::memory_order_relaxed);
     if (kernel == nullptr) {

@@ -139,7 +139,7 @@ result<void> mapped_memory::make_accessible(std::uint64_t bytes) {
         if (bytes <= place_.bytes()) {
             wanted = place_.bytes();
         } else if (!place_.extend(align_up(wanted, GiB))) {
-            // The mapping behind the reservation may leave room for `bytes`, if not for more.
+            // The addresses behind the reservation are in use, but `bytes` alone may still fit before them.
             wanted = align_up(bytes, std::max(k_growth_step, image_.chunk_bytes()));
             if (auto extended = place_.extend(wanted); !extended)
                 return exhausted(image_.path(), place_, extended.why());

@@ -105,7 +105,8 @@ public:
     /// mapped from the file.
     [[nodiscard]] std::uint64_t unmapped_bytes() const { return places_.unmapped_count() * image_.chunk_bytes(); }
 
-    // Chunks that are mapped one by one between others. Each adds two mappings at worst; a process may have 65,530.
+    // Scattered chunks: those that are mapped one by one between others. Each adds at most two mappings, and a process
+    // may have 65,530.
 
     [[nodiscard]] bool may_scatter() const { return scattered_chunks_ < k_scattered_chunks_max; }
     void note_scattered() { ++scattered_chunks_; }

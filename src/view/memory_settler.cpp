@@ -83,7 +83,7 @@ result<void> memory_settler::map_some_chunks(std::uint64_t pages) {
         const std::uint64_t first = chunk_to_map_++;
         if (!is_to_be_mapped(first))
             continue;
-        if (committed_.has_newer_in(first)) { // unmapped between mapped chunks, it adds mappings
+        if (committed_.has_newer_in(first)) { // left unmapped between mapped chunks, it adds mappings
             has_left_chunks_ = true;
             memory_.note_scattered();
             if (!memory_.may_scatter())

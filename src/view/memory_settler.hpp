@@ -1,8 +1,8 @@
-// Returns memory to the kernel whose content the file also has: private copies of pages that a checkpoint has written,
-// and anonymous chunks that a commit has stored.
+// *Settles* memory: returns it to the kernel if the file has the same content. This concerns private copies of pages
+// that a checkpoint has written, and anonymous chunks that a commit has stored.
 //
-// A checkpoint beside commits calls freeze(), writes, calls thaw(), and then settles step by step. For functions that
-// map or drop pages, the caller must hold the write lock, or make sure that nobody writes (R4).
+// A checkpoint during which commits continue calls freeze(), writes, calls thaw(), and then settles step by step. For
+// functions that map or drop pages, the caller must hold the write lock, or make sure that nobody writes (R4).
 #pragma once
 
 #include "base/result.hpp"

@@ -1,6 +1,6 @@
 // The view: the memory that the program uses. This class assembles the parts, and has the functions that involve
-// several of them: opening, the end of a commit, rollback. Other code uses the parts that it needs. It knows nothing of
-// allocation.
+// several of them: opening, the end of a commit, rollback. Other code uses the parts that it needs. The view knows
+// nothing of allocation.
 //
 // | part | owns |
 // |---|---|
@@ -73,7 +73,7 @@ public:
         const bool is_known = notes_declarations_ && bytes != 0 && !declared_.add_words(offset, bytes);
         return written_.has_tracker() && !is_known ? written_.tracker().declare(offset, bytes) : result<void>();
     }
-    /// Has an effect only with view_options::report_stray_write.
+    /// Allows or forbids writes. Has an effect only with view_options::report_stray_write.
     void allow_writes(bool allowed) {
         if (written_.has_tracker())
             written_.tracker().allow_writes(allowed);
@@ -99,8 +99,8 @@ public:
     void accept(const change::change_set& changes);
     // The same in two steps, for changes that collect_declared() found.
 
-    /// First step, before the record is written: makes the changes committed content, because afterwards they will be
-    /// durable or the heap poisoned. Computes the checksums that the record needs.
+    /// First step, before the record is written: makes the changes committed content. That is safe, because afterwards
+    /// either the changes are durable or the heap is poisoned. Computes the checksums that the record needs.
     void renew_declared(change::change_set& changes) { committed_.renew_declared(changes, base()); }
     /// Second step: the changes are durable.
     void accept_declared(const change::change_set& changes);

@@ -1,4 +1,5 @@
-// A question about a page of the heap, answered by callers that know its contents.
+// The type of functions that answer a yes-or-no question about a page of the heap. Callers that know the pages'
+// contents pass such a function to the view.
 #pragma once
 
 #include <cstdint>
