@@ -186,8 +186,8 @@ REM_EXPORT void* pvalloc(std::size_t bytes) {
     return nullptr;
 }
 
-// operator new and delete. The C++ library's operators would call malloc() without the address of their caller. And if
-// another library replaces some of these operators, the two sets must not be mixed.
+// operator new and delete. They are here because the C++ library's operators would call malloc() without the address of
+// their caller. And if another library replaces some of these operators, the two sets must not be mixed.
 
 namespace {
 

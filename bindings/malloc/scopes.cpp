@@ -27,7 +27,8 @@ struct code_range {
     [[nodiscard]] bool has(std::uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Written once, before the first scope begins. What these libraries allocate for themselves does not go to the heap.
+// Where the code of k_libraries lies; what these libraries allocate for themselves does not go to the heap. Written
+// once, before the first scope begins.
 constinit std::array<code_range, 4> libraries{};
 constexpr std::array<std::string_view, 4> k_libraries = {"libstdc++.so", "libc.so", "libgcc_s.so", "ld-linux"};
 
@@ -61,7 +62,8 @@ int note_library(dl_phdr_info* of, std::size_t /*bytes*/, void* /*context*/) {
 } // namespace
 
 bool leads_from(const void* caller, std::size_t bytes) noexcept {
-    // The return address follows the call, which may be the last instruction of its function.
+    // The return address follows the call. If the call is the last instruction of its function, the return address lies
+    // in the next function.
     const void* const call = static_cast<const char*>(caller) - 1;
     const auto has_call = [at = reinterpret_cast<std::uintptr_t>(call)](const code_range& each) {
         return each.has(at);
@@ -70,7 +72,8 @@ bool leads_from(const void* caller, std::size_t bytes) noexcept {
         return true;
     if (bytes == t_wanted_again && bytes != 0)
         return true;
-    if (has_call(libraries.front())) // allocates the exception that operator new throws
+    // libstdc++ may now be allocating the exception of operator new, which then does not request its size again.
+    if (has_call(libraries.front()))
         t_wanted_again = 0;
     return false;
 }

@@ -33,7 +33,7 @@ void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     impl->origin.check_process();
     if (impl->options.read_only)
         impl->origin.raise_read_only();
-    std::optional<unexpected> why; // std::optional keeps this small, as it is zeroed in each call
+    std::optional<unexpected> why; // small, because each call initializes it
     void* block = impl->memory().allocate(bytes, alignment, why, header_of_owner(owner));
     if (block == nullptr)
         raise(why->why());

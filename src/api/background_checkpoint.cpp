@@ -44,7 +44,8 @@ void background_checkpoint::run() {
         woken_.wait(lock, [this] { return begun_ || ends_; });
         if (ends_)
             return;
-        begun_ = false; // step() may not see a checkpoint that begins after this line, so carry_out() sets it again
+        // For a checkpoint that begins after this line, carry_out() sets begun_ again, because step() may not see it.
+        begun_ = false;
         lock.unlock();
         const bool is_left = step();
         lock.lock();

@@ -45,7 +45,9 @@ void background_spill::run() {
             continue;
         lock.unlock();
         const bool is_done = engine_.spill_excess();
-        least = is_done ? now : 0; // what the program has allocated meanwhile counts as growth
+        // If the engine has spilled, what the program allocated meanwhile counts as growth. Otherwise the next pass
+        // tries again.
+        least = is_done ? now : 0;
         lock.lock();
     }
 }

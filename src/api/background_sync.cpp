@@ -28,7 +28,7 @@ void background_sync::sync_soon() {
         return; // the thread has such a request already
     {
         const std::lock_guard guard(mutex_);
-    } // the thread is now asleep, or will still check soon_
+    } // the thread now waits, so that notify_one() wakes it, or has not checked soon_ yet
     woken_.notify_one();
 }
 

@@ -12,8 +12,8 @@
 
 namespace remanence::detail {
 
-/// Makes requested commits of an engine durable. Writes the log records of asynchronous commits for which the commit
-/// only copied the pages. A failure poisons the engine.
+/// Makes requested commits of an engine durable. If a commit has only copied its changed pages, to return sooner, this
+/// thread also writes the commit's log record. A failure poisons the engine.
 class background_sync {
 public:
     /// Starts the thread; std::system_error if no thread can be started. The engine must outlive this object.
@@ -28,7 +28,7 @@ public:
     /// Requests a sync within the interval from now.
     void sync_soon();
     void sync_now();
-    /// Requests that the log record is made of a commit that has only copied its pages. It need not be synced.
+    /// Requests the log record of a commit that has only copied its changed pages. The record need not be synced.
     void finish_point();
 
 private:

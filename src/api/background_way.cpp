@@ -20,10 +20,8 @@ background_way::~background_way() {
 
 void background_way::run() {
     for (;;) {
-        const std::uint32_t calls =
-            engine_.shared()
-                ->protocol()
-                .calls(); // read before let_checkpoint_pass(): a later call wakes the thread again
+        // Read before let_checkpoint_pass(), so that wait_for_call() returns at once if a call comes after this line.
+        const std::uint32_t calls = engine_.shared()->protocol().calls();
         if (ends_)
             return;
         try {

@@ -9,7 +9,7 @@
 namespace remanence::detail {
 
 /// Sleeps until a checkpoint of another process waits for read sections of this one, then lets that checkpoint pass. If
-/// this fails, for example for lack of memory, the checkpoint still waits, and requests it again.
+/// this fails, for example for lack of memory, the checkpoint goes on waiting, and repeats its request.
 class background_way {
 public:
     /// Starts the thread; std::system_error if no thread can be started. The engine must be that of a shared heap, and

@@ -33,7 +33,8 @@ void commit_progress::bring(txn::engine& engine) noexcept {
         }
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): is_durable stays false
     }
-    // durable_ is raised before failed_ is set, since a reader of failed_ treats all later versions as lost
+    // durable_ is raised before failed_ is set, because a thread that finds failed_ set treats all versions above
+    // durable_ as lost
     raise_to(durable_, is_durable ? version : engine.durable_through());
     if (!is_durable)
         failed_ = true;
@@ -79,8 +80,10 @@ bool commit_progress::is_durable(std::uint64_t version) const {
                           " was made before fork(): only the parent process can tell what becomes of it.",
                       origin_.path.string());
     }
-    const bool failed = failed_; // read before durable_, because bring() writes them in the opposite order
-    const bool is_reached = durable_ >= version; // read before some_failed_, because note_failed() sets that one first
+    // failed_ is read before durable_, because bring() writes durable_ before failed_. And durable_ is read before
+    // some_failed_, because note_failed() sets some_failed_ before bring() raises durable_.
+    const bool failed = failed_;
+    const bool is_reached = durable_ >= version;
     check_alone(version);
     if (is_reached)
         return true;

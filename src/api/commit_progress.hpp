@@ -44,10 +44,10 @@ private:
     std::atomic<std::uint64_t> wanted_ = 0;
     std::atomic<std::uint64_t> durable_ = 0;
     std::atomic<bool> failed_ = false;      // commits above durable_ will never become durable
-    std::atomic<bool> some_failed_ = false; // some versions are durable without their changes
+    std::atomic<bool> some_failed_ = false; // some versions are durable without the changes of their commits
     mutable std::mutex mutex_;
     std::optional<failure> why_; // guarded by mutex_; nothing if memory was lacking
-    // guarded by mutex_; the versions that are durable without their changes (some_failed_), and why
+    // The versions that some_failed_ is about, and why their commits failed. Guarded by mutex_.
     std::map<std::uint64_t, std::optional<failure>> why_alone_;
     /// Counts calls of bring() and note_failed(). redo_log::turn_ explains why this is no condition variable.
     std::atomic<std::uint32_t> turn_ = 0;

@@ -149,7 +149,7 @@ bool text_file_of_container::load(heap& into, const type_to_load& type) const {
     return true;
 }
 
-/// Errors name the file that the program knows, not the heap beside it.
+/// Errors name the container's file, which the program knows, not the temporary heap beside that file.
 void text_file_of_container::read(heap& into, const std::function<std::size_t(char*, std::size_t)>& from,
                                   const type_to_load& type) const {
     try {

@@ -10,16 +10,17 @@
 
 namespace remanence::detail {
 
-/// The places in this heap where foreign allocators were made or used, and still exist. Any thread may call it.
+/// The places in this heap where foreign allocators were made or used, and still exist. Any thread may call any
+/// function.
 class foreign_allocators {
 public:
-    /// Records nothing if memory is lacking.
+    /// Records the place of a foreign allocator; if memory is lacking, records nothing.
     void note(const void* place) noexcept;
     void forget(const void* place) noexcept;
     void forget() noexcept;
-    /// Must be called with the write lock held, before a commit of changes made outside of write sections, where a
-    /// default-constructed allocator belongs to no heap. errc::foreign_pointer if an object in `memory`, which is the
-    /// heap's memory, owns foreign memory. Throws std::bad_alloc.
+    /// Returns errc::foreign_pointer if an object in `memory`, the heap's memory, owns foreign memory. To be called,
+    /// with the write lock held, before a commit of changes made outside of write sections: there, a
+    /// default-constructed allocator belongs to no heap. Throws std::bad_alloc.
     [[nodiscard]] result<void> refuse_their_memory(txn::heap_memory& memory) const;
 
 private:

@@ -1,4 +1,4 @@
-// The compiled half of fragile elements: their errors, and the table of objects that references to one element share.
+// Fragile elements, except their templates: errors, and a table by which references to an element share one object.
 
 #include "api/raise.hpp"
 #include "os/held_across_fork.hpp"

@@ -297,7 +297,8 @@ verify_report heap::verify() const {
     };
     if (!impl->engine().is_shared())
         return shared(impl, look);
-    std::optional<verify_report> report; // under the write lock, so that no other process changes the file meanwhile
+    // A shared heap is checked with the write lock held, so that no other process changes its file meanwhile.
+    std::optional<verify_report> report;
     exclusively(impl, [&] { report = look(); });
     return std::move(*report);
 }

@@ -1,6 +1,6 @@
 // make_branch() builds the copy as NAME-branch-unfinished-new (store/heap_copy.hpp), renames it to
-// NAME-branch-unfinished, changes it to the other state by a commit, closes it, and renames it to NAME. So a crash
-// leaves only files that the next call removes. No other code gives such names to heaps.
+// NAME-branch-unfinished, brings it to the state of the branch by a commit, closes it, and renames it to NAME. So a
+// crash leaves only files that the next call removes. No other code gives such names to heaps.
 #include "api/heap_branch.hpp"
 
 #include "inspect/last_commit.hpp"
@@ -48,8 +48,8 @@ result<void> remove_left_over(os::file_system& files, const std::string& path, c
 
 struct made_copy {
     std::string abi;          // of the program that wrote the heap
-    bool has_history = false; // the history itself is not copied
-    history::delta way;       // leads from the copy to the other state
+    bool has_history = false; // whether the original has a history, which is not copied
+    history::delta way;       // leads from the copy to the state of the branch
 };
 
 result<made_copy> copy(os::file_system& files, const shown_commit& show, const std::string& to) {

@@ -25,7 +25,8 @@ log::durability heap_commits::internal(durability how) {
     return log::durability::durable;
 }
 
-// With durability::none the engine may copy the changed pages only; then the syncing thread soon writes their record.
+// With durability::none, if much has changed, the engine only copies the changed pages. Then the syncing thread soon
+// writes the log record.
 heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability how) {
     const in_flight commit = make(scope, how, txn::fresh_contents::in_copy, internal(how));
     if (how == durability::none && of_.engine.is_point_in_flight(commit.version) &&
@@ -45,7 +46,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     of_.sections.refuse_half_made();
     const whole_call committing(of_.calls);
     if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
-        how = durability::durable; // this thread waits for the disk itself, since no other does
+        how = durability::durable; // without a syncing thread, this thread must wait for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
     of_.outdated.renew(of_.engine.memory());
@@ -64,7 +65,7 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
 
 heap_commits::in_flight heap_commits::make_by(const step& where, durability how) {
     if (how == durability::lazy && !of_.threads.start_syncer(*progress_))
-        how = durability::durable; // this thread waits for the disk itself, since no other does
+        how = durability::durable; // without a syncing thread, this thread must wait for the disk itself
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
     const auto version = where(internal(how));

@@ -1,5 +1,5 @@
-// The commits of one heap. They are made with the write lock held, and synced without it (R5). Also keeps the commit
-// statistics, and the progress that tickets ask for.
+// The commits of one heap. They are made with the write lock held, and synced without it (R5). Also counts how long
+// commits take, and tells tickets how far commits are durable.
 #pragma once
 
 #include "api/commit_progress.hpp"
@@ -55,8 +55,9 @@ public:
     /// Makes a commit. The caller holds the write lock, and must call await() next. Throws if nothing is committed:
     /// errc::rolled_back after a nested section that failed, and the errors of engine::make_commit().
     [[nodiscard]] in_flight make(txn::commit_scope scope, durability how);
-    /// Does the same, but `where` makes the commit instead of the engine, with the given durability.
+    /// Makes a commit with this durability, and returns its version.
     using step = std::function<result<std::uint64_t>(log::durability)>;
+    /// Does the same as make(), but `where` makes the commit instead of the engine.
     [[nodiscard]] in_flight make_by(const step& where, durability how);
     /// Waits until the commit has the requested durability. Releases the lock first, if the thread is in no outer
     /// section (R5). Throws if the commit failed.
@@ -67,7 +68,7 @@ public:
     [[nodiscard]] in_flight make_async(txn::commit_scope scope);
     /// Returns the ticket of that commit; to be called without the lock.
     [[nodiscard]] commit_ticket ticket_of(const in_flight& commit) noexcept;
-    // These two do what the ticket of that version's commit does.
+    // These two do the same as the ticket of the commit that made this version.
     void await_durable(std::uint64_t version) const { progress_->await(version); }
     [[nodiscard]] bool is_durable(std::uint64_t version) const { return progress_->is_durable(version); }
 

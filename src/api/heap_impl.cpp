@@ -79,7 +79,9 @@ void heap_impl::roll_back() {
 
 std::uint64_t heap_impl::make_savepoint() {
     sections.end_declared();
-    check(engine_->finish_point()); // so that pages it copied are committed, or count as written
+    // If the last commit has so far only copied its pages, its record is made now. If that fails, its changes count as
+    // uncommitted.
+    check(engine_->finish_point());
     auto made = engine_->points().make(sections.write_depth());
     if (!made)
         raise(made.why());

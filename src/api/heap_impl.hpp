@@ -5,7 +5,7 @@
 //   heap_threads        the heap's own threads             heap_commits    from the log record to the device
 //   outside_allocators  this heap's allocators elsewhere   loss_teller     reports of dropped changes
 //   foreign_allocators  other allocators in this heap      whole_calls     calls that must not be left half done
-//   root_checks, outdated_roots                            what the requested roots tell about types
+//   root_checks, outdated_roots                            types of the roots that the program asked for
 //
 // A part may use only the parts that heap_impl's constructor makes before it.
 #pragma once
@@ -69,7 +69,7 @@ public:
     std::unique_ptr<procedure_service> procedures; // null: the heap was opened without procedures
     std::unique_ptr<held_roots> held;              // null: the heap has no history
     std::atomic<std::uint64_t> registered_bytes =
-        0; // used by the registry, which has nowhere else to store data about one heap
+        0; // used by the registry, which has no other place for data about a single heap
 
     [[nodiscard]] txn::engine& engine() noexcept { return *engine_; }
     [[nodiscard]] const txn::engine& engine() const noexcept { return *engine_; }
@@ -136,9 +136,9 @@ private:
     /// Commits or discards, and closes the files.
     void end_files(ending how) noexcept;
     void leave_as_by_crash() noexcept;
-    /// Lets this object outlive its heap, because somebody may still use it: sections of the thread that destroyed the
-    /// heap, or, at the end of the process, threads that are about to enter a section. Those threads get errc::closed.
-    /// `keeps_memory`: the heap's memory stays mapped, too.
+    /// Lets this object outlive its heap, because it may still be used: by sections of the thread that destroyed the
+    /// heap, or, at the end of the process, by threads that are about to enter a section. Those threads get
+    /// errc::closed. `keeps_memory`: the heap's memory stays mapped, too.
     void outlive_its_heap(bool keeps_memory) noexcept;
     /// Adds this object to the list of those that stay until the process ends.
     void keep() noexcept;

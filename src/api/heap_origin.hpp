@@ -9,7 +9,8 @@
 
 namespace remanence::detail {
 
-/// Ends all scopes of new_in that this thread is in. The pointer to it is null outside of such scopes.
+/// Ends all scopes of new_in that this thread is in. t_end_new_scopes points to such a function; outside of scopes it
+/// is null.
 using scopes_end = void (*)() noexcept;
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local scopes_end t_end_new_scopes;
 /// To be called before the library allocates memory of its own.
@@ -51,9 +52,9 @@ private:
     os::fork_guard guard_;
 };
 
-/// Returns an absolute path without symbolic links, as far as the system can resolve them. The log is created later, by
-/// name, when the program may have changed its current directory. And a process that recovers the heap may open it by
-/// its real name.
+/// Returns an absolute path without symbolic links, as far as the system can resolve them. That is needed because the
+/// log is created later, by name, when the program may have changed its current directory. And a process that recovers
+/// the heap may open it by its real name.
 std::filesystem::path real_path(const std::filesystem::path& path);
 
 } // namespace remanence::detail

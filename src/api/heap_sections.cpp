@@ -18,7 +18,7 @@ heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::e
     txn::section_lock::watch_end_of_thread();
 }
 
-// The count changes before the section begins, so that containers never overlook a declared section.
+// declared_sections is incremented before the section begins, so that containers never overlook a declared section.
 void heap_sections::begin_declared() {
     declared_sections.fetch_add(1, std::memory_order_relaxed);
     memory_.begin_declared();
@@ -77,7 +77,7 @@ bool heap_sections::try_enter_to_close() {
     return true;
 }
 
-/// Ends an outermost write section that could not get the writer lock, also when it failed for lack of memory.
+/// Its destructor ends an outermost write section if the writer lock was not acquired, whatever the reason.
 struct heap_sections::ends_without_writer_lock {
     heap_sections& of;
     ~ends_without_writer_lock() {
@@ -100,7 +100,7 @@ bool heap_sections::take_writer_lock(share::deadline until) {
     return has_writer_lock_;
 }
 
-// Another process may have enlarged the reservation, since an arena begins at a multiple of 1 GiB.
+// Another process may have enlarged the reservation, for example for an arena, which begins at a multiple of 1 GiB.
 void heap_sections::note_growth() {
     heap_impl* const of = registry::find(memory_.base());
     if (of != nullptr && of->registered_bytes != memory_.reserved_bytes())
@@ -132,8 +132,8 @@ void heap_sections::enter_read() {
         see_newest();
 }
 
-// All threads of a process share one view of the heap, so a thread may bring it forward only while no other is in a
-// section.
+// All threads of a process share one view of the heap. So a thread may advance the view to a later commit only while no
+// other thread is in a section.
 void heap_sections::see_newest() {
     const std::uint64_t newest = engine_.newest_version();
     while (!engine_.shared()->begin_read(newest)) {
@@ -197,8 +197,8 @@ bool heap_sections::try_lock() {
 
 bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadline) {
     origin_.check_process();
-    // Some times are too late for the system. Then the standard library would return as if the lock had been acquired,
-    // so the time is limited.
+    // The system cannot wait until times in the far future. For these, the standard library would return as if the lock
+    // had been acquired. So the deadline is limited.
     const auto now = std::chrono::steady_clock::now();
     deadline = std::clamp(deadline, now, now + k_wait_longest);
     if (!has_begun(lock_.enter_write_until(deadline)))

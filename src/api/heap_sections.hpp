@@ -75,7 +75,7 @@ public:
     /// Throws errc::section_open while such an object lives.
     void refuse_half_made() const;
 
-    // Used when the heap ends; section_lock explains these.
+    // Used when the heap ends; section_lock explains try_to_take_over() and end().
 
     bool try_to_take_over() noexcept { return lock_.try_to_take_over(); }
     /// Leaves a write section of a heap whose memory no longer matters: in a forked child, or after the heap was

@@ -27,7 +27,7 @@ public:
     // Requests to that thread, from any thread, after start_syncer() has returned true.
     void sync_soon() { syncer_->sync_soon(); }
     void sync_now() { syncer_->sync_now(); }
-    /// Requests that the log record is made of a commit that has only copied its pages.
+    /// Requests the log record of a commit that has only copied its changed pages.
     void finish_point() { syncer_->finish_point(); }
 
     /// Lets a thread carry out the checkpoint that a commit has begun. Returns false if there is no thread. The caller

@@ -23,8 +23,8 @@ void held_roots::know(std::string_view name, const type_fingerprint& type, root_
         known_.emplace(name, known{&type, maker});
 }
 
-// Other processes may have asked for roots that this process has not, so each root may be in use. If an entry's type
-// differs from the root's present one, the program has made the root anew since.
+// Other processes may have asked for roots for which this process has not asked, so each root may be in use. If the
+// type of an entry of known_ differs from the root's present type, the program has made the root anew since.
 result<void> held_roots::note() {
     noted_.clear();
     missing_.clear();

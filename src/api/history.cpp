@@ -15,7 +15,7 @@ namespace detail {
 constinit const history_part k_history_part{txn::k_history_part,
                                             [](heap_impl& of) { return std::make_unique<held_roots>(of); }};
 
-// Every program that links a function of this file has the whole history part.
+// Registers the history part in each program that links a function of this file.
 [[maybe_unused]] static const bool k_is_known = (known_history_part = &k_history_part, true);
 
 namespace history_calls {

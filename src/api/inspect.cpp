@@ -424,7 +424,8 @@ void copy(const std::string& path, const std::function<void(std::span<const std:
     bool has_begun = false;
     const auto send = [&](inspection& now) -> result<void> {
         REM_TRY(refuse_damaged(now));
-        const bool is_another = has_begun; // a second run sends nothing, but finds why the first ended
+        // A second run sends nothing. It only finds out why the first run ended.
+        const bool is_another = has_begun;
         REM_TRY(store::copy_bytes(
             now.store(),
             [&](std::span<const std::byte> bytes) -> result<void> {

@@ -49,8 +49,8 @@ result<std::vector<std::pair<std::string, std::unique_ptr<root_walk>>>> walked_r
     return all;
 }
 
-/// Returns the ranges that the step between two versions changed. Afterwards the steps must not be used for anything
-/// else, because their ranges are still right, but their bytes are not.
+/// Returns the ranges that the step between two versions changed. Changes `steps`: afterwards the ranges in it are
+/// right, but the bytes are not, so it must not be used for anything else.
 std::vector<heap_range> ranges_of_step(history::step_tree& steps, std::uint64_t parent, std::uint64_t version) {
     steps.check_out(parent, parent);
     std::vector<heap_range> all;

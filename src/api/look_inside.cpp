@@ -29,7 +29,8 @@ heap_visit at_last_commit(const std::string& path, const progress_callback& on_p
                                              if (auto all = now.at(0, now.heap_bytes_end()); !all)
                                                  return all.error();
                                          }
-                                         // or the writer has committed again: then the caller starts over
+                                         // there are problems, too, if the writer has committed again; then the caller
+                                         // starts over
                                          if (!now.problems().empty())
                                              return unexpected(now.problems().front());
                                          return use(now, now.version());
@@ -48,7 +49,7 @@ heap_visit at_what_is_left(const std::string& path, const progress_callback& on_
             if (on_progress)
                 on_progress(step::reading_log, done, total);
         };
-        // the failure of `use`; with_last_commit() does not return a failure that damage causes
+        // the failure of `use`, stored here because with_last_commit() does not return a failure that damage causes
         std::optional<failure> why;
         auto heap =
             with_last_commit(os::posix_file_system(), detail::real_path(path).string(), 1, progress,

@@ -28,7 +28,7 @@ const char* name_of(discarded_changes::by whom) {
 }
 
 const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
-    if (commits_at_close) // only the destructor gives this advice
+    if (commits_at_close) // the caller passes true only for the destructor
         return ". It commits nothing when an exception destroys the heap, or when the process ends in a section.\n";
     if (whom == discarded_changes::by::unlock)
         return ". Call commit() before, or use write(), which commits.\n";

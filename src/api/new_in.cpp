@@ -115,7 +115,8 @@ void lead(const malloc_target* into) noexcept {
         t_end_new_scopes = []() noexcept { lead(nullptr); };
 }
 
-/// Runs before main(), because the program may free a block of an earlier run before it enters a scope.
+/// Runs before main(), because the program may free a block that an earlier run allocated in a heap, before it enters a
+/// scope.
 [[maybe_unused]] const bool k_is_known = [] {
     lead(nullptr);
     return true;

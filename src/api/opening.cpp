@@ -141,7 +141,8 @@ decltype(txn::engine_options::version) checked_version(const std::filesystem::pa
         return {};
     if (options.version && !options.kept_version.empty())
         refuse(path, errc::invalid_argument, "name either options.version or options.kept_version, not both.");
-    if (detail::part_for_version(options) == nullptr) // a member of std::optional or std::string may have changed it
+    // The part is null if the option was set by emplace(), append() or the like, which do not link that part.
+    if (detail::part_for_version(options) == nullptr)
         refuse(path, errc::invalid_argument,
                "options.version and options.kept_version must be assigned: options.version = 5, or "
                "options.kept_version = \"name\".");

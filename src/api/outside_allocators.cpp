@@ -2,7 +2,8 @@
 
 namespace remanence::detail {
 
-// The state number is unique among all heaps, since a heap may be opened at the address of an earlier one.
+// A heap may be opened at the address of an earlier heap whose allocators still exist. So no two heaps ever have the
+// same state number.
 void outside_allocators::begin_new_state() noexcept {
     constexpr std::uintptr_t k_step = k_lies_in_other_heap + 1;
     constexpr std::uintptr_t k_states = k_owner_note_bits / k_step;

@@ -9,7 +9,8 @@
 namespace remanence::detail {
 
 /// The state number that such an allocator stores when it is made (allocator.hpp). Each rollback changes the number,
-/// because it may give the allocator's blocks to objects of the heap. Any thread may call any function.
+/// because a rollback may free the allocator's blocks and give them to objects of the heap. Any thread may call any
+/// function.
 class outside_allocators {
 public:
     outside_allocators() noexcept {
@@ -18,7 +19,7 @@ public:
     }
 
     [[nodiscard]] std::uintptr_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
-    /// True if an allocator with this owner may still own blocks: because it lies in the heap, or was made after the
+    /// True if an allocator with this owner may still own blocks, because it lies in the heap or was made after the
     /// last rollback.
     [[nodiscard]] bool is_of_this_state(const heap_header* owner) const noexcept {
         const std::uintptr_t note = note_of(owner);

@@ -18,8 +18,8 @@ namespace registry {
 
 extern os::address_table<heap_impl> heaps; // NOLINT: process-wide; heaps never share a GiB
 
-/// Makes the message of a SIGBUS name the heap in which it happened, and also that of a SIGSEGV in a heap that is
-/// read-only or closed. Must be called before add().
+/// Makes the messages of fatal signals name the heap in which they happened: of every SIGBUS in a heap, and of a
+/// SIGSEGV in a heap that is read-only or closed. Must be called before add().
 void watch_faults();
 void add(heap_impl& impl);
 /// Registers further addresses of a heap. Must be called when its reservation has grown.

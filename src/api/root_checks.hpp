@@ -21,7 +21,7 @@ class root_checks {
 public:
     /// Records the check of a root's type. O(log roots). std::bad_alloc.
     void know(std::string_view name, std::uint64_t fingerprint_hash, root_check check);
-    /// Accepts this older fingerprint of the root, until the heap stores a newer one of the same type. O(log roots).
+    /// Lets fault_in() check the root also while the heap stores this older fingerprint of its type. O(log roots).
     void know_outdated(std::string_view name, std::uint64_t fingerprint_hash);
     /// Returns a sentence about the first fault in a root's object; nothing if there is none, or if no check is known
     /// for the object's type. O(object), with the allocator's lock held.

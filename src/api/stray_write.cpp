@@ -15,7 +15,8 @@ namespace {
 using os::say;
 using os::say_hexadecimal;
 
-// Neither this nor the code before it is async-signal-safe. This part is last, because it is the most likely to fail.
+// Neither say_root() nor what report_stray_write() does before it is async-signal-safe. say_root() is called last,
+// because it is the most likely to fail.
 void say_root(heap_impl& impl, const void* address) {
     const alloc::block_allocator* blocks = impl.memory().quiet_allocator();
     if (blocks == nullptr) {

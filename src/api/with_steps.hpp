@@ -18,9 +18,9 @@ namespace remanence::inspect {
 inline constexpr std::uint64_t k_attempts_to_look_back = 100;
 
 using history_visitor = std::function<result<void>(inspection&, recover::history_beside&)>;
-/// Calls `use` with the last commit and the history beside it. May call it again with a later commit, as
-/// with_last_commit() does. If it finds no steps, then there are none: a writer cannot have caused that. Returns the
-/// errors of `use`, and errc::in_use if the writer commits too fast. Throws std::bad_alloc.
+/// Calls `use` with the last commit and the history beside it. May call `use` again with a later commit, as
+/// with_last_commit() does. If that history has no steps, the heap has none: a concurrent writer cannot be the reason.
+/// Returns the errors of `use`, and errc::in_use if the writer commits too fast. Throws std::bad_alloc.
 result<void> look_at_history(os::file_system& files, const std::string& path, const inspection_progress& progress,
                              const history_visitor& use);
 /// Returns the history beside an inspected heap; nothing if the writer has committed again meanwhile.

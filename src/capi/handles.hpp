@@ -28,7 +28,7 @@ struct open_heap {
 
     heap of;
     const rem_kind kind;
-    std::atomic<std::uint64_t> last_point = 0; // the greatest point number that a caller got
+    std::atomic<std::uint64_t> last_point = 0; // the highest version of an asynchronous commit that a caller got
 
     /// Returns the heap's object. Throws errc::closed in a forked child.
     [[nodiscard]] detail::heap_impl& impl() const { return detail::impl_of(of); }

@@ -45,7 +45,7 @@ struct described_struct {
     std::size_t size = 0;
     std::size_t alignment = 0;
     std::vector<member> members{};
-    const detail::type_fingerprint* type = nullptr; // null: no program asked for it since the last description
+    const detail::type_fingerprint* type = nullptr; // null until it is requested, and again after each description
 };
 
 std::mutex guards_all;
@@ -121,7 +121,7 @@ public:
                                 {.kind = type_kind::array, .extent = each.count, .parts = {{.type = type}}});
             schema_.rows[index].parts.push_back({.name = each.name, .offset = each.offset, .type = type});
         }
-        // So bytes between the members are carried over or refused, as for a C++ class that states its members.
+        // So a migration carries over or refuses bytes between the members, as for a C++ class that states its members.
         schema_.rows[index].shape = shape_kind::members;
         schema_.rows[index].fields = schema_.rows[index].parts;
         return index;
@@ -248,7 +248,7 @@ void describe(const char* given_type, std::size_t size, std::size_t alignment, c
         known.structs.erase(place);
         throw;
     }
-    // made anew when next asked for, since their pointers to this struct can now name it
+    // these types are made anew when next requested, because their pointers to this struct can now name it
     for (auto& [name, each] : known.structs)
         each.type = nullptr;
 }

@@ -3,8 +3,8 @@
 
 namespace remanence::tool {
 
-/// Opens those of them that are closed, in such a way that reading and writing still fail. Otherwise a file that is
-/// opened later could become standard output, and text for it could be written into a heap.
+/// Opens those of descriptors 0, 1 and 2 that are closed, in such a way that reading and writing them still fail.
+/// Otherwise a file that is opened later could become standard output, and text for it could be written into a heap.
 void take_standard_descriptors() noexcept;
 
 } // namespace remanence::tool

@@ -137,7 +137,7 @@ public:
             const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success); // --help, --version
             std::ostringstream said;
             (void)app_.exit(stop, asked ? std::cout : said, said);
-            // made visible, because the text repeats what the user typed
+            // The text repeats what the user typed, so its control characters are made visible.
             fmt::print(stderr, "{}", visible_lines(said.str()));
             return asked ? exit_ok : exit_usage;
         }
@@ -318,7 +318,7 @@ int run(int argc, char** argv) {
 } // namespace remanence::tool
 
 int main(int argc, char** argv) {
-    remanence::tool::take_standard_descriptors(); // so that no file that is opened later becomes one of these
+    remanence::tool::take_standard_descriptors(); // so that no file that is opened later becomes standard output
     try {
         return remanence::tool::run(argc, argv);
     } catch (const std::exception& stop) { // memory is lacking

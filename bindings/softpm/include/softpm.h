@@ -68,7 +68,7 @@ int pCAlloc(int magic, int cSSize, void** cStruct);
  * From now on, the program allocates in the container.
  */
 int pCRestore(int magic, void** cStruct);
-/* Does the same, but also fails if the size of the stored struct differs from that of *cStruct. */
+/* Does the same as pCRestore(), but also fails if the size of the stored struct differs from that of *cStruct. */
 #define pCRestoreAs(magic, cStruct) softpm_restore((magic), (void**)(cStruct), sizeof **(cStruct))
 int softpm_restore(int magic, void** cStruct, size_t cSSize);
 
@@ -90,7 +90,7 @@ int pSync(int cID);
 /* Removes the container from memory. Its file stays, as of the last point. Pointers into the container become invalid;
    free() ignores them. */
 int pCFree(int cID);
-/* Does the same, and removes the file and all its versions. Fails in a child of fork(). */
+/* Does the same as pCFree(), and removes the file and all its versions. Fails in a child of fork(). */
 int pCDelete(int cID);
 /* Excludes a block of the container: points do not store the block, and pointers to it are NULL after a restore. */
 int pExclude(int cID, void* ptr);

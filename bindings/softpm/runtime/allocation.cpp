@@ -112,7 +112,8 @@ bool free_in_arena(void* pointer) {
     }
     if (old.begin != pointer)
         end_for_a_wild_pointer("realloc()", pointer);
-    if (bytes < old.bytes && bytes >= old.bytes / 4) // strictly less, as a byte may be added
+    // Strictly less than old.bytes, because the arena may add a byte to the block (head of this file).
+    if (bytes < old.bytes && bytes >= old.bytes / 4)
         return pointer;
     return move(of, pointer, old.bytes, bytes);
 }
@@ -136,7 +137,7 @@ bool is_power_of_two(std::size_t number) { return number != 0 && (number & (numb
     return got;
 }
 
-/// Takes over a text that the C library has allocated: copies it to the current arena, and frees the original.
+/// Copies a text that the C library has allocated to the current arena, and frees the original.
 [[gnu::always_inline]] inline char* adopt(char* text) {
     if (text == nullptr)
         return nullptr;

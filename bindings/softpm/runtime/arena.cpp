@@ -223,7 +223,7 @@ void arena::give_pages(std::uint32_t first, std::uint32_t pages) noexcept {
     }
     try {
         free_pages_.emplace_hint(behind, first, pages);
-    } catch (const std::bad_alloc&) { // pages that were joined with these are lost, too
+    } catch (const std::bad_alloc&) { // then neither these pages nor free pages joined with them are used again
     }
 }
 

@@ -38,7 +38,7 @@ struct place {
 struct findings {
     std::mutex lock;
     std::unordered_map<std::uintptr_t, std::uintptr_t> allocated_by;
-    std::map<place, std::uint64_t> words; // the most found in one point
+    std::map<place, std::uint64_t> words; // how many words at each place: the most in one point
     std::uint64_t points = 0;
     std::uint64_t words_seen = 0;
     std::uint64_t pointers_seen = 0;

@@ -1,6 +1,6 @@
-// Call sites of the program that allocate, each with the container in which it allocates. Once blocks of a call site
-// have become guests of a container, later calls from there allocate in that container. This is useful, and takes time,
-// only while there are several containers. Depends on arena.
+// Call sites of the program that allocate, each with the container in which it allocates. Once a point has copied
+// blocks of a call site into a container, as its guests, later calls from there allocate in that container. This is
+// useful, and takes time, only while there are several containers. Depends on arena.
 //
 //   S1  A call site is learned once: if several containers reach its blocks, it stays with the first. It is forgotten
 //       when that container ends.

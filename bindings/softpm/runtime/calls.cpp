@@ -94,7 +94,7 @@ void refuse_if_open(process_state& state, int magic) {
                    std::to_string(number) + ".");
 }
 
-// Points that are not durable yet become so when the program ends normally.
+// Called when the program ends normally: makes all points durable.
 void sync_all() {
     process_state& state = process();
     if (!state.lock.try_lock())
@@ -125,7 +125,7 @@ std::string describe_lost(const container& of) {
         const lost_pointer& each = of.lost()[i];
         char one[120];
         std::snprintf(one, sizeof one,
-                      " at byte %llu of a block of %llu bytes, at %#llx (was %#llx)%s", // in the container's memory
+                      " at byte %llu of a block of %llu bytes, at %#llx (was %#llx)%s", // %#llx: offset in the arena
                       static_cast<unsigned long long>(each.offset - each.block_offset),
                       static_cast<unsigned long long>(each.block_bytes),
                       static_cast<unsigned long long>(each.block_offset), static_cast<unsigned long long>(each.value),

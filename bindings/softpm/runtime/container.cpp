@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t k_GiB = std::uint64_t{1} << 30U;
 constexpr std::uint64_t k_room = 16 * k_GiB;         // size of the arena's range
-constexpr std::uint64_t k_reserve = 80 * k_GiB;      // contains two multiples of that size at which the arena may begin
+constexpr std::uint64_t k_reserve = 80 * k_GiB;      // contains two multiples of k_room at which the arena may begin
 constexpr std::uint64_t k_offset_max = 1024 * k_GiB; // limit for offsets in a heap
 constexpr const char* k_application = "softpm";
 

@@ -13,7 +13,8 @@ namespace remanence::softpm {
 inline constexpr std::uint32_t k_directory_version = 2;
 inline constexpr const char* k_root_name = "softpm";
 
-/// A block outside of the container, and the place of its copy in the arena.
+/// A guest: a block outside of the container to which the container's pointers lead, and the place of its copy in the
+/// arena.
 struct guest_entry {
     std::uint64_t address; // address of the original, in the process that took the point
     std::uint64_t bytes;
@@ -35,7 +36,7 @@ struct lock_entry {
     bool operator==(const lock_entry&) const = default;
 };
 
-/// A block that points do not store (pExclude).
+/// A block that is excluded from points (pExclude).
 struct excluded_entry {
     std::uint64_t offset;
     std::uint64_t bytes;
@@ -46,7 +47,7 @@ struct excluded_entry {
 /// Flags of a page of the arena, in one byte.
 enum page_flag : std::uint8_t {
     k_leads_to_modules = 1,
-    k_leads_outside = 2, // at guests, or at targets whose pointers are NULL after a restore
+    k_leads_outside = 2, // to guests, or to targets that do not outlive the process
 };
 
 struct directory {
@@ -62,15 +63,15 @@ struct directory {
     std::uint64_t pages_used = 0;
     std::uint64_t structure = 0; // the program's struct: offset in the arena
     std::uint64_t structure_bytes = 0;
-    std::uint64_t pages_walked =
-        0; // pages_used when a restore last visited everything reachable; later pages may have garbage
+    // pages_used when a restore last visited everything reachable; later pages may have unreachable blocks
+    std::uint64_t pages_walked = 0;
     vector_pi<module_entry> modules;
     vector_pi<guest_entry> guests;
     vector_pi<global_entry> globals;
     vector_pi<lock_entry> locks;
     vector_pi<excluded_entry> excluded;
-    vector_pi<char>
-        names; // symbols of modules that pointers lead to, if the program asked for them (cattr::symbol_names)
+    // Symbols of the modules to which pointers lead, if the program asked for them (cattr::symbol_names).
+    vector_pi<char> names;
 };
 
 } // namespace remanence::softpm

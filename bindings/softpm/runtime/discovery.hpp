@@ -1,6 +1,6 @@
 // The search that a persistence point makes: which of the written words hold pointers, what they point at, and which
-// targets lie outside of the container and must be copied. Depends on content and memory. All other threads must be
-// stopped.
+// targets lie outside of the container and must be copied (guests). Depends on content and memory. All other threads
+// must be stopped.
 //
 //   D1  On a page that was not written since the last point, each word has the same mark as in the file. But a page
 //       with pointers to the outside is searched by each point, because their targets may change while the page does
@@ -26,10 +26,11 @@ public:
     }
     /// Whether points store the names of functions and variables at which pointers point (symbols).
     bool stores_names = false;
-    /// Called after a restore: adds modules at which words on pages point that have not been written since.
+    /// Called after a restore: adds the modules at which pointers on the restored pages point, because points search
+    /// only pages that are written later.
     void adopt_modules(const std::vector<module_entry>& lead_to);
-    /// A variable of the program that points store (pGlobal). `copy` is the place of the copy that an earlier process
-    /// stored, or 0.
+    /// A variable of the program whose bytes each point stores (pGlobal). `copy` is the place of the copy that an
+    /// earlier process stored, or 0.
     struct global {
         std::byte* variable; // null if it was stored, but the program has not added it yet
         std::uint64_t bytes;
@@ -37,7 +38,8 @@ public:
     };
     std::vector<global> globals;
 
-    /// Called after a restore: adds locks on pages that have not been written since.
+    /// Called after a restore: adds the locks on the restored pages, because points search only pages that are written
+    /// later.
     void adopt_locks();
     /// Begins a point. Must be called before on_written_page().
     void begin();

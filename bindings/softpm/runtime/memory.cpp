@@ -19,7 +19,7 @@ namespace remanence::softpm {
 
 namespace {
 
-// Heaps without a recorded base are mapped here: in the window, at addresses that nothing else uses.
+// The volatile arena is mapped at the first free one of k_tries places from here, in the window (shadow_layout.hpp).
 constexpr std::uintptr_t k_volatile_begin = 0x1f80'0000'0000;
 constexpr std::uint64_t k_volatile_bytes = std::uint64_t{64} << 30U;
 constexpr unsigned k_tries = 64;

@@ -9,7 +9,8 @@
 namespace remanence::softpm {
 
 /// Visits everything that can be reached from the struct and the globals, as a point would. All other threads must be
-/// stopped, so nothing may be printed. O(reachable memory).
+/// stopped. Since they may hold the locks of streams, this function returns the table and prints nothing. O(reachable
+/// memory).
 [[nodiscard]] std::string report(const content& of, const discovery& look, const modules& loaded);
 
 } // namespace remanence::softpm

@@ -12,7 +12,7 @@ namespace remanence::softpm {
 namespace {
 
 constexpr std::uintptr_t k_page = 4096;
-constexpr std::size_t k_given_back_from = 64 * 1024; // size of cleared marks whose memory is given back
+constexpr std::size_t k_given_back_from = 64 * 1024; // clearing this many bytes of marks gives their memory back
 
 bool is_there = false; // set before there are threads
 

@@ -47,7 +47,7 @@ struct all_threads {
     std::vector<thread_state*> others; // without the main thread at first, and without threads of the library
     std::atomic<int> standing = 0;
     std::atomic<std::uint32_t> round = 0;  // changes when all threads may go on
-    std::atomic<bool> is_stopping = false; // false when a late signal arrives, for which the point did not wait
+    std::atomic<bool> is_stopping = false; // if false, a stop signal that arrives late has no effect
     bool is_ready = false;                 // the handler of the signal is set
 };
 all_threads& threads() {
