@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t k_pointer_bytes = 8;
 
-/// The words whose types are asked for, and what has been decided about each.
+/// The words that hold_no_pointer() was asked about, and what has been decided about each.
 class word_list {
 public:
     explicit word_list(std::span<const types::word_in_block> words)
@@ -41,10 +41,11 @@ public:
             visit(each->at);
     }
 
-    // Each of these functions decides the listed words that have a byte in the range.
+    // The functions from here to rest_holds_none() decide the listed words that have a byte in the range.
 
     /// Decides that each whole word in the range may hold a pointer. Words that lie there only in part hold none. A
-    /// word may have been decided before, if the range overlaps the padding of a base class; then this decision counts.
+    /// word may have been decided before, if the range overlaps the padding of a base class; then this decision
+    /// replaces that one.
     void can_hold(std::uint64_t begin, std::uint64_t end) {
         decide(begin, end, [&](verdict known, std::uint64_t at) {
             if (known == verdict::unknown || (known == verdict::no_pointer && is_certain_))
@@ -52,7 +53,7 @@ public:
             return known;
         });
     }
-    /// Does the same, but only for words that are still undecided.
+    /// Does the same as can_hold(), but only for words that are still undecided.
     void rest_can_hold(std::uint64_t begin, std::uint64_t end) {
         decide(begin, end, [&](verdict known, std::uint64_t at) {
             if (known != verdict::unknown)
@@ -66,7 +67,7 @@ public:
             return known == verdict::unknown ? verdict::no_pointer : known;
         });
     }
-    /// Does the same for the block that begins at `begin`.
+    /// Decides that the undecided words of the block that begins at `begin` hold no pointer.
     void rest_of_block_holds_none(std::uint64_t begin) {
         const auto first = first_behind(begin);
         if (first != words_.end() && first->block.offset == begin)
@@ -213,7 +214,7 @@ private:
             return row.shape == shape_kind::bits ? own_memory(of) : containers_.push_back(of);
         }
     }
-    /// Decides the words of a text or container object itself. Some of them are numbers, and so hold no pointer.
+    /// Decides the words of a text or container itself, not those of its elements. Numbers among them hold no pointer.
     void look_at_words(object_place of, const type_row& row, std::uint64_t end) {
         const auto& n = row.numbers;
         switch (row.shape) {
@@ -335,11 +336,11 @@ private:
     std::uint64_t heap_bytes_;
     word_list& words_;
     way& path_;
-    std::vector<char> leads_on_;                             // for each row
+    std::vector<char> leads_on_;                             // for each row: the result of leads_on()
     std::vector<object_place> containers_;                   // containers whose elements are still to be visited
     std::vector<object_place> targets_;                      // targets of pointers, still to be visited
     std::set<std::pair<std::uint64_t, std::uint32_t>> seen_; // targets already listed: place and row
-    std::vector<heap_range> for_elements_only_;              // memory of the container that is being visited
+    std::vector<heap_range> for_elements_only_;              // memory with nothing but the container's elements
 };
 
 } // namespace

@@ -25,7 +25,7 @@ result<void> dump_targets::unless_salvaged(result<void> done, const std::string&
     if (done || !salvages() || (!is_damage(done.why().code) && done.why().code != errc::not_supported))
         return done;
     has_failed_ = true;
-    if (purpose_ == purpose::writing) // reported once, although the earlier passes have met the same failure
+    if (purpose_ == purpose::writing) // only the last pass reports it; the earlier ones have met the same failure
         manner_.leave_out(where + " is left out: " + done.why().message, is_damage(done.why().code));
     return {};
 }

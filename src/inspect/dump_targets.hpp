@@ -3,7 +3,7 @@
 //
 // If there are pointers, the heap is visited three times: to find the targets, to find which of them lie in roots, and
 // (object_dump.cpp) to write. Objects that lie in no root are visited once more. If one of these lies in another one,
-// only the larger one is written. Its block must contain nothing else; otherwise the dump would lose the other objects.
+// only the larger one is written. The larger one's block must contain nothing else, because the dump would lose it.
 #pragma once
 
 #include "base/result.hpp"
@@ -100,10 +100,10 @@ private:
     /// pending_ on. A part of an object is visited with that object.
     result<void> collect(std::size_t from);
     result<void> locate_in_roots();
-    /// Makes targets in roots that are not written objects of their own.
+    /// Finds the targets that lie in roots that are not written, and makes each of them an object of its own.
     result<void> look_into_other_roots();
-    /// Numbers the whole objects that lie in no root and in no other object. Refuses if another target has no path
-    /// then, so that no target is lost.
+    /// Numbers the whole objects that lie in no root and in no other object. Fails if any other target still has no
+    /// path then, because the dump would lose it.
     result<void> number_objects();
     /// Removes the last object, which cannot be read. Pointers into it become null.
     void leave_out_last_object();
@@ -127,11 +127,11 @@ private:
     const std::vector<root_with_schema> no_roots_;
     // searches all roots, also those that are not written, to find the targets that lie in them
     std::unique_ptr<dump_targets> with_others_;
-    bool is_for_search_ = false; // true in that second instance, which refuses nothing
+    bool is_for_search_ = false; // true in with_others_, which refuses nothing
     std::map<const types::type_description*, std::unique_ptr<reading>> readings_;
     const types::type_description* schema_ = nullptr; // schema of the object that is being visited
     purpose purpose_ = purpose::collecting;
-    bool has_failed_ = false; // whether a part of the object was left out
+    bool has_failed_ = false; // whether a part of the visited object was left out
     std::string owner_;       // JSON: the name of a root, or the number of an object
     std::unordered_map<target_key, std::string, target_hash> targets_; // the path to each; empty if not known yet
     std::unordered_set<target_key, target_hash> owned_;                // parts of objects that lie in no root

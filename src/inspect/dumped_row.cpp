@@ -80,7 +80,7 @@ std::string_view word_of(detail::shape_kind shape) {
         return "keyed";
     case shape_kind::serialised:
         return "serialised";
-    case shape_kind::foreign: // only in a dump that leaves out what it cannot write: it contains no such objects
+    case shape_kind::foreign: // occurs only in a dump that leaves such objects out
         return "foreign";
     }
     return "";

@@ -15,8 +15,8 @@ bool is_locked(os::byte_locks& locks, std::uint64_t first, std::uint64_t count =
     return found && found->has_value();
 }
 
-/// Returns how the process that excludes all others has the heap open. If it holds the door lock, it is the first of
-/// those that share the heap and is opening it, or the last and is closing it. The last one still holds its slot.
+/// Returns how the process that excludes all others has the heap open. If it also locks k_door, the heap is a shared
+/// one: its first process is opening it, or its last one is closing it. The last one still has the lock of its slot.
 result<heap_users::open_as> how_alone(os::file& file) {
     auto locks = file.open_locks();
     if (!locks)
@@ -73,7 +73,7 @@ result<heap_users> users_of(os::file_system& files, const std::string& path) {
         if (!how)
             return how.error();
         found.how = *how;
-        // drop processes that wait to open the heap: these hold at most the lock of a log
+        // Drop processes that only wait to open the heap. These do not lock k_attach; at most they have locked a log.
         std::erase_if(holders, [](const os::lock_holder& each) {
             return !each.holds(static_cast<std::int64_t>(share::lock_byte::k_attach));
         });

@@ -23,7 +23,8 @@ public:
         if (is_foreign(row) || (form_of(row) == form::hidden && !is_told_by_bytes(row)))
             return hidden(index, way);
         for (const row_part& each : parts_of(row)) {
-            // Skips pointers to undescribed types, since these may be null. All bit-fields together get one sentence.
+            // Skips pointers to types without a description, since such pointers may be null. Also skips bit-fields
+            // (they have no offset), which are always numbers.
             const bool leads_nowhere =
                 each.role == part_role::pointee && schema_.rows[each.row].kind == type_kind::plain;
             if (!leads_nowhere && (each.member == nullptr || each.member->offset))

@@ -64,7 +64,7 @@ std::string sentence_of(const suspect& found) {
            root + ", is " + value + ", " + found.where;
 }
 
-// up to so many words share one walk through the heap, which would take too long for each word
+// How many words share one walk through the heap, because a walk for each word would take too long.
 constexpr std::size_t k_undecided_max = std::size_t{1} << 18;
 
 /// Moves the words that their types allow to be pointers from `undecided` to `found`, as far as the limit of `found`

@@ -16,7 +16,7 @@
 namespace remanence::inspect {
 
 /// Must be called after check_all(), and only if that could check the allocator (inspection::knows_blocks()). Skips
-/// pages that cannot be read. Does not set `found.blocks`. O(heap); if it finds a word, also O(roots · heap).
+/// pages that cannot be read. Does not set `blocks` of the result. O(heap); if it finds a word, also O(roots · heap).
 result<types::pointer_survey> survey_pointers(inspection& heap, const std::vector<surveyed_root>& roots,
                                               const inspection_progress& progress);
 

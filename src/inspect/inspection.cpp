@@ -31,8 +31,8 @@ result<std::unique_ptr<inspection>> inspection::open_live(os::file_system& files
     return open_unchanged(files, path, store::heap_file::locking::no, progress);
 }
 
-// The superblock is read before the log, and is the same after that. So no other superblock was written in between, the
-// log was not begun anew, and it holds every commit that was acknowledged before.
+// Reads the superblock, then the log, then the superblock again. If it is the same, no other superblock was written in
+// between, so the log was not begun anew, and it holds every commit that was acknowledged before this call.
 result<std::unique_ptr<inspection>> inspection::open_unchanged(os::file_system& files, const std::string& path,
                                                                store::heap_file::locking lock,
                                                                const inspection_progress& progress) {
@@ -62,7 +62,8 @@ result<void> inspection::open_store(const std::string& path, store::heap_file::l
     if (!store)
         return store.error();
     store_ = std::move(*store);
-    if (lock == store::heap_file::locking::none_if_free) { // a process that shares the heap holds no exclusive lock
+    if (lock == store::heap_file::locking::none_if_free) {
+        // open_damaged() tests only for an exclusive lock, which processes that share the heap do not have.
         auto is_shared = share::is_shared_now(store_->file());
         if (!is_shared)
             return is_shared.error();
@@ -414,7 +415,7 @@ result<std::optional<alloc::occupancy>> inspection::survey_allocator() {
     return found;
 }
 
-// Does not check that a section is an arena; the allocator's check reports errors about that.
+// Does not check that each page in the list is an arena's header; the allocator's check reports errors about that.
 template <class F>
 result<void> inspection::for_each_arena(const F& f) {
     std::uint64_t page = reinterpret_cast<const format::heap_header*>(place_->base())->allocator.first_arena;
@@ -429,7 +430,7 @@ result<void> inspection::for_each_arena(const F& f) {
     return {};
 }
 
-/// Reads the header page, and the planes of all sections of the heap and of its arenas.
+/// Reads the header page, and the planes (the allocator's metadata, alloc/sections.hpp) of the heap and its arenas.
 result<void> inspection::read_metadata() {
     const auto read_planes = [this](std::uint64_t first_page, std::size_t sections) -> result<void> {
         for (const alloc::section& each : std::span(alloc::k_sections).first(sections)) {

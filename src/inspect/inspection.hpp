@@ -64,8 +64,8 @@ public:
     static result<std::unique_ptr<inspection>> open_live(os::file_system& files, const std::string& path,
                                                          const inspection_progress& progress);
 
-    /// Returns a second inspection of the same commit, whatever was written since. Its memory and problems are its own,
-    /// so one of the two may become another state.
+    /// Returns a second inspection of the same commit, whatever was written since. It has memory and problems of its
+    /// own, so become() may change one of the two to another state.
     result<std::unique_ptr<inspection>> look_again();
 
     [[nodiscard]] bool is_live() const { return live_; }

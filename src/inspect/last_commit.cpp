@@ -76,13 +76,14 @@ bool page_is_proven(inspection& before, inspection& now, std::uint64_t page) {
 
 bool is_proven(inspection& before, inspection& now, const problem& other) {
     if (other.path == before.path() && other.code != errc::truncated)
-        return other.offset != error::k_no_offset; // is certain for a structure that the superblock names
+        return other.offset != error::k_no_offset; // a structure that the superblock names is certainly damaged
     return std::ranges::any_of(now.misfits(), [&](const problem& each) {
         return each.path == other.path && each.offset == other.offset && each.code == other.code;
     });
 }
 
-/// Returns those places that are certainly damaged. They did not fit in `before`; `now` is the same heap, read later.
+/// Returns those of `all` that are certainly damaged. `all` did not fit in `before`; `now` is the same heap, read
+/// later.
 suspects proven(inspection& before, inspection& now, const suspects& all) {
     suspects found;
     if (now.super().checksum != before.super().checksum)
@@ -205,7 +206,7 @@ result<std::unique_ptr<inspection>> with_last_commit(os::file_system& files, con
             opened = inspection::open_live(files, path, progress);
         if (!opened) {
             const errc code = opened.why().code;
-            // This includes a heap that was closed a moment ago, since another process may have begun to write to it.
+            // Also true if no process had the heap open for writing (not is_live): one may have begun to write since.
             const bool may_have_moved = is_damage(code) || code == errc::in_use ||
                                         (code == errc::not_found && (is_live || opened.why().path != path)); // its log
             const auto now = is_damage(code) ? checksum_of_superblocks(files, path) : std::nullopt;

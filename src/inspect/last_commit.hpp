@@ -2,16 +2,17 @@
 //
 // Nothing is locked: a program can open its heap during an inspection. A heap that no process has open for writing is
 // inspected as it is. If the superblocks are the same afterwards, no process has begun to write meanwhile, so whatever
-// does not fit is damage. If a process has the heap open for writing, or begins to write, it is not disturbed either.
-// Then superblock, log, chunk map and checksum tables are read and checked; they describe the last commit. The writer
-// may apply later commits to the pages meanwhile, or close the heap. But each page that is read is checked against the
-// checksum in the tables or the log, so a page of another commit is not mistaken for one of this commit.
+// contradicts the superblock, the log or a checksum ("does not fit") is damage. If a process has the heap open for
+// writing, or begins to write, it is not disturbed either. Then superblock, log, chunk map and checksum tables are read
+// and checked; they describe the last commit. The writer may apply later commits to the pages meanwhile, or close the
+// heap. But each page that is read is checked against the checksum in the tables or the log, so a page of another
+// commit is not mistaken for one of this commit.
 //
 // The result is as certain as checksums are. The checksums of superblock, log, map and tables have 64 bits; that of a
-// page has 32. So a page that was overwritten with other bytes meanwhile is accepted once in 2^32 times. Then the copy
-// or the answer contains one page of a later commit, and nothing shows that. If n pages in all attempts together were
-// overwritten before they were read, the probability of that is n/2^32: 1 in 4,300 for a million such pages (4 GiB). A
-// page that is not overwritten meanwhile has no such risk.
+// page has 32. So a page that was overwritten with other bytes meanwhile is accepted once in 2^32 times. Then the
+// caller's result (such as a copy of the heap) contains one page of a later commit, and nothing shows that. If n pages
+// in all attempts together were overwritten before they were read, the probability of that is n/2^32: 1 in 4,300 for a
+// million such pages (4 GiB). A page that is not overwritten meanwhile has no such risk.
 //
 // When something does not fit, the cause may be the writer or damage. So the heap is read again (the second look). It
 // is damage if the superblock is still the same, and

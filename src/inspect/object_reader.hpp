@@ -111,8 +111,8 @@ public:
 
 private:
     static constexpr std::uint64_t k_word = 8;
-    /// The elements of std::vector<bool> are bits, which have no address. Their place is this one or the next, which
-    /// lies behind every heap, and where bytes() finds 0 or 1.
+    /// The elements of std::vector<bool> are bits, which have no address. A bit that is 0 gets this place; one that is
+    /// 1 gets the next. Both lie behind every heap, and bytes() finds a 0 or a 1 there.
     static constexpr std::uint64_t k_place_of_bits = ~std::uint64_t{0} - 64;
 
     result<const std::byte*> bytes_from_heap(std::uint64_t at, std::uint64_t count);
@@ -135,14 +135,14 @@ private:
     }
     result<bool> give(object_place container, std::uint64_t at, std::uint64_t mapped, const visit_element& visit);
 
-    /// `mapped` has the meaning of give().
+    /// `mapped`: see give().
     result<void> contiguous(object_place of, std::uint64_t first, std::uint64_t count, std::uint64_t bytes_each,
                             std::uint64_t mapped, const visit_element& visit);
     struct deque_numbers {
         std::uint64_t begin, end, in_block;
     };
     result<void> deque(object_place of, const deque_numbers& numbers, const visit_element& visit);
-    /// Places in a node of a binary tree. Links lead from node to node.
+    /// Offsets of the parts of a node of a binary tree.
     struct tree_numbers {
         std::uint64_t left, right, element, mapped;
     };

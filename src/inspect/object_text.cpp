@@ -30,8 +30,8 @@ void put_chars(std::string& out, T value) {
     out.append(text.data(), end);
 }
 
-/// True if the processor can produce this encoding of an 80-bit number. Others, such as a large number whose highest
-/// digit is 0, mean nothing, so they are written as bits.
+/// True if the processor can produce this encoding of an 80-bit number. Other encodings, such as a large number whose
+/// highest digit is 0, are invalid, so they are written as bits.
 bool is_written_as_always(const std::byte* long_number) {
     constexpr std::uint64_t k_highest = std::uint64_t{1} << 63;
     constexpr std::uint16_t k_exponent = 0x7fff;

@@ -22,7 +22,7 @@ void put_json_bytes(std::string& out, std::string_view bytes);
 /// Appends two hexadecimal digits for each byte.
 void put_hex(std::string& out, std::string_view bytes);
 
-/// Describes bytes that a class leaves out. The message continues "has " or "with " by it.
+/// The end of a message about bytes that a class leaves out; it follows "has " or "with ".
 inline constexpr std::string_view k_left_out = "bytes that its REM_REFLECT leaves out, and that may be an address, "
                                                "which is another one elsewhere. Name the member in "
                                                "REM_REFLECT, or the base in its parentheses, or make these bytes 0";

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] bool contains(std::uint64_t offset) const;
 
 private:
-    static constexpr std::size_t k_part = 4096; // in granules
+    static constexpr std::size_t k_part = 4096; // granules of 8 bytes in each part
     std::unordered_map<std::uint64_t, std::bitset<k_part>> parts_;
 };
 

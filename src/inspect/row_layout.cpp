@@ -91,7 +91,7 @@ void put_bits(std::string& rest, const std::vector<byte_range>& ranges, const ty
     for (std::size_t i = 0; i != row.numbers.size(); i += k_numbers_of_bits) {
         for (std::uint64_t bit = 0; bit != row.numbers[i + 2]; ++bit) {
             const std::uint64_t place = row.numbers[i + 1] + bit;
-            std::uint64_t begin = 0; // of the current range, in `rest`
+            std::uint64_t begin = 0; // where the bytes of the current range begin in `rest`
             for (const byte_range& each : ranges) {
                 if (place / 8 >= each.at && place / 8 - each.at < each.count) {
                     char& byte = rest[begin + place / 8 - each.at];
@@ -107,7 +107,7 @@ void put_bits(std::string& rest, const std::vector<byte_range>& ranges, const ty
 bool has_address(const type_row& row, const std::vector<byte_range>& ranges, std::string_view rest) {
     if (!may_leave_out(row) || row.alignment < k_word)
         return false;
-    std::uint64_t begin = 0; // of the current range, in `rest`
+    std::uint64_t begin = 0; // where the bytes of the current range begin in `rest`
     for (const byte_range& each : ranges) {
         for (std::uint64_t at = align_up(each.at, k_word); at + k_word <= each.at + each.count; at += k_word) {
             const std::string_view word = rest.substr(begin + at - each.at, k_word);

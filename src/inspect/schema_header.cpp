@@ -76,7 +76,8 @@ private:
         return {row.size, std::has_single_bit(row.alignment) ? row.alignment : 1};
     }
     /// True if the header declares this type. It must belong to the program and not to a library. It must not be a
-    /// template, since each instance would declare that again; nor nested in a class, since the class is no namespace.
+    /// template, since each instance would declare the template again; nor nested in a class, since the class is no
+    /// namespace.
     [[nodiscard]] bool is_declared_here(const type_row& row) const {
         const bool is_declarable = row.kind == type_kind::object || row.kind == type_kind::members;
         return is_declarable && !is_number(row) && row.size != 0 && is_plain_name(row.name) &&

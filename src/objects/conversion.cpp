@@ -149,7 +149,7 @@ result<void> conversion::make_held(object_place from, object_place to, unsigned 
     }
     const auto becomes =
         is_variant ? rows_.alternatives(from.row, to.row)[(*held)->alternative] : std::optional<std::size_t>(0);
-    REM_CHECK(becomes); // since the rows match, the alternative becomes one
+    REM_CHECK(becomes); // since the rows match, the newer variant has an alternative for it
     REM_TRY(make(**held, {is.parts[*becomes].type, to.at}, depth + 1));
     builder_.put_mark(to, is_variant ? static_cast<unsigned char>(*becomes) : 1);
     return {};
@@ -255,7 +255,7 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         auto member = source_.member(from, *origin);
         if (!member)
             return member.error();
-        REM_CHECK(*member); // it exists, because its origin has an offset
+        REM_CHECK(*member); // exists, because `origin` has an offset
         next_rooms_ = rooms_of(from.row, *origin, to.row, each);
         REM_TRY(make(**member, place, depth + 1));
     } else {
@@ -327,7 +327,7 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
         return true;
     };
     const auto take = [&](const element_place& each) { return take_numbered(each, index); };
-    if (becomes_ordered && !has_order && function != key_function::own) { // elements may have any order
+    if (becomes_ordered && !has_order && function != key_function::own) { // the old elements may have any order
         struct numbered {
             element_place element;
             std::uint64_t number; // keeps equal elements in their order
@@ -335,9 +335,9 @@ result<void> conversion::make_container(object_place from, object_place to, unsi
         const auto key_of = [](const element_place& element) { return element.has_key ? element.key : element.value; };
         std::vector<numbered> all;
         REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-            auto itself =
-                // since each key is comparable with itself, all keys can be sorted
-                compare(source_, key_of(each), key_of(each));
+            // Only a key that contains a NaN cannot be compared, and it fails here, compared with itself. So the sort
+            // below can compare any two keys.
+            auto itself = compare(source_, key_of(each), key_of(each));
             if (!itself)
                 return itself.error();
             if (!*itself)

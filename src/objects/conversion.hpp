@@ -84,7 +84,8 @@ public:
         std::vector<bytes> copies;
         std::vector<std::size_t> others;
     };
-    /// Returns the plan, computed once for each pair of rows. If pointers may lead to its members, no member is copied.
+    /// Returns the plan, computed once for each pair of rows. If pointers may lead to a member, or to a part of it, it
+    /// is made and not copied.
     [[nodiscard]] const member_plan& plan(std::uint32_t from, std::uint32_t to) const;
     /// Returns, for each alternative of a variant, the one that it becomes. This is the alternative of the same name,
     /// or of the new name of its class (rename_class()), or else the one that functions make from it. Computed once for
@@ -152,7 +153,7 @@ private:
     bool match_numbers(std::uint32_t from, std::uint32_t to);
     /// Checks the renamings of members of these classes (RN1).
     bool check_renamings(std::uint32_t from, std::uint32_t to);
-    /// Both record the difference, and return the result of the match.
+    /// refuse() and accept() record a difference, and return the result of the match: false or true.
     bool refuse(std::uint32_t from, std::uint32_t to, const std::string& why = {});
     bool accept(std::uint32_t from, std::uint32_t to, bool is_changed);
     void note(std::string what, bool is_automatic);
@@ -219,8 +220,8 @@ public:
 
         /// Default-constructs an object in zeroed memory, if it is of a class.
         virtual result<void> construct(object_builder& /*by*/, object_place /*to*/) { return {}; }
-        /// Called when both objects exist at their final places. The listener must call the function, now or later, but
-        /// in the order of these calls.
+        /// Called when the old and the new object exist at their final places. The listener must call the program's
+        /// function for them, now or later, but in the order of the calls of fill().
         virtual void fill(const prepared_step& /*by*/, std::uint64_t /*was*/, std::uint64_t /*is*/) {}
         /// Called for an intermediate object between two functions. The listener must destroy it at the end.
         virtual void made_between(const prepared_step& /*by*/, std::uint64_t /*at*/) {}

@@ -31,8 +31,8 @@ struct between_functions final : conversion::listener {
     std::byte* base;
 };
 
-/// Listens while members of the final object are made. Functions are called only after all pointers lead to new
-/// objects.
+/// Listens while members of the final object are made. Functions of the program are called only after all pointers
+/// lead to new objects.
 struct last_of_chain final : conversion::listener {
     explicit last_of_chain(conversion::listener& of) : told(of) {}
     result<void> point(object_place /*from*/, object_place /*to*/) override {

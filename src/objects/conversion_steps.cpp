@@ -66,7 +66,7 @@ public:
 
 private:
     [[nodiscard]] bool has_same_numbers(const type_row& was, const type_row& is) const {
-        if (was.shape == shape_kind::members) // bit-fields, which schemas of older releases lack
+        if (was.shape == shape_kind::members) // the numbers of bit-fields; schemas of older releases have none
             return was.numbers == is.numbers || was.numbers.empty() || is.numbers.empty();
         if (was.shape != shape_kind::enumeration || which_ == enumerators::same)
             return was.numbers == is.numbers && was.labels == is.labels;

@@ -1,4 +1,5 @@
-// Reads the lines of a dump in either form, and stores those of a root's elements until their number is known.
+// Reads the lines of a dump, in the portable or the binary form. Stores the lines of a root's elements until the number
+// of elements is known.
 #pragma once
 
 #include "base/result.hpp"

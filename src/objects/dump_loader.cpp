@@ -41,8 +41,9 @@ struct told_object {
     std::string owner;               // name in messages
     std::size_t schema = 0;
     std::uint32_t row = 0;
-    const detail::type_to_load* own = nullptr; // the program's type of this name, for a root
-    detail::type_fingerprint type;             // the root's type
+    /// The type of the program that has the name `type.name`; null if there is none, or if this is no root.
+    const detail::type_to_load* own = nullptr;
+    detail::type_fingerprint type; // the root's type
 };
 
 class dump_loader final : conversion::listener {

@@ -18,8 +18,8 @@ namespace remanence::objects {
 
 /// Makes the roots of a dump in the portable or the binary form, and stores their schemas. Returns the number of roots.
 /// The caller holds the write lock, and must roll back after a failure. `types` are types of the program: a root whose
-/// type has such a name is made as that type. All others are made by the dump's schema, with this platform's layout.
-/// `dropped` has the meaning of row_matching::drop().
+/// type has the name of one of these is made as that type. All other roots are made by the dump's schema, with this
+/// platform's layout. `dropped` has the meaning of row_matching::drop().
 /// errc::exists if the heap has a root of that name; errc::invalid_argument, with the line, if the input is not a dump
 /// or is incomplete; errc::not_supported for a type that cannot be made without the program; errc::exhausted. O(dump);
 /// memory for the lines of one root, and for each pointer.

@@ -92,7 +92,7 @@ result<void> lost_values::visit(object_place from, std::uint32_t to, unsigned de
             path_.pop_back();
         return {};
     }));
-    // A function may drop members of its object. Members that follow automatically must not be lost.
+    // A function of the program may drop members of the object that it makes. No other conversion may lose a member.
     if (!have_members || is_by_function)
         return {};
     for (const type_part* const each : rows_.lost(from.row, to)) {

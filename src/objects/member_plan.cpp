@@ -1,5 +1,5 @@
-// Finds the bytes of an object that can be copied unchanged: numbers that have not changed, however deeply they lie in
-// it.
+// Finds the bytes of an object that can be copied unchanged: numbers that have not changed, however deeply they are
+// nested.
 #include "objects/conversion.hpp"
 #include "types/number_shapes.hpp"
 
@@ -28,7 +28,7 @@ bool is_same_number(const type_row& was, const type_row& is) {
 bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    if (chain(from, to) != nullptr || pointees_.contains(from)) // the listener must learn its new place
+    if (chain(from, to) != nullptr || pointees_.contains(from)) // the listener must be told of the object
         return false;
     const auto copy = [&](std::uint64_t count) {
         if (!plan.copies.empty()) {

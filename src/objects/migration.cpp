@@ -329,7 +329,8 @@ result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration
     auto done = root_migration(memory, request).run();
     if (!done)
         return done.error();
-    if (!others.empty() && !done->is_needed && !request.only_says) { // the requested root does not exist
+    if (!others.empty() && !done->is_needed && !request.only_says) {
+        // The requested root does not exist, so no call of run() has stored the schema.
         const detail::type_fingerprint* const types[] = {&request.type};
         REM_TRY(types::store_schemas(memory, types));
     }

@@ -55,7 +55,7 @@ struct memory_need {
 
 struct migration_outcome {
     bool is_needed = false;  // false if the root has the program's type already, or does not exist
-    bool is_readable = true; // the root can be read as the program's type; only its schema lacks enumerators
+    bool is_readable = true; // objects fit the program's type as they are; only the schema may lack enumerators
     bool is_possible = true;
     bool is_in_place = false; // objects keep their addresses
     memory_need memory;       // with `estimates`

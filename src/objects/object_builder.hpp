@@ -26,7 +26,7 @@
 
 namespace remanence::objects {
 
-/// The properties of a key that decide its place in a container. For a number, its value in the destination's type.
+/// What decides the place of a key in a container. For a number, computed from its value in the destination's type.
 struct key_to_place {
     std::uint64_t hash = 0; // computed with the container's seed; equals what the container's own hash function returns
 };
@@ -41,7 +41,8 @@ public:
     /// True if add() needs the hash of the next key; the caller must compute it with seed().
     [[nodiscard]] virtual bool wants_hash() const { return false; }
     [[nodiscard]] virtual std::uint64_t seed() const { return 0; }
-    /// Returns the place where the next element must be made. Must be called exactly as often as begin() was told.
+    /// Returns the place where the next element must be made. Must be called once for each of the elements that were
+    /// counted for begin().
     virtual result<element_place> add(std::uint64_t hash) = 0;
     /// Must be called when the element from add() is complete. errc::invalid_argument if its key is a duplicate or out
     /// of order.

@@ -98,7 +98,7 @@ private:
     result<void> end_leaf() {
         if (records_.empty())
             return {};
-        const std::uint64_t bytes = align_up(packed_leaf::k_header_bytes + bytes_, k_word); // rounded up as PL2 says
+        const std::uint64_t bytes = align_up(packed_leaf::k_header_bytes + bytes_, k_word); // rounded up (PL2)
         auto block = to_.allocate(bytes, 1);
         if (!block)
             return block.error();

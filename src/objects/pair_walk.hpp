@@ -22,8 +22,8 @@ struct part_pair {
     std::uint64_t index = 0; // of an element, in the older object
 };
 
-/// Returns the form in which a pair is visited. It is `same` if either row is described by another one, except when an
-/// optional is made from something else. Otherwise it is the newer row's form.
+/// Returns the form in which a pair is visited. It is `same` if at least one of the two rows is described by a third
+/// one, except when an optional is made from something else. Otherwise it is the newer row's form.
 inline form form_of_pair(const row_matching& rows, std::uint32_t from, std::uint32_t to) {
     const form was = form_of(rows.from().rows[from]);
     const form is = form_of(rows.to().rows[to]);
@@ -31,8 +31,8 @@ inline form form_of_pair(const row_matching& rows, std::uint32_t from, std::uint
         return is;
     return was == form::same || is == form::same ? form::same : is;
 }
-/// Returns the pair that remains if one level of description by another row is removed, as row_matching has matched the
-/// rows. A number with a unit stays until both rows are such numbers.
+/// If one of the rows is described by another row, returns the pair with that row in its place, as row_matching has
+/// matched the rows. A number with a unit is replaced last, together with the number with a unit in the other schema.
 inline std::pair<std::uint32_t, std::uint32_t> unwrapped(const row_matching& rows, std::uint32_t from,
                                                          std::uint32_t to) {
     const types::type_row& was = rows.from().rows[from];

@@ -71,7 +71,7 @@ result<void> place_conversion::release_gone(object_place from, std::uint32_t to)
     return {};
 }
 
-/// Does the same for other objects in the object, as far as they lie in no block of their own.
+/// Does the same as release_gone(), also for objects of other forms. Searches what lies in them, not in their blocks.
 result<void> place_conversion::release_gone_within(object_place from, std::uint32_t to) {
     if (form_of_pair(rows_, from.row, to) == form::members)
         return release_gone(from, to);

@@ -60,7 +60,8 @@ private:
     conversion values_;
     std::uint64_t copy_;
     std::vector<std::uint64_t>& garbage_;
-    std::vector<std::pair<object_place, std::uint32_t>> later_; // objects in its blocks, to be changed later
+    /// Objects in the blocks of the current object, to be changed after it.
+    std::vector<std::pair<object_place, std::uint32_t>> later_;
 };
 
 } // namespace remanence::objects

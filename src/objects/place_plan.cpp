@@ -36,7 +36,7 @@ place_plan::place_plan(const row_matching& rows, heap_source& old_objects, objec
         for (const row_pair& each : plan.pointees) {
             const bool moves = moved_.contains(each.first);
             has_pointers_ = true;
-            pairs_[pair].changes = moves; // otherwise a pointer does not change
+            pairs_[pair].changes = moves; // a pointer changes only if its target moves
             is_possible_ = is_possible_ && !gone_.contains(each.first);
         }
     }
@@ -222,7 +222,7 @@ bool place_plan::can_move(std::uint32_t from) const {
         return true;
     if (what == form::hidden)
         return inspect::is_told_by_bytes(was);
-    if (what < form::members || what > form::array) // these contain their own address, or have nodes that do
+    if (what < form::members || what > form::array) // other forms contain their own address, or have nodes that do
         return false;
     const std::vector<inspect::row_part> parts = inspect::parts_of(was);
     return std::all_of(parts.begin(), parts.end(), [&](const inspect::row_part& part) { return can_move(part.row); });

@@ -112,7 +112,7 @@ private:
     /// objects all bytes must be 0.
     result<void> take_what_is_behind(inspect::lone_objects& lone, const named_pointee& from, object_place to);
     /// Checks the objects that were made anew: the old ones must not have lain in blocks that other objects own, such
-    /// as texts, unless they were parts of these. `blocks` are the sorted blocks of all old objects.
+    /// as texts, unless they were parts of those objects. `blocks` are the sorted blocks of all old objects.
     result<void> check_blocks(const std::vector<std::uint64_t>& blocks);
 
     [[nodiscard]] unexpected refused(errc code, const std::string& why) const { return names_.refused(code, why); }

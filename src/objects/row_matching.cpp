@@ -100,7 +100,7 @@ std::optional<std::size_t> row_matching::alternative(std::uint32_t from, std::si
     const std::string name = from_.name_of(part);
     const auto before = std::count_if(old_parts.begin(), old_parts.begin() + static_cast<std::ptrdiff_t>(index),
                                       [&](const type_part& each) { return from_.name_of(each.type) == name; });
-    if (const auto found = named(name, before)) // same position among the parts of this name
+    if (const auto found = named(name, before)) // same name, and same position among the alternatives of that name
         return found;
     if (const std::string present = present_name(name); present != name) {
         if (const auto found = named(present, before))
@@ -111,7 +111,7 @@ std::optional<std::size_t> row_matching::alternative(std::uint32_t from, std::si
         if (steps_->find(from_, part, to_, new_parts[i].type).chain.empty())
             continue;
         if (made)
-            return {}; // several would do
+            return {}; // functions lead to more than one alternative
         made = i;
     }
     return made;
@@ -187,7 +187,7 @@ bool row_matching::match_by_steps(std::uint32_t from, std::uint32_t to, step_cha
 void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    const auto has_other_name = [&] { // for example, the name of a container that allows equal keys
+    const auto has_other_name = [&] { // for example std::multiset instead of std::set
         return without_arguments(was.name) != without_arguments(is.name);
     };
     const bool is_keyed = !inspect::is_foreign(was) && (form_of(was) == form::set || form_of(was) == form::map);
@@ -434,7 +434,8 @@ bool row_matching::match_members(std::uint32_t from, std::uint32_t to) { // NOLI
     const auto has_no_place = [](const type_part& each) { return !each.offset; };
     const bool is_whole = std::none_of(old_members.begin(), old_members.end(), has_no_place) &&
                           std::none_of(new_members.begin(), new_members.end(), has_no_place);
-    const bool is_told = inspect::has_bit_fields(was) || inspect::may_leave_out(was); // compared as bytes
+    // Then the bytes outside of members are copied unchanged.
+    const bool is_told = inspect::has_bit_fields(was) || inspect::may_leave_out(was);
     if (!is_whole && (!is_told || layout_difference(from_, from, to_, to)))
         return refuse(from, to, ", with members whose place is not known, such as bit-fields");
     return check_renamings(from, to) && matches;
@@ -481,10 +482,8 @@ bool row_matching::match_numbers(std::uint32_t from, std::uint32_t to) {
         return fits ? changed() : refuse(from, to, ", which does not have all of its values");
     }
     if (is.shape == shape_kind::floating) {
-        const std::uint64_t exact = is.size == 4   ? 2
-                                    : is.size == 8 ? 4
-                                                   // the largest whole number, in bytes, that it represents exactly
-                                                   : 8;
+        // A number of this size represents all whole numbers of so many bytes exactly.
+        const std::uint64_t exact = is.size == 4 ? 2 : is.size == 8 ? 4 : 8;
         if (was.shape == shape_kind::floating ? is.size >= was.size : is_whole(was.shape) && was.size <= exact)
             return changed();
     }

@@ -1,4 +1,4 @@
-// Declares the functions that fill containers of each shape, each source file for one kind of shapes.
+// Declares the functions that fill containers. There is one source file for each kind of shape.
 // object_builder.cpp checks that the layout of a container is known.
 #pragma once
 

@@ -46,7 +46,7 @@ std::set<std::string> names_of_types(const type_description& schema, bool only_p
     std::set<std::string> names;
     for (std::uint32_t i = 0; i != schema.rows.size(); ++i) {
         if (!only_pointees && inspect::is_text(schema.rows[i]))
-            names.insert("char"); // its row does not name its element type
+            names.insert("char"); // the row of a text does not name the type of its characters
         if (!only_pointees)
             names.insert(schema.name_of(i));
         else if (schema.rows[i].kind == type_kind::pointer)
