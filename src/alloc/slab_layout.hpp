@@ -38,8 +38,8 @@ constexpr bool is_small(std::size_t bytes, std::size_t alignment) {
 }
 
 /// Returns the size for a block of `bytes` bytes that must touch as few cache lines or pages as possible; the size
-/// decides where a block begins. Up to a cache line, a block never crosses the end of one. From there on it begins on a
-/// cache line, and from a page on, on a page. A size larger than any heap is returned unchanged.
+/// decides where a block begins. Blocks of at most 64 bytes never cross the end of a cache line; larger ones begin at a
+/// cache line, and those of a page or more at a page. A size larger than any heap is returned unchanged.
 constexpr std::size_t bytes_on_lines(std::size_t bytes) {
     constexpr std::size_t k_line_bytes = 64;
     if (bytes <= k_line_bytes)

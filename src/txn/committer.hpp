@@ -49,7 +49,7 @@ struct commit_totals {
     std::uint64_t image_bytes = 0; // of whole chunks
 };
 
-/// Callers hold both locks of the heap. They must call the steps in this order, for one commit at a time.
+/// Callers hold both locks of the heap. One commit at a time calls prepare(), reserve() and write(), in this order.
 class committer {
 public:
     /// All must outlive this object.

@@ -217,7 +217,7 @@ class copy(RemTest):
         for name in ("other.rem", os.path.basename(__file__)):
             shutil.copy(self.path(name) if name == "other.rem" else __file__, self.path("copy.rem-new"))
             before = self.read(self.path("copy.rem-new"))
-            self.assertIn("is in the way", self.text("copy", "book.rem", "copy.rem", code=ERROR)[1])
+            self.assertIn("the name under which the new heap is built", self.text("copy", "book.rem", "copy.rem", code=ERROR)[1])
             self.assertEqual(self.read(self.path("copy.rem-new")), before)
 
     def test_to_where_another_heaps_log_belongs_is_refused(self):

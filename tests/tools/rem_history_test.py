@@ -229,8 +229,8 @@ class history(HistoryTest):
         self.assertIn(reason, self.text("get", "book.rem", "prices", "--version", "1", code=ERROR)[1])
         os.remove(path)
         os.mkdir(path)
-        self.assertIn("is no file", self.text("log", "book.rem", code=HISTORY)[0])
-        self.assertIn("is no file", self.text("verify", "book.rem", code=HISTORY)[0])
+        self.assertIn("is not a regular file", self.text("log", "book.rem", code=HISTORY)[0])
+        self.assertIn("is not a regular file", self.text("verify", "book.rem", code=HISTORY)[0])
         os.rmdir(path)
         self.assertIn("is not there", self.text("log", "book.rem")[0])
 

@@ -192,7 +192,7 @@ TEST_F(between_heaps_DeathTest, the_member_swap_of_the_standards_containers_ends
 
 // std::list asks whether the allocators are equal, and would end the process without a word.
 TEST_F(between_heaps_DeathTest, splice_and_merge_of_lists_end_the_process_with_a_message) {
-    constexpr const char* k_message = "of two lists that belong to different heaps, or one of which belongs to none";
+    constexpr const char* k_message = "of two lists that belong to different heaps, or one to none";
     list<string> mine(3);
     EXPECT_DEATH(stored_list_.splice(stored_list_.end(), mine), k_message);
     EXPECT_DEATH(stored_list_.splice(stored_list_.end(), mine, mine.begin()), k_message);

@@ -467,7 +467,7 @@ TEST_F(kept_histories, begin_anew_after_a_crash_when_no_file_has_the_name) {
             EXPECT_EQ(numbers_in(h), (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 50}));
         }
         EXPECT_FALSE(inspect::verify(path_).history->is_whole);
-        expect_new_history("is no file");
+        expect_new_history("is not a regular file");
         EXPECT_TRUE(fs::exists(fs::symlink_status(unfit())));
         heap h = open();
         EXPECT_EQ(numbers_in(h).size(), 6U);

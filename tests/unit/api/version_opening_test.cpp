@@ -243,7 +243,7 @@ TEST_F(opened_versions, of_a_heap_without_a_history_are_errors) {
     make_heap(path_);
     EXPECT_TRUE(is_error(refused(path_, reading(1)), errc::no_step, path_, "no history is kept"));
     fs::create_directory(path_.string() + "-history");
-    EXPECT_TRUE(is_error(refused(path_, reading(1)), errc::no_step, path_, "is no file"));
+    EXPECT_TRUE(is_error(refused(path_, reading(1)), errc::no_step, path_, "is not a regular file"));
 }
 
 TEST_F(opened_versions, are_not_opened_beside_the_heap_in_one_process) {

@@ -204,8 +204,8 @@ TEST_F(kept_versions, are_refused_with_reasons) {
     EXPECT_TRUE(is_error(error_of([&] { h.keep(""); }), errc::invalid_argument, dir_ / "h", "needs a name"));
     EXPECT_TRUE(is_error(error_of([&] { h.restore("second"); }), errc::no_step, dir_ / "h", "kept are \"first\""));
     EXPECT_TRUE(is_error(error_of([&] { h.restore(12345); }), errc::no_step, dir_ / "h", "kept are \"first\""));
-    EXPECT_TRUE(is_error(error_of([&] { h.restore(step); }), errc::no_step, dir_ / "h", "not kept"));
-    EXPECT_TRUE(is_error(error_of([&] { h.drop(step); }), errc::no_step, dir_ / "h", "not kept"));
+    EXPECT_TRUE(is_error(error_of([&] { h.restore(step); }), errc::no_step, dir_ / "h", "not a kept version"));
+    EXPECT_TRUE(is_error(error_of([&] { h.drop(step); }), errc::no_step, dir_ / "h", "not a kept version"));
     EXPECT_TRUE(is_error(error_of([&] { (void)h.diff(first, 12345); }), errc::no_step, dir_ / "h", "no version 12345"));
     EXPECT_TRUE(
         is_error(error_of([&] { h.branch(12345, dir_ / "b"); }), errc::no_step, dir_ / "h", "no version 12345"));

@@ -158,8 +158,8 @@ TEST(volatile_heap, guard_bytes_say_what_was_asked_for_and_find_who_wrote_behind
     const volatile_verify_report report = scratch.verify();
     ASSERT_EQ(report.problems.size(), 1U);
     EXPECT_EQ(report.problems[0].address, grown);
-    EXPECT_DEATH(scratch.free(grown), "written over");
-    EXPECT_DEATH((void)scratch.reallocate(grown, 5), "written over");
+    EXPECT_DEATH(scratch.free(grown), "overwritten");
+    EXPECT_DEATH((void)scratch.reallocate(grown, 5), "overwritten");
 }
 
 struct leaked_thing {
