@@ -176,7 +176,7 @@ class RunTime(unittest.TestCase):
         self.succeed("make-heap")
         self.succeed("be-killed")
         shutil.copy(older, self.log)
-        self.says(self.run_program("make-heap"), "the redo log .* is older than the heap", "Put that session's log back")
+        self.says(self.run_program("make-heap"), "the redo log .* is older than the heap", "Put its last session's log back")
 
     def test_dangling_link(self):
         self.heap.symlink_to(self.place / "nowhere")
