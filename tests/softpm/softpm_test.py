@@ -682,7 +682,7 @@ class Sanitized(Programs):
 
     def test_blocks_and_places_that_allocate_are_sound_under_sanitizers(self):
         root = HERE.parents[1]
-        sources = [HERE / "arena_test.cpp", *(root / "bindings/softpm/runtime" / f"{name}.cpp" for name in ("arena", "sites")), root / "src/os/quick_mutex.cpp"]
+        sources = [HERE / "arena_test.cpp", *(root / "bindings/softpm/runtime" / f"{name}.cpp" for name in ("arena", "call_sites")), root / "src/os/quick_mutex.cpp"]
         for kind in ("thread", "address,undefined"):
             with self.subTest(kind):
                 options = ["-std=c++20", "-O1", "-g", f"-fsanitize={kind}", "-fno-sanitize-recover=all", f"-I{root / 'src'}", f"-I{root / 'bindings/softpm'}"]
