@@ -20,6 +20,14 @@ void sort_and_merge(std::vector<heap_range>& ranges) {
     ranges.resize(kept);
 }
 
+void append_run(std::vector<heap_range>& runs, std::uint64_t offset, std::uint64_t bytes) {
+    if (!runs.empty() && runs.back().end() == offset) {
+        runs.back().bytes += bytes;
+    } else {
+        runs.push_back({offset, bytes});
+    }
+}
+
 std::vector<heap_range> without(const std::vector<heap_range>& all, const std::vector<heap_range>& some) {
     std::vector<heap_range> rest;
     auto hidden = some.begin();

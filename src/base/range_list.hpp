@@ -11,6 +11,8 @@ namespace remanence {
 
 /// Sorts the ranges, and joins those that touch or overlap.
 void sort_and_merge(std::vector<heap_range>& ranges);
+/// Appends the range, or extends the last range by it if that ends where it begins.
+void append_run(std::vector<heap_range>& runs, std::uint64_t offset, std::uint64_t bytes);
 /// Returns the parts of `all` that are not in `some`. Both must be sorted.
 std::vector<heap_range> without(const std::vector<heap_range>& all, const std::vector<heap_range>& some);
 /// Returns the total length of the ranges.

@@ -1,9 +1,9 @@
 #include "track/private_copies.hpp"
 
+#include "base/range_list.hpp"
 #include "base/undying.hpp"
 #include "os/held_across_fork.hpp"
 #include "os/limits.hpp"
-#include "track/pagemap_scan.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -86,14 +86,6 @@ result<shared_descriptor> open_pagemap() { return own_pagemap.value.get(open_own
 
 std::uint64_t kernel_page_bytes() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
-void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes) {
-    if (!runs.empty() && runs.back().end() == offset) {
-        runs.back().bytes += bytes;
-    } else {
-        runs.push_back({offset, bytes});
-    }
-}
-
 result<private_copies> private_copies::create(std::byte* base) {
     auto pagemap = open_pagemap();
     if (!pagemap)
@@ -126,12 +118,12 @@ result<void> private_copies::append_sparse(page_run where, std::vector<page_run>
     if (!scans_ || where.bytes == 0)
         return append(where, runs);
     const auto base = reinterpret_cast<std::uint64_t>(base_);
-    std::vector<kernel::page_region> regions(k_regions_reported);
+    regions_.resize(k_regions_reported);
     kernel::pm_scan_arg arguments{};
     arguments.size = sizeof arguments;
     arguments.end = base + where.end();
-    arguments.vec = reinterpret_cast<std::uint64_t>(regions.data());
-    arguments.vec_len = regions.size();
+    arguments.vec = reinterpret_cast<std::uint64_t>(regions_.data());
+    arguments.vec_len = regions_.size();
     arguments.category_inverted = kernel::k_page_is_file | kernel::k_page_is_pfnzero;
     arguments.category_mask = arguments.category_inverted;
     arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
@@ -142,7 +134,7 @@ result<void> private_copies::append_sparse(page_run where, std::vector<page_run>
             scans_ = false;
             return append({arguments.start - base, arguments.end - arguments.start}, runs);
         }
-        for (const kernel::page_region& region : std::span(regions).first(static_cast<std::size_t>(found)))
+        for (const kernel::page_region& region : std::span(regions_).first(static_cast<std::size_t>(found)))
             append_run(runs, region.start - base, region.end - region.start);
     }
     return {};

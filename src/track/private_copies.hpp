@@ -5,6 +5,7 @@
 #include "os/descriptor.hpp"
 #include "os/memory.hpp"
 #include "track/page_scan.hpp"
+#include "track/pagemap_scan.hpp"
 
 #include <memory>
 #include <vector>
@@ -34,8 +35,6 @@ result<shared_descriptor> open_pagemap();
 std::uint64_t kernel_page_bytes();
 /// True if this entry of /proc/self/pagemap is that of a private copy.
 bool is_private_copy(std::uint64_t entry);
-/// Appends the range as a run, or extends the last run by it.
-void append_run(std::vector<page_run>& runs, std::uint64_t offset, std::uint64_t bytes);
 
 class private_copies {
 public:
@@ -51,8 +50,10 @@ private:
 
     std::byte* base_;
     shared_descriptor pagemap_;
-    bool scans_ = true;                  // false after the kernel has refused PAGEMAP_SCAN
-    std::vector<std::uint64_t> entries_; // scratch; not allocated while the heap does not change
+    bool scans_ = true; // false after the kernel has refused PAGEMAP_SCAN
+    // Scratch, allocated at the first use.
+    std::vector<std::uint64_t> entries_;
+    std::vector<kernel::page_region> regions_;
 };
 
 } // namespace remanence::track

@@ -4,6 +4,7 @@
 // T3 No paused page becomes writable before let_writes_go_on(), even if a thread traps at the page beside it.
 #include "track/trap_tracker.hpp"
 
+#include "base/range_list.hpp"
 #include "os/memory.hpp"
 #include "os/write_traps.hpp"
 #include "track/paused_writes.hpp"
@@ -156,6 +157,10 @@ public:
             }
         }
         return {};
+    }
+
+    result<void> append_unreported(page_run where, std::vector<page_run>& runs) override {
+        return copies_.append_sparse(where, runs);
     }
 
     void watch() override {

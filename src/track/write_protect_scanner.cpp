@@ -1,5 +1,6 @@
 #include "track/write_protect_scanner.hpp"
 
+#include "base/range_list.hpp"
 #include "base/undying.hpp"
 #include "os/limits.hpp"
 #include "os/memory.hpp"
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <span>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -31,6 +33,9 @@ namespace {
 
 constexpr std::size_t k_regions = 1024;              // reported by one system call
 constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // scanning such a gap takes less time than a system call
+// What the last level of page tables maps with one table, where a page has 4 KiB. Where pages are larger, so is this,
+// and some empty places are then reported at each scan.
+constexpr std::uint64_t k_table_bytes = 2 * MiB;
 
 // Before Linux 6.10 the kernel's fast path tested the wrong bit for the protection of a swapped page (fixed by commit
 // 2c1f057e5be6), so it would miss writes.
@@ -43,12 +48,34 @@ bool fast_path_is_right() {
     return major > 6 || (major == 6 && minor >= 10);
 }
 
+/// The calls of this machine's kernel.
+class own_page_tables final : public page_tables {
+public:
+    own_page_tables(shared_descriptor fault, shared_descriptor pagemap)
+        : fault_(std::move(fault)), pagemap_(std::move(pagemap)) {}
+
+    int watch_writes(std::uint64_t start, std::uint64_t bytes) override {
+        uffdio_register range{};
+        range.range = {start, bytes};
+        range.mode = UFFDIO_REGISTER_MODE_WP;
+        return ::ioctl(fault_->get(), UFFDIO_REGISTER, &range);
+    }
+    int scan(kernel::pm_scan_arg& arguments) override {
+        return ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
+    }
+    [[nodiscard]] bool has_right_fast_path() const override { return fast_path_is_right(); }
+
+private:
+    shared_descriptor fault_;
+    shared_descriptor pagemap_;
+};
+
 /// The kernel clears a page's protection at its first write. A scan reports unprotected pages and protects them again,
 /// in one step.
 class write_protect_scanner final : public page_scanner {
 public:
-    write_protect_scanner(std::byte* base, shared_descriptor fault, shared_descriptor pagemap, os::fork_guard process)
-        : base_(base), fault_(std::move(fault)), pagemap_(std::move(pagemap)), paused_(base, process) {}
+    write_protect_scanner(std::byte* base, std::unique_ptr<page_tables> tables, os::fork_guard process)
+        : base_(base), tables_(std::move(tables)), paused_(base, process) {}
 
     // Registers at the first collect() and not earlier: a registered file mapping loses fault-around, and a heap that
     // is only read never needs the registration.
@@ -58,26 +85,31 @@ public:
     }
 
     result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) override {
-        auto start = reinterpret_cast<std::uint64_t>(base_);
         if (!registered_) {
-            uffdio_register range{};
-            range.range = {start, bytes};
-            range.mode = UFFDIO_REGISTER_MODE_WP;
-            if (::ioctl(fault_->get(), UFFDIO_REGISTER, &range) != 0)
+            if (tables_->watch_writes(reinterpret_cast<std::uint64_t>(base_), bytes) != 0)
                 return tracker_failure("cannot register");
             registered_ = true;
         }
         if (!two_passes_)
             return report_and_protect({0, bytes}, runs);
         unprotected_.clear();
-        REM_TRY(find_unprotected(bytes));
-        for (std::size_t i = 0; i < unprotected_.size();) {
-            page_run span = unprotected_[i];
-            for (++i; i < unprotected_.size() && unprotected_[i].offset - span.end() <= k_gap_bytes_max; ++i)
-                span.bytes = unprotected_[i].end() - span.offset;
+        with_page_.clear();
+        REM_TRY(find_unprotected({0, bytes}));
+        for (const page_run& span : spans_of(unprotected_))
             REM_TRY(report_and_protect(span, runs));
-        }
-        return {};
+        return protect_empty_places(runs);
+    }
+
+    // A swapped page that was written lacks the protection, while the marker of an empty place has it.
+    result<void> append_unreported(page_run where, std::vector<page_run>& runs) override {
+        kernel::pm_scan_arg arguments{};
+        arguments.category_mask = kernel::k_page_is_written;
+        arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
+        arguments.return_mask = k_categories;
+        return walk(where, arguments, [&](page_run run, std::uint64_t categories) {
+            if (is_private(categories))
+                append_run(runs, run.offset, run.bytes);
+        });
     }
 
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
@@ -93,28 +125,83 @@ public:
     [[nodiscard]] const char* name() const override { return "scan"; }
 
 private:
+    static constexpr std::uint64_t k_categories = kernel::k_page_is_written | kernel::k_page_is_file |
+                                                  kernel::k_page_is_present | kernel::k_page_is_swapped |
+                                                  kernel::k_page_is_pfnzero;
+
+    static bool has_page(std::uint64_t categories) {
+        return (categories & (kernel::k_page_is_present | kernel::k_page_is_swapped)) != 0;
+    }
+    /// True for pages that are not of the file and not the page of zeros, which can only be read.
+    static bool is_private(std::uint64_t categories) {
+        return has_page(categories) && (categories & (kernel::k_page_is_file | kernel::k_page_is_pfnzero)) == 0;
+    }
+
     // Asks the kernel only for the property "written", since the kernel then uses a fast path. That path also reports
-    // pages that were only read, and addresses without a page if the page table has entries beside them.
-    result<void> find_unprotected(std::uint64_t bytes) {
+    // pages that were only read, and places without a page.
+    result<void> find_unprotected(page_run where) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync;
         arguments.category_mask = kernel::k_page_is_written;
         arguments.return_mask = kernel::k_page_is_written;
-        return walk({0, bytes}, arguments, unprotected_);
+        return walk(where, arguments,
+                    [&](page_run run, std::uint64_t) { append_run(unprotected_, run.offset, run.bytes); });
     }
 
     // Also protects pages that were only read (the zero page and pages of the file), so that the fast path no longer
     // reports them.
     result<void> report_and_protect(page_run where, std::vector<page_run>& runs) {
+        return protect(where, kernel::k_page_is_present | kernel::k_page_is_swapped, runs);
+    }
+
+    // A place without a page that lies between others gets a marker, which is a protected entry of the page table, so
+    // that the fast path no longer reports the place; a page that is read there later is protected. An empty page table
+    // stays empty, since markers would take memory for ranges of which nothing is in use.
+    result<void> protect_empty_places(std::vector<page_run>& runs) {
+        between_.clear();
+        sort_and_merge(with_page_);
+        for (const page_run& empty : without(unprotected_, with_page_)) {
+            const std::uint64_t begin = std::min(align_up(empty.offset, k_table_bytes), empty.end());
+            const std::uint64_t end = std::max(align_down(empty.end(), k_table_bytes), begin);
+            if (begin != empty.offset)
+                append_run(between_, empty.offset, begin - empty.offset);
+            if (end != empty.end())
+                append_run(between_, end, empty.end() - end);
+        }
+        for (const page_run& span : spans_of(between_))
+            REM_TRY(protect(span, 0, runs));
+        return {};
+    }
+
+    /// Protects what is not protected in `where`, and reports what was written. `any_of`: the categories of which a
+    /// place must have one; 0 includes places without a page.
+    result<void> protect(page_run where, std::uint64_t any_of, std::vector<page_run>& runs) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync | kernel::k_pm_scan_wp_matching;
         arguments.category_mask = kernel::k_page_is_written;
-        arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
-        arguments.return_mask = kernel::k_page_is_written | kernel::k_page_is_file | kernel::k_page_is_pfnzero;
-        return walk(where, arguments, runs);
+        arguments.category_anyof_mask = any_of;
+        arguments.return_mask = k_categories;
+        // Allocated first: pages that the scan protects must not be lost.
+        const auto allocate = [&] {
+            reserve_more(runs, k_regions);
+            reserve_more(with_page_, k_regions);
+        };
+        return walk(where, arguments, allocate, [&](page_run run, std::uint64_t categories) {
+            if (is_private(categories))
+                append_run(runs, run.offset, run.bytes);
+            if (has_page(categories))
+                append_run(with_page_, run.offset, run.bytes);
+        });
     }
 
-    result<void> walk(page_run where, kernel::pm_scan_arg& arguments, std::vector<page_run>& runs) {
+    template <class F>
+    result<void> walk(page_run where, kernel::pm_scan_arg& arguments, const F& found) {
+        return walk(where, arguments, [] {}, found);
+    }
+
+    /// Calls `found(run, categories)` for each region that the kernel reports, and `before()` before each system call.
+    template <class G, class F>
+    result<void> walk(page_run where, kernel::pm_scan_arg& arguments, const G& before, const F& found) {
         const auto start = reinterpret_cast<std::uint64_t>(base_);
         regions_.resize(k_regions);
         arguments.size = sizeof arguments;
@@ -123,17 +210,26 @@ private:
         arguments.vec_len = regions_.size();
         for (arguments.start = start + where.offset; arguments.start < arguments.end;
              arguments.start = arguments.walk_end) {
-            reserve_more(runs, regions_.size()); // allocated first: pages that the scan protects must not be lost
-            const int found = ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
-            if (found < 0)
+            before();
+            const int count = tables_->scan(arguments);
+            if (count < 0)
                 return tracker_failure("cannot scan");
-            for (int i = 0; i < found; ++i) {
-                const kernel::page_region& region = regions_[static_cast<std::size_t>(i)];
-                if ((region.categories & (kernel::k_page_is_file | kernel::k_page_is_pfnzero)) == 0)
-                    append_run(runs, region.start - start, region.end - region.start);
-            }
+            for (const kernel::page_region& region : std::span(regions_).first(static_cast<std::size_t>(count)))
+                found(page_run{region.start - start, region.end - region.start}, region.categories);
         }
         return {};
+    }
+
+    /// Joins ranges with small gaps between them.
+    const std::vector<page_run>& spans_of(const std::vector<page_run>& ranges) {
+        spans_.clear();
+        for (const page_run& range : ranges) {
+            if (!spans_.empty() && range.offset - spans_.back().end() <= k_gap_bytes_max)
+                spans_.back().bytes = range.end() - spans_.back().offset;
+            else
+                spans_.push_back(range);
+        }
+        return spans_;
     }
 
     static void reserve_more(std::vector<page_run>& runs, std::size_t more) {
@@ -142,12 +238,15 @@ private:
     }
 
     std::byte* base_;
-    shared_descriptor fault_;
-    shared_descriptor pagemap_;
+    std::unique_ptr<page_tables> tables_;
     paused_writes paused_;
-    const bool two_passes_ = fast_path_is_right();
+    const bool two_passes_ = tables_->has_right_fast_path();
     bool registered_ = false;
-    std::vector<page_run> unprotected_;        // scratch of collect()
+    // Scratch of collect().
+    std::vector<page_run> unprotected_;
+    std::vector<page_run> with_page_; // those of them that have a page
+    std::vector<page_run> between_;   // those without a page that are to be protected
+    std::vector<page_run> spans_;
     std::vector<kernel::page_region> regions_; // scratch of walk()
 };
 
@@ -231,11 +330,14 @@ result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base
     auto pagemap = open_pagemap();
     if (!pagemap)
         return pagemap.error();
+    return make_write_protect_scanner(base, std::make_unique<own_page_tables>(std::move(*fault), std::move(*pagemap)));
+}
+
+result<std::unique_ptr<page_scanner>> make_write_protect_scanner(std::byte* base, std::unique_ptr<page_tables> tables) {
     auto process = os::fork_guard::create();
     if (!process)
         return process.error();
-    return std::unique_ptr<page_scanner>(
-        new write_protect_scanner(base, std::move(*fault), std::move(*pagemap), *process));
+    return std::unique_ptr<page_scanner>(new write_protect_scanner(base, std::move(tables), *process));
 }
 
 result<bool> scan_tier_works() {

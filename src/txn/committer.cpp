@@ -18,12 +18,16 @@ constexpr std::uint64_t k_checksums_beside_bytes_min = 4 * MiB; // with fewer by
 
 } // namespace
 
+result<commit_scope> committer::gather(commit_scope scope) {
+    memory_.allocator().flush(); // before the pages are gathered, since it writes and declares
+    if (scope == commit_scope::declared && knows_all_changes())
+        return scope;
+    memory_.declared().note_other_changes(); // until all changes are committed
+    REM_TRY(view_.collector().gather());
+    return commit_scope::everything;
+}
+
 result<pending_commit> committer::prepare(commit_scope scope, fresh_contents fresh) {
-    memory_.allocator().flush(); // before the changes are collected, since it writes and declares
-    if (!knows_all_changes())
-        scope = commit_scope::everything;
-    if (scope == commit_scope::everything)
-        memory_.declared().note_other_changes(); // until all changes are committed
     auto changes = collect(scope, fresh);
     space_.note_left_copies();
     if (!changes)

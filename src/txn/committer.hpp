@@ -49,7 +49,8 @@ struct commit_totals {
     std::uint64_t image_bytes = 0; // of whole chunks
 };
 
-/// Callers hold both locks of the heap. One commit at a time calls prepare(), reserve() and write(), in this order.
+/// Callers hold both locks of the heap. One commit at a time calls gather(), prepare(), reserve() and write(), in this
+/// order.
 class committer {
 public:
     /// All must outlive this object.
@@ -68,6 +69,9 @@ public:
           health_(state),
           options_(options) {}
 
+    /// Makes the allocator write what it has to write, and asks the tracker which pages were written. Returns the scope
+    /// of the commit: everything, unless only what was declared is wanted and every change is declared.
+    result<commit_scope> gather(commit_scope scope);
     /// Finds the changes, calls engine_options::inspect for them, checks that the files still have their names, and
     /// allocates the record. A repeated call finds the same changes. May make a checkpoint.
     result<pending_commit> prepare(commit_scope scope, fresh_contents fresh);
@@ -79,10 +83,8 @@ public:
     /// Writes whole chunks, passes the record to the log, and makes the changes committed content. A failure poisons.
     result<void> write(pending_commit& commit);
 
-    // For a commit whose pages are copied now and whose changes are found later. The allocator must have been flushed.
+    // For a commit whose pages are copied now, after gather(), and whose changes are found later.
 
-    /// True if every change is declared, so a commit of declared changes need not look for others.
-    [[nodiscard]] bool knows_all_changes() const;
     /// Returns how many bytes a commit may write that the next checkpoint writes again. With more, make a checkpoint
     /// before the commit.
     [[nodiscard]] std::uint64_t held_back_max() const;
@@ -98,6 +100,8 @@ public:
     [[nodiscard]] const commit_totals& totals() const { return totals_; }
 
 private:
+    /// True if every change is declared, so a commit of declared changes need not look for others.
+    [[nodiscard]] bool knows_all_changes() const;
     enum class room { now, early };
     result<change::change_set> collect(commit_scope scope, fresh_contents fresh);
     result<change::change_set> collect_everything(fresh_contents fresh);

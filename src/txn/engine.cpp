@@ -94,14 +94,17 @@ result<std::uint64_t> engine::try_to_commit(const commit_order& order) {
     REM_TRY(transactions_.finish_earlier());
     const std::lock_guard allocation(locks_.allocation);
     REM_TRY(transactions_.make_room_in_memory());
+    auto scope = transactions_.gather(order.scope);
+    if (!scope)
+        return scope.error();
     if (order.awaited == log::durability::none) {
-        auto copied = transactions_.try_to_copy(order.scope);
+        auto copied = transactions_.try_to_copy(*scope);
         if (!copied)
             return copied.error();
         if (*copied)
             return **copied;
     }
-    auto commit = transactions_.prepare(order);
+    auto commit = transactions_.prepare(*scope, order.fresh);
     if (!commit)
         return commit.error();
     if (commit->record) {

@@ -20,14 +20,12 @@ constexpr std::uint64_t k_record_bytes_of_page = 64;
 bool snapshot_point::may_begin(commit_scope scope) const {
     return checkpoints_.are_carried_out_beside() && session_.has_begun() && !options_.is_shared && !options_.history &&
            !options_.inspect && !memory_.has_red_zones() && !has_failed() && !budget_.holds_too_many_unmapped() &&
-           (scope == commit_scope::everything || !committer_.knows_all_changes());
+           scope == commit_scope::everything;
 }
 
 result<std::optional<std::uint64_t>> snapshot_point::begin(commit_scope scope) {
-    memory_.allocator().flush();
     if (!may_begin(scope))
         return std::optional<std::uint64_t>();
-    memory_.declared().note_other_changes(); // until all changes are committed
     auto copied = view_.collector().copy_written(
         memory_.unused_pages(), {bytes_min_, budget_.copies_limit_bytes(), committer_.held_back_max()});
     space_.note_left_copies();

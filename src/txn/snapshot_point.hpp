@@ -61,7 +61,8 @@ public:
     /// Copies all changed pages, if there are enough of them, and promises the point's version. Then memory counts as
     /// committed, and finish() must be called soon. Returns that version, or the last one if nothing has changed.
     /// Returns none, and does nothing, if the commit must be made at once. A failure changes nothing; a failure of the
-    /// files poisons. Precondition: no point is in flight.
+    /// files poisons. Precondition: no point is in flight, and committer::gather() has
+    /// returned this scope.
     result<std::optional<std::uint64_t>> begin(commit_scope scope);
     /// Makes the record of the point in flight, if there is one, and passes it to the log. An error poisons. If
     /// something else prevents the record, calls the listener and returns no error.

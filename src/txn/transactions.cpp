@@ -11,9 +11,9 @@ result<void> transactions::finish_earlier() {
     return point_.is_in_flight() ? point_.finish() : result<void>();
 }
 
-result<pending_commit> transactions::prepare(const commit_order& order) {
-    // In a shared heap, undeclared changes must be committed, too, before another process acquires the writer lock.
-    return committer_.prepare(sharing_ != nullptr ? commit_scope::everything : order.scope, order.fresh);
+// In a shared heap, undeclared changes must be committed, too, before another process acquires the writer lock.
+result<commit_scope> transactions::gather(commit_scope wanted) {
+    return committer_.gather(sharing_ != nullptr ? commit_scope::everything : wanted);
 }
 
 result<void> transactions::write(pending_commit& commit) {

@@ -60,8 +60,12 @@ public:
     result<void> finish_earlier();
     /// Makes room for before-images and in the log, if a checkpoint is far overdue.
     result<void> make_room_in_memory() { return checkpoints_.make_room_for_before_images(); }
+    /// As committer::gather().
+    result<commit_scope> gather(commit_scope wanted);
     /// As committer::prepare(). If the returned commit has no record, skip write().
-    result<pending_commit> prepare(const commit_order& order);
+    result<pending_commit> prepare(commit_scope scope, fresh_contents fresh = fresh_contents::in_copy) {
+        return committer_.prepare(scope, fresh);
+    }
     /// Reserves space and writes. A lack of memory poisons: then this throws std::bad_alloc if the record is not in the
     /// log, and succeeds if it is.
     result<void> write(pending_commit& commit);

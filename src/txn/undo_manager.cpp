@@ -276,7 +276,10 @@ result<std::uint64_t> undo_manager::try_to_check_out(log::durability awaited) {
     REM_TRY(needs_.transactions.finish_earlier());
     const std::lock_guard allocation(needs_.locks.allocation);
     REM_TRY(needs_.transactions.make_room_in_memory());
-    auto commit = needs_.transactions.prepare({.awaited = awaited});
+    auto scope = needs_.transactions.gather(commit_scope::everything);
+    if (!scope)
+        return scope.error();
+    auto commit = needs_.transactions.prepare(*scope);
     if (!commit)
         return commit.error();
     if (!commit->record) {

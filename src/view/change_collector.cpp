@@ -5,7 +5,6 @@
 #include "base/range_list.hpp"
 #include "base/units.hpp"
 #include "os/memory.hpp"
-#include "track/private_copies.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,7 +28,6 @@ constexpr std::uint64_t k_part_fresh_in_copies = 8;
 
 result<change_set> change_collector::collect(const page_predicate& is_unused, std::uint64_t held_back_max,
                                              fresh_contents fresh) {
-    REM_TRY(written_.gather(memory_.accessible_bytes()));
     const bool has_spilled = !spilled_.is_empty();
     if (has_spilled)
         REM_TRY(spiller_.give_up_unused(is_unused));
@@ -42,7 +40,6 @@ result<change_set> change_collector::collect(const page_predicate& is_unused, st
 
 result<std::optional<page_copies>> change_collector::copy_written(const page_predicate& is_unused,
                                                                   const copying_limits& limits) {
-    REM_TRY(written_.gather(memory_.accessible_bytes()));
     const auto is_outside = [&](std::uint64_t bytes) { return bytes < limits.bytes_min || bytes > limits.bytes_max; };
     if (!spilled_.is_empty() || is_outside(bytes_of(written_.ranges())))
         return std::optional<page_copies>();
@@ -295,7 +292,7 @@ result<change_set> change_collector::changes_in(const std::vector<heap_range>& r
 void change_collector::append_contents(heap_range fresh, std::vector<heap_range>& pages) const {
     for (std::uint64_t at = fresh.offset; at < fresh.end(); at += k_page_bytes) {
         if (!is_all_zeros({memory_.base() + at, k_page_bytes})) // a page of zeros has not changed
-            track::append_run(pages, at, k_page_bytes);
+            append_run(pages, at, k_page_bytes);
     }
 }
 

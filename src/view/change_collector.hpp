@@ -52,6 +52,9 @@ public:
           comparer_(committed, written),
           words_(committed, memory.base()) {}
 
+    /// Asks the tracker which pages were written. The program must not write between this and collect() or
+    /// copy_written().
+    result<void> gather() { return written_.gather(memory_.accessible_bytes()); }
     /// Returns everything that differs from the committed content. A chunk whose pages are all unused, according to
     /// `is_unused`, is no change: its memory returns to the kernel and reads as last committed. Chunks that should be
     /// written whole but may move only after a checkpoint are *held back*. If these have more than `held_back_max`

@@ -90,7 +90,7 @@ TEST_P(view_of_stretches, a_rollback_does_not_show_what_lies_in_the_hole) {
 TEST_P(view_of_stretches, nor_does_an_unused_chunk) {
     put(page_of(4), 0, 1);
     leave_bytes_in_the_hole_of(4);
-    ASSERT_TRUE(view_->collector().collect([](std::uint64_t) { return true; }));
+    ASSERT_TRUE(try_to_collect([](std::uint64_t) { return true; }));
     EXPECT_EQ(first_byte_of(4), std::byte{0});
 }
 

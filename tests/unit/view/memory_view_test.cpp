@@ -87,7 +87,7 @@ TEST_P(memory_view, an_unused_chunk_is_no_change_and_reads_as_committed) {
         const std::vector<std::byte> committed = memory();
         for (std::uint64_t page = 0; page < 3 * k_chunk_pages; ++page) // two stored chunks, and one that is not
             put(page, 9, static_cast<std::uint8_t>(page + 3));
-        auto changes = view_->collector().collect([](std::uint64_t page) { return page != 1; });
+        auto changes = try_to_collect([](std::uint64_t page) { return page != 1; });
         ASSERT_TRUE(changes);
         EXPECT_EQ(changes->pages.size(), k_chunk_pages) << "all of the chunk that page 1 is in";
         EXPECT_TRUE(changes->fresh.empty());
@@ -106,7 +106,7 @@ TEST_P(memory_view, an_unused_chunk_with_content_that_only_before_images_have_is
     put(0, 7, 2);
     commit(); // a before-image
     put(0, 7, 3);
-    auto changes = view_->collector().collect([](std::uint64_t) { return true; });
+    auto changes = try_to_collect([](std::uint64_t) { return true; });
     ASSERT_TRUE(changes);
     EXPECT_EQ(changes->pages.size(), 1U);
     ASSERT_TRUE(view_->rollback());
@@ -126,7 +126,7 @@ TEST_P(memory_view, more_unused_chunks_than_may_lie_scattered_are_changes_until_
     touch_all(1);
     ASSERT_NO_FATAL_FAILURE(commit());
     touch_all(2);
-    auto changes = view_->collector().collect(all_are_unused);
+    auto changes = try_to_collect(all_are_unused);
     ASSERT_TRUE(changes) << changes.why().message;
     EXPECT_EQ(changes->pages.size(), k_count - k_scattered_max);
     make_durable(std::move(*changes));
@@ -134,7 +134,7 @@ TEST_P(memory_view, more_unused_chunks_than_may_lie_scattered_are_changes_until_
         ASSERT_EQ(base()[chunk * k_chunk], std::byte(chunk < k_scattered_max ? 1 : 2)) << chunk;
     ASSERT_NO_FATAL_FAILURE(checkpoint(true));
     touch_all(3);
-    changes = view_->collector().collect(all_are_unused);
+    changes = try_to_collect(all_are_unused);
     ASSERT_TRUE(changes) << changes.why().message;
     EXPECT_TRUE(changes->empty());
 }
@@ -228,7 +228,7 @@ TEST_P(memory_view, damage_of_the_image_is_found_before_it_is_compared_with) {
     put(0, 0, 2);
     put(1, 0, 2);
     for (int attempt = 0; attempt < 2; ++attempt) {
-        auto changes = view_->collector().collect(nothing_is_unused);
+        auto changes = try_to_collect(nothing_is_unused);
         ASSERT_FALSE(changes);
         EXPECT_EQ(changes.why().code, errc::corrupt);
         EXPECT_EQ(changes.why().offset, copy);
@@ -300,7 +300,7 @@ TEST_P(memory_view, copies_that_were_left_are_told_of_even_if_something_is_spill
             throw std::bad_alloc();
         return page / k_chunk_pages == 3;
     };
-    EXPECT_THROW((void)view_->collector().collect(is_unused), std::bad_alloc);
+    EXPECT_THROW((void)try_to_collect(is_unused), std::bad_alloc);
     EXPECT_FALSE(!view_->spiller().spilled().is_empty());
     spill(5);
     EXPECT_TRUE(view_->spiller().has_left_copies());

@@ -40,8 +40,12 @@ protected:
     void put(std::uint64_t page, std::uint64_t at, std::uint8_t value) {
         base()[page * k_page_bytes + at] = static_cast<std::byte>(value);
     }
+    result<change_set> try_to_collect(const page_predicate& is_unused) {
+        EXPECT_TRUE(view_->collector().gather());
+        return view_->collector().collect(is_unused, ~std::uint64_t{0}, fresh_);
+    }
     change_set collect() {
-        auto changes = view_->collector().collect(nothing_is_unused, ~std::uint64_t{0}, fresh_);
+        auto changes = try_to_collect(nothing_is_unused);
         EXPECT_TRUE(changes) << changes.why().message;
         return std::move(*changes);
     }
