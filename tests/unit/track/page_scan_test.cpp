@@ -4,6 +4,7 @@
 #include "track/private_copies.hpp"
 #include "unit/track/tracked_memory.hpp"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <iterator>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace remanence::track {
@@ -221,6 +223,88 @@ TEST_P(page_scan, more_runs_than_one_call_of_the_kernel_returns) {
         written.insert(page);
     }
     expect_reported(written);
+}
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 // Linux 6.1
+#endif
+
+// Several page tables, and whatever the kernel and the program may do to pages between two scans. Advice that a kernel
+// does not follow changes nothing, so its result is not tested.
+TEST_P(page_scan, no_written_page_is_missed_whatever_else_happens_to_pages) {
+    constexpr std::uint64_t k_all = 4096;
+    constexpr std::uint64_t k_of_file = 2048;
+    tracked_memory memory;
+    ASSERT_EQ(memory.make(GetParam(), k_all, k_of_file), "");
+    std::mt19937_64 random(test::random_seed());
+    std::set<std::uint64_t> written;
+    const auto range = [&](std::uint64_t pages_max) {
+        const std::uint64_t first = random() % k_all;
+        return std::pair(first, std::min(first + 1 + random() % pages_max, k_all));
+    };
+    const auto advise = [&](std::pair<std::uint64_t, std::uint64_t> pages, int advice) {
+        (void)::madvise(memory.base() + pages.first * k_page_bytes, (pages.second - pages.first) * k_page_bytes,
+                        advice);
+    };
+    for (int round = 0; round < 60; ++round) {
+        for (int i = 0; i < 30; ++i) {
+            const auto [first, end] = range(40);
+            switch (random() % 9) {
+            case 0: // dropped: what was written is lost, and memory reads as when it was mapped
+                advise({first, end}, MADV_DONTNEED);
+                written.erase(written.lower_bound(first), written.lower_bound(end));
+                break;
+            case 1:
+                advise({first, end}, random() % 2 == 0 ? MADV_PAGEOUT : MADV_COLD);
+                break;
+            case 2: {
+                const std::uint64_t table = random() % (k_all / 512) * 512;
+                advise({table, table + 512}, random() % 2 == 0 ? MADV_COLLAPSE : MADV_HUGEPAGE);
+                break;
+            }
+            case 3:
+                if (const pid_t child = ::fork(); child == 0) {
+                    for (std::uint64_t page = first; page < end; ++page)
+                        memory.write(page);
+                    ::_exit(0);
+                } else {
+                    int status = 0;
+                    ASSERT_EQ(::waitpid(child, &status, 0), child);
+                    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+                }
+                break;
+            case 4: { // mapped anew, as a view does it while threads run
+                const std::uint64_t at = random() % k_of_file;
+                auto aside = os::moving_mapping::create(k_page_bytes);
+                ASSERT_TRUE(aside);
+                ASSERT_NE(::mmap(aside->base(), k_page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                                 memory.file(), static_cast<off_t>(at * k_page_bytes)),
+                          MAP_FAILED);
+                ASSERT_TRUE(memory.scanner().pause_writes({at * k_page_bytes, k_page_bytes}));
+                ASSERT_TRUE(memory.scanner().replace_paused(*aside, at * k_page_bytes));
+                ASSERT_TRUE(memory.scanner().let_writes_go_on());
+                written.erase(at);
+                break;
+            }
+            case 5:
+            case 6:
+                for (std::uint64_t page = first; page < end; ++page)
+                    (void)memory.read(page);
+                break;
+            default:
+                for (std::uint64_t page = first; page < end; ++page) {
+                    memory.write(page);
+                    written.insert(page);
+                }
+            }
+        }
+        std::vector<page_run> unreported;
+        ASSERT_TRUE(memory.scanner().append_unreported({0, k_all * k_page_bytes}, unreported));
+        EXPECT_TRUE(std::ranges::includes(pages_of(unreported), written));
+        const auto reported = memory.collect();
+        EXPECT_TRUE(std::ranges::includes(reported, written));
+        written.clear();
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(tiers, page_scan,
