@@ -1,4 +1,5 @@
 # Writes the commit that is being built to COMMIT_HEADER, if it is another one than before: cmake -P commit.cmake.
+cmake_minimum_required(VERSION 3.25)
 execute_process(
     COMMAND git describe --always --dirty --abbrev=8 --exclude=*
     WORKING_DIRECTORY "${SOURCE}"
