@@ -1,4 +1,6 @@
 // What a small commit costs in heaps of several sizes, with each tracker.
+#include "small_commits.hpp"
+
 #include <harness.hpp>
 #include <number_heap.hpp>
 
@@ -20,6 +22,9 @@ declared sections with the tracker that is picked by default; such a section is 
 commit, which makes the log, starts the tracking
 and changes a page in each 4 MiB (the first change there in a session reserves room for its checksums), is a row of its
 own. Each run is a fresh process; it hands over the median of its changes.
+The workload "256 MiB, 100 bytes": lazy commits of 100 bytes at a random place, with the default tracker and declared, in
+a heap that was just made, and in the same heap opened anew, of which one in a hundred pages was read; seconds, and those
+of the processor.
 )";
 
 constexpr int k_pages_changed = 3;
@@ -156,8 +161,15 @@ void measure(const fs::path& directory, const system& tier) {
     heap.close();
 }
 
+constexpr const char* k_default = "default";
+constexpr const char* k_declared = "declared";
+
 void run_child(const std::vector<std::string>& words) {
     const fs::path directory = words.at(1);
+    if (words.at(0) == k_small_workload) {
+        measure_small_commits(directory, words.at(2) == k_declared);
+        return;
+    }
     if (words.at(0) == "populate") {
         bench::add_numbers(directory, std::stoull(words.at(2)));
         return;
@@ -166,6 +178,30 @@ void run_child(const std::vector<std::string>& words) {
         if (tier.name == words.at(0))
             measure(directory, tier);
     }
+}
+
+void run_small_commits(const bench::options& chosen, bench::report& report) {
+    if (!bench::is_wanted(k_small_workload, chosen.workloads))
+        return;
+    for (unsigned run = 0; run < chosen.runs; ++run) {
+        for (const char* const system : {k_default, k_declared}) {
+            if (!bench::is_wanted(system, chosen.only))
+                continue;
+            const bench::scratch_directory scratch(chosen.dir);
+            bench::note(std::string(k_small_workload) + ", " + system);
+            for (const bench::measurement& result : bench::run_child({k_small_workload, scratch.path(), system}))
+                report.add(system, k_small_workload, k_small_pages, result);
+        }
+    }
+    const auto compare = [&](const char* what, const char* op, double limit) {
+        const auto ours = report.seconds(k_default, k_small_workload, op);
+        const auto declared = report.seconds(k_declared, k_small_workload, op);
+        if (ours)
+            report.compare({what, *ours * 1e6, bench::bound::at_most, limit, "us",
+                            declared ? "declared: " + bench::figure_text(*declared * 1e6, "us") : ""});
+    };
+    compare("commit of 100 bytes, heap of 256 MiB, default tracker, CPU", "CPU", 150);
+    compare("the same, heap just reopened, few pages present", "reopened, CPU", 80);
 }
 
 void run_parent(const bench::options& chosen) {
@@ -189,6 +225,7 @@ void run_parent(const bench::options& chosen) {
         }
         fs::remove_all(directory);
     }
+    run_small_commits(chosen, report);
     report.finish();
 }
 

@@ -8,6 +8,8 @@
 // spreads the machine's moods over all of them.
 #pragma once
 
+#include "aim.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -148,6 +150,11 @@ public:
     void add(const std::string& system, const std::string& workload, std::uint64_t entries, const measurement& result);
     /// A line below the tables.
     void remark(const std::string& line) { remarks_ += line + '\n'; }
+    /// The median of the seconds; nothing when it was not measured (--only, --workload).
+    [[nodiscard]] std::optional<double> seconds(const std::string& system, const std::string& workload,
+                                                const std::string& op) const;
+    /// A line at the very end.
+    void compare(const aim& with) { aims_ += aim_line(with) + '\n'; }
     /// Prints a table per workload: medians, and below them how many times the reference's each is, where it has one. Writes
     /// the JSON that was asked for. Throws when nothing was measured.
     void finish();
@@ -172,6 +179,7 @@ private:
     std::string json_;                ///< a file; empty: none
     std::filesystem::path directory_; ///< where the files are that it measures
     std::string remarks_;
+    std::string aims_;
     bool is_finished_ = false;
     std::vector<row> rows_;
 };

@@ -1,3 +1,4 @@
+#include "commit.hpp"
 #include "harness.hpp"
 
 #include <algorithm>
@@ -83,6 +84,12 @@ const report::row* report::find(const std::string& system, const std::string& wo
     return at == rows_.end() ? nullptr : &*at;
 }
 
+std::optional<double> report::seconds(const std::string& system, const std::string& workload,
+                                      const std::string& op) const {
+    const row* const found = find(system, workload, op);
+    return found == nullptr ? std::nullopt : std::optional(median(found->seconds()));
+}
+
 void report::add(const std::string& system, const std::string& workload, std::uint64_t entries,
                  const measurement& result) {
     for (row& one : rows_) {
@@ -124,6 +131,8 @@ void report::print() const {
         print_workload(workload);
     if (!remarks_.empty())
         std::printf("\n%s", remarks_.c_str());
+    if (!aims_.empty())
+        std::printf("\n%s", aims_.c_str());
     std::fflush(stdout);
 }
 
@@ -183,7 +192,8 @@ void report::write_json() const {
     ::gmtime_r(&now, &parts);
     std::array<char, sizeof "2026-12-31"> date{};
     std::strftime(date.data(), date.size(), "%Y-%m-%d", &parts);
-    file << "{\"benchmark\": " << quoted(benchmark_) << ", \"date\": " << quoted(date.data());
+    file << "{\"benchmark\": " << quoted(benchmark_) << ", \"commit\": " << quoted(BENCH_COMMIT)
+         << ", \"date\": " << quoted(date.data());
     for (const auto& [name, fact] : machine_facts(directory_))
         file << ", " << quoted(name) << ": " << quoted(fact);
     file << ",\n\"rows\": [";
