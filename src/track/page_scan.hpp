@@ -47,9 +47,9 @@ public:
 
     /// Notes a new mapping at [base+offset, +bytes). Must be called before anybody writes there.
     virtual result<void> mapped(std::uint64_t offset, std::uint64_t bytes, page_contents contents) = 0;
-    /// Appends the written pages of [base, base+bytes) to `runs`, in address order. The tracker decides which: only
-    /// those that no collect() has reported yet (scan), all written since the last watch() (trap), or also earlier ones
-    /// (fallback; see tells_rounds_apart()). Callers must cope with each.
+    /// Appends the written pages of [base, base+bytes) to `runs`, in no order. The tracker decides which: those that no
+    /// collect() has reported yet, with others where most pages are written in each round (scan); all written since the
+    /// last watch() (trap); or also earlier ones (fallback; see tells_rounds_apart()). Callers must cope with each.
     virtual result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) = 0;
     /// Appends the pages of `where` that were written and that no collect() has reported yet, in address order. May
     /// append other private copies. Changes nothing, so other threads may be writing. The second call and later ones

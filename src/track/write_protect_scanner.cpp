@@ -4,6 +4,7 @@
 #include "base/undying.hpp"
 #include "os/limits.hpp"
 #include "os/memory.hpp"
+#include "track/busy_tables.hpp"
 #include "track/pagemap_scan.hpp"
 #include "track/paused_writes.hpp"
 #include "track/private_copies.hpp"
@@ -33,9 +34,6 @@ namespace {
 
 constexpr std::size_t k_regions = 1024;              // reported by one system call
 constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // scanning such a gap takes less time than a system call
-// What the last level of page tables maps with one table, where a page has 4 KiB. Where pages are larger, so is this,
-// and some empty places are then reported at each scan.
-constexpr std::uint64_t k_table_bytes = 2 * MiB;
 
 // Before Linux 6.10 the kernel's fast path tested the wrong bit for the protection of a swapped page (fixed by commit
 // 2c1f057e5be6), so it would miss writes.
@@ -71,7 +69,7 @@ private:
 };
 
 /// The kernel clears a page's protection at its first write. A scan reports unprotected pages and protects them again,
-/// in one step.
+/// in one step, except those of busy tables.
 class write_protect_scanner final : public page_scanner {
 public:
     write_protect_scanner(std::byte* base, std::unique_ptr<page_tables> tables, os::fork_guard process)
@@ -92,13 +90,19 @@ public:
         }
         if (!two_passes_)
             return report_and_protect({0, bytes}, runs);
-        unprotected_.clear();
-        with_page_.clear();
+        for (auto* const scratch : {&unprotected_, &with_page_, &written_})
+            scratch->clear();
         REM_TRY(find_unprotected({0, bytes}));
+        if (!busy_.ranges().empty())
+            REM_TRY(report_busy(runs));
         for (const page_run& span : spans_of(unprotected_))
             REM_TRY(report_and_protect(span, runs));
-        return protect_empty_places(runs);
+        REM_TRY(protect_empty_places(runs));
+        for (const page_run& run : written_)
+            busy_.note_written(run);
+        return {};
     }
+    void watch() override { busy_.begin_round(); }
 
     // A swapped page that was written lacks the protection, while the marker of an empty place has it.
     result<void> append_unreported(page_run where, std::vector<page_run>& runs) override {
@@ -148,6 +152,15 @@ private:
                     [&](page_run run, std::uint64_t) { append_run(unprotected_, run.offset, run.bytes); });
     }
 
+    // Leaves busy tables unprotected, so their pages are reported in each round.
+    result<void> report_busy(std::vector<page_run>& runs) {
+        std::vector<page_run> others = without(unprotected_, busy_.ranges());
+        for (const page_run& busy : without(unprotected_, others))
+            REM_TRY(append_unreported(busy, runs));
+        unprotected_ = std::move(others);
+        return {};
+    }
+
     // Also protects pages that were only read (the zero page and pages of the file), so that the fast path no longer
     // reports them.
     result<void> report_and_protect(page_run where, std::vector<page_run>& runs) {
@@ -161,8 +174,8 @@ private:
         between_.clear();
         sort_and_merge(with_page_);
         for (const page_run& empty : without(unprotected_, with_page_)) {
-            const std::uint64_t begin = std::min(align_up(empty.offset, k_table_bytes), empty.end());
-            const std::uint64_t end = std::max(align_down(empty.end(), k_table_bytes), begin);
+            const std::uint64_t begin = std::min(align_up(empty.offset, busy_tables::k_table_bytes), empty.end());
+            const std::uint64_t end = std::max(align_down(empty.end(), busy_tables::k_table_bytes), begin);
             if (begin != empty.offset)
                 append_run(between_, empty.offset, begin - empty.offset);
             if (end != empty.end())
@@ -183,12 +196,14 @@ private:
         arguments.return_mask = k_categories;
         // Allocated first: pages that the scan protects must not be lost.
         const auto allocate = [&] {
-            reserve_more(runs, k_regions);
-            reserve_more(with_page_, k_regions);
+            for (auto* const list : {&runs, &with_page_, &written_})
+                reserve_more(*list, k_regions);
         };
         return walk(where, arguments, allocate, [&](page_run run, std::uint64_t categories) {
-            if (is_private(categories))
+            if (is_private(categories)) {
                 append_run(runs, run.offset, run.bytes);
+                append_run(written_, run.offset, run.bytes);
+            }
             if (has_page(categories))
                 append_run(with_page_, run.offset, run.bytes);
         });
@@ -242,9 +257,11 @@ private:
     paused_writes paused_;
     const bool two_passes_ = tables_->has_right_fast_path();
     bool registered_ = false;
+    busy_tables busy_;
     // Scratch of collect().
     std::vector<page_run> unprotected_;
     std::vector<page_run> with_page_; // those of them that have a page
+    std::vector<page_run> written_;   // those of them that were written
     std::vector<page_run> between_;   // those without a page that are to be protected
     std::vector<page_run> spans_;
     std::vector<kernel::page_region> regions_; // scratch of walk()

@@ -46,7 +46,7 @@ result<std::optional<page_copies>> change_collector::copy_written(const page_pre
     auto used = set_unused_aside(written_.ranges(), is_unused);
     if (!used)
         return used.error();
-    auto moves = mover_.would_find(*used, limits.held_back_max);
+    auto moves = mover_.is_likely_to_find(*used, limits.held_back_max);
     if (!moves)
         return moves.error();
     if (*moves)

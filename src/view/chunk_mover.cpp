@@ -18,6 +18,7 @@ using change::whole_chunk;
 namespace {
 
 constexpr std::uint64_t k_pages_sampled = 4;               // per chunk, to decide whether it moves
+constexpr std::size_t k_chunks_sampled = 16;               // to guess whether some would move
 constexpr std::uint64_t k_bytes_back_to_copy_a = 16 * MiB; // per commit
 
 } // namespace
@@ -49,12 +50,38 @@ result<void> chunk_mover::find(std::span<const heap_range> written, std::uint64_
     return {};
 }
 
-result<bool> chunk_mover::would_find(std::span<const heap_range> written, std::uint64_t held_back_max) {
-    change_set changes;
-    auto to_move = chunks_to_move(written, changes);
-    if (!to_move)
-        return to_move.error();
-    return !to_move->empty() || changes.held_back_bytes > held_back_max;
+// A sample that is not in memory is read from the device while the program waits, so there are few of them.
+result<bool> chunk_mover::is_likely_to_find(std::span<const heap_range> written, std::uint64_t held_back_max) {
+    const auto mostly_written = chunks_mostly_written(written);
+    if (mostly_written.size() < k_chunks_min)
+        return false;
+    const std::size_t step = divide_up(mostly_written.size(), k_chunks_sampled);
+    std::size_t sampled = 0;
+    std::size_t found = 0;
+    std::size_t held_back = 0;
+    for (std::size_t i = 0; i < mostly_written.size(); i += step, ++sampled) {
+        auto is_cheaper = is_cheaper_whole(mostly_written[i], 1);
+        if (!is_cheaper)
+            return is_cheaper.error();
+        if (*is_cheaper)
+            ++(may_move_now(mostly_written[i][0].offset / copies_.where().chunk_bytes()) ? found : held_back);
+    }
+    return 2 * found > sampled || held_back * step * copies_.where().chunk_bytes() > held_back_max;
+}
+
+// Returns the written pages of chunks that may move and of which at least half was written.
+std::vector<std::span<const heap_range>> chunk_mover::chunks_mostly_written(std::span<const heap_range> written) const {
+    std::vector<std::span<const heap_range>> chunks;
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
+    for (std::size_t i = 0; i < written.size();) {
+        const auto of_chunk = in_same_chunk(written, &written[i], chunk_bytes);
+        i += of_chunk.size();
+        const std::uint64_t chunk = of_chunk[0].offset / chunk_bytes;
+        if (2 * bytes_of(of_chunk) >= chunk_bytes && copies_.may_move_after_checkpoint(chunk) &&
+            !spilled_.contains(chunk))
+            chunks.push_back(of_chunk);
+    }
+    return chunks;
 }
 
 // Returns the chunks sorted; none if there are fewer than k_chunks_min, which are not worth the sync that they need.
@@ -63,16 +90,9 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
     std::vector<std::uint64_t> found;
     std::vector<std::uint64_t> held_back;
     const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
-    for (std::size_t i = 0; i < written.size();) {
-        const auto of_chunk = in_same_chunk(written, &written[i], chunk_bytes);
-        i += of_chunk.size();
+    for (const std::span<const heap_range> of_chunk : chunks_mostly_written(written)) {
         const std::uint64_t chunk = of_chunk[0].offset / chunk_bytes;
-        std::uint64_t bytes = 0;
-        for (const heap_range& range : of_chunk)
-            bytes += range.bytes;
-        if (2 * bytes < chunk_bytes || !copies_.may_move_after_checkpoint(chunk) || spilled_.contains(chunk))
-            continue;
-        auto is_cheaper = is_cheaper_whole(of_chunk);
+        auto is_cheaper = is_cheaper_whole(of_chunk, k_pages_sampled);
         if (!is_cheaper)
             return is_cheaper.error();
         if (*is_cheaper)
@@ -89,14 +109,11 @@ result<std::vector<std::uint64_t>> chunk_mover::chunks_to_move(std::span<const h
 
 // True if the log would need half of the chunk's bytes, judging by a sample of its written pages. The checkpoint would
 // write the bytes in the log a second time, but nobody waits for that, and one checkpoint serves many commits.
-result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written) {
+result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written, std::uint64_t pages_sampled) {
     change_set sample;
     std::vector<std::byte> image(static_cast<std::size_t>(k_page_bytes));
-    std::uint64_t written_bytes = 0;
-    for (const heap_range& range : written)
-        written_bytes += range.bytes;
     const std::uint64_t step =
-        written_bytes / k_page_bytes / k_pages_sampled | 1; // odd, since "every other page" is a common pattern
+        bytes_of(written) / k_page_bytes / pages_sampled | 1; // odd, since "every other page" is a common pattern
     std::uint64_t pages = 0;
     std::uint64_t sampled = 0;
     for (const heap_range& range : written) {

@@ -33,14 +33,17 @@ public:
     /// Sets changes.relocated (sorted) and changes.held_back_bytes: the total length of chunks that may move only after
     /// a checkpoint. If that exceeds `held_back_max`, finds no chunks. `written` must be sorted and split at chunks.
     result<void> find(std::span<const heap_range> written, std::uint64_t held_back_max, change::change_set& changes);
-    /// True if find() would find chunks, or hold back more than `held_back_max`.
-    result<bool> would_find(std::span<const heap_range> written, std::uint64_t held_back_max);
+    /// True if find() would probably find most of the chunks that were mostly written, or hold back more than
+    /// `held_back_max`, judging by a small sample. Reads at most 16 pages of the image, whatever the number of chunks.
+    result<bool> is_likely_to_find(std::span<const heap_range> written, std::uint64_t held_back_max);
 
 private:
     static constexpr std::size_t k_chunks_min = 4; // per commit: for fewer chunks the log is cheaper
 
     result<std::vector<std::uint64_t>> chunks_to_move(std::span<const heap_range> written, change::change_set& changes);
-    result<bool> is_cheaper_whole(std::span<const heap_range> written);
+    [[nodiscard]] std::vector<std::span<const heap_range>>
+    chunks_mostly_written(std::span<const heap_range> written) const;
+    result<bool> is_cheaper_whole(std::span<const heap_range> written, std::uint64_t pages_sampled);
     result<void> add_scattered(std::span<const heap_range> written, change::change_set& changes);
     result<void> add(std::uint64_t chunk, std::span<const heap_range> written, change::change_set& changes);
     result<std::vector<std::uint32_t>> checksums_to_move(std::uint64_t chunk, std::span<const heap_range> written);

@@ -56,7 +56,11 @@ public:
         else if (at.is == kind::none || at.is == kind::marker)
             at = {page < k_of_file ? kind::of_file : kind::zeros, at.is == kind::marker};
     }
-    void write(std::uint64_t page) { touch(page) = {kind::copy, false}; }
+    void write(std::uint64_t page) {
+        entry& at = touch(page);
+        faults_ += at.is_protected ? 1 : 0;
+        at = {kind::copy, false};
+    }
     void swap_out(std::uint64_t page) {
         if (has_table(page) && at(page).is == kind::copy)
             at(page).is = kind::swapped;
@@ -74,6 +78,8 @@ public:
             std::ranges::count_if(tables_, [](const auto& each) { return !each.empty(); }));
     }
     [[nodiscard]] unsigned calls() const { return calls_; }
+    /// Returns how many writes met the protection.
+    [[nodiscard]] unsigned faults() const { return faults_; }
 
     int scan(kernel::pm_scan_arg& arguments) {
         ++calls_;
@@ -141,6 +147,7 @@ private:
     kernel_version version_;
     std::array<std::vector<entry>, k_tables> tables_;
     unsigned calls_ = 0;
+    unsigned faults_ = 0;
 };
 
 class model_calls final : public page_tables {
@@ -171,9 +178,11 @@ protected:
                 EXPECT_TRUE(pages.insert(at / k_page_bytes).second) << "reported twice";
         return pages;
     }
+    /// The next round begins.
     std::set<std::uint64_t> collect() {
         std::vector<page_run> runs;
         EXPECT_TRUE(scanner_->collect(k_all_bytes, runs));
+        scanner_->watch();
         return pages_of(runs);
     }
     std::set<std::uint64_t> unreported(page_run where = {0, k_all_bytes}) {
@@ -243,6 +252,37 @@ TEST_P(on_kernel, pages_that_are_read_here_and_there_cost_later_scans_no_calls) 
     memory_.write(1000);
     EXPECT_EQ(collect(), (std::set<std::uint64_t>{1000}));
     EXPECT_LE(memory_.calls() - before, 3U); // all, the page, and the tables that nobody has touched
+}
+
+TEST_P(on_kernel, a_table_written_in_each_round_is_not_protected_each_time) {
+    if (!GetParam().has_right_fast_path)
+        GTEST_SKIP() << "busy tables are told apart by the fast path only";
+    constexpr unsigned k_rounds = 60;
+    std::set<std::uint64_t> all;
+    for (std::uint64_t page = 0; page < k_table_pages; ++page)
+        all.insert(page);
+    for (unsigned round = 0; round < k_rounds; ++round) {
+        for (const std::uint64_t page : all)
+            memory_.write(page);
+        memory_.write(5 * k_table_pages + round);
+        auto expected = all;
+        expected.insert(5 * k_table_pages + round);
+        EXPECT_EQ(collect(), expected);
+    }
+    EXPECT_LT(memory_.faults(), k_rounds * k_table_pages / 3);
+    int rounds = 0;
+    for (; !collect().empty(); ++rounds)
+        ASSERT_LT(rounds, 10) << "nothing is written anymore";
+    memory_.write(7);
+    EXPECT_EQ(collect(), (std::set<std::uint64_t>{7}));
+}
+
+TEST_P(on_kernel, memory_that_is_filled_once_is_reported_once) {
+    for (std::uint64_t page = 0; page < 4 * k_table_pages; ++page)
+        memory_.write(page);
+    EXPECT_EQ(collect().size(), 4 * k_table_pages);
+    EXPECT_TRUE(collect().empty());
+    EXPECT_TRUE(collect().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(kernels, on_kernel, testing::ValuesIn(k_kernels),
