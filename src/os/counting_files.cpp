@@ -29,6 +29,7 @@ public:
         return below_->sync(where);
     }
 
+    void will_read(std::uint64_t offset, std::uint64_t bytes) override { below_->will_read(offset, bytes); }
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
     result<std::uint64_t> size() override { return below_->size(); }

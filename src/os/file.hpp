@@ -61,6 +61,8 @@ public:
 
     /// Fills `into` from `offset` on. errc::truncated if the file ends earlier.
     virtual result<void> read(std::uint64_t offset, std::span<std::byte> into) = 0;
+    /// Starts to read this range into the page cache, so that a later read() takes less time. A hint; does not wait.
+    virtual void will_read(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
     /// Writes everything through the page cache. Not durable before sync().
     virtual result<void> write(call_site where, std::uint64_t offset, std::span<const std::byte> bytes) = 0;
     /// As write(), but directly from memory to the device if the file system supports it (O_DIRECT). Offset, address

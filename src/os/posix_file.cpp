@@ -116,6 +116,10 @@ public:
     }
 
     // Does not wait, so that sync() still reports the error of a failed write.
+    void will_read(std::uint64_t offset, std::uint64_t bytes) override {
+        ::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+    }
+
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override {
         ::sync_file_range(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
     }

@@ -109,6 +109,10 @@ change_set change_collector::fresh_in_copies(const page_copies& copies) const {
 result<change_set> change_collector::changes_in_copies(const page_copies& copies) {
     change_set changes;
     committed_.expect_before_images(copies.bytes() / k_page_bytes);
+    std::vector<heap_range> pages;
+    for (const page_copies::piece& piece : copies.pieces())
+        pages.push_back(piece.pages);
+    committed_.will_read(split_at_chunks(pages, image_.chunk_bytes()));
     for (const page_copies::piece& piece : copies.pieces()) {
         for (const heap_range& range : split_at_chunks({&piece.pages, 1}, image_.chunk_bytes())) {
             const std::uint64_t chunk = range.offset / image_.chunk_bytes();

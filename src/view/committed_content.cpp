@@ -3,12 +3,40 @@
 #include "base/assert.hpp"
 #include "base/checksum.hpp"
 #include "base/range.hpp"
+#include "base/range_list.hpp"
 #include "base/units.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace remanence::view {
+
+// Asks for each chunk's pages at once, with those between them: the device takes longer for many reads than for long ones.
+void committed_content::will_read(std::span<const heap_range> pages) {
+    constexpr std::uint64_t k_chunks_min = 4;
+    std::vector<heap_range> asked;
+    for (auto first = pages.begin(); first != pages.end();) {
+        const std::uint64_t chunk = first->offset / image_.chunk_bytes();
+        const auto of_chunk = in_same_chunk(pages, &*first, image_.chunk_bytes());
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+        for (const heap_range& range : of_chunk) {
+            for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
+                if (copy(at / k_page_bytes) != nullptr)
+                    continue;
+                begin = end == 0 ? at : begin;
+                end = at + k_page_bytes;
+            }
+        }
+        if (begin != end && image_.is_stored(chunk))
+            asked.push_back({begin, end - begin});
+        first += static_cast<std::ptrdiff_t>(of_chunk.size());
+    }
+    if (asked.size() < k_chunks_min)
+        return;
+    for (const heap_range& range : asked)
+        image_.will_read(range);
+}
 
 result<void> committed_content::read_image(heap_range pages, const std::byte* kept, std::byte* into) {
     const std::uint64_t page = pages.offset / k_page_bytes;

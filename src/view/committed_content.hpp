@@ -60,6 +60,9 @@ public:
     /// True if a commit has logged changes of the page since the last checkpoint began and since the chunk moved. If
     /// so, the page has room in the file.
     [[nodiscard]] bool was_committed_in_log(std::uint64_t page) const { return before_images_.has_newer(page); }
+    /// Starts to read those of these pages that are not in memory, if they are many, so that read_image() does not wait
+    /// for the device each time. `pages` must be split at chunks.
+    void will_read(std::span<const heap_range> pages);
     /// Reads pages for which copy() returns null. `kept`, if not null, is the tracker's copy of a single page's former
     /// content; it is used only if it fits the image's checksum.
     result<void> read_image(heap_range pages, const std::byte* kept, std::byte* into);
