@@ -711,8 +711,9 @@ public:
     void touch(const void* pointer, std::size_t bytes) const;
 
     /// Returns where memory may differ from the last commit: pages of 4 KiB that were written, by address, and perhaps
-    /// a few of their neighbours. Compares nothing, so it is cheap; but with tracking::fallback it costs as much as a
-    /// commit's search for changes. Waits for write sections of other threads. O(pages that were written).
+    /// others, mainly near pages that are written between any two commits. Compares nothing, so it is cheap; but with
+    /// tracking::fallback it costs as much as a commit's search for changes. Waits for write sections of other threads.
+    /// O(pages that were written).
     [[nodiscard]] std::vector<std::span<const std::byte>> changed_ranges() const;
 
     /// Returns the number of the last commit, which may not be durable yet; 0 for a new heap. When the heap is
