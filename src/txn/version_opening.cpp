@@ -38,15 +38,16 @@ result<std::uint64_t> map_version(os::file_system& files, store::heap_file& stor
         return (*detached)->version;
     }
     const std::string& path = store.path();
-    auto found = recover::read_history(files, store);
+    const auto* const name = std::get_if<std::string>(&*options.version);
+    const auto wanted = name != nullptr ? history::version_or_name(*name)
+                                        : history::version_or_name(std::get<std::uint64_t>(*options.version));
+    auto found = recover::read_history(files, store, {&wanted, 1});
     if (!found)
         return found.error();
     if (!found->steps)
         return cannot_open(path, found->why);
     history::step_tree& steps = *found->steps;
-    const auto* const name = std::get_if<std::string>(&*options.version);
-    auto state = name != nullptr ? recover::state_of(steps, *name, path)
-                                 : recover::state_of(steps, std::get<std::uint64_t>(*options.version), path);
+    auto state = recover::state_of(steps, wanted, path);
     if (!state)
         return state.error();
     auto way = steps.whole_path_to(*state, path);
