@@ -93,10 +93,13 @@ result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, 
 /// entry begins with the magic number, ends where the later entry begins, and its checksum seeds the later one's.
 class backward_search {
 public:
-    /// `bytes` is the end of the file, and begins at a multiple of 8.
-    explicit backward_search(std::span<const std::byte> bytes) : bytes_(bytes) {
+    /// `bytes` is the end of the file, and begins at a multiple of 8. `seed`, of the entry that begins there, is none
+    /// unless that is the file's first entry.
+    backward_search(std::span<const std::byte> bytes, std::optional<std::uint64_t> seed) : bytes_(bytes), seed_(seed) {
         for (std::size_t at = 0; at + sizeof(history_entry) <= bytes.size(); at += sizeof(std::uint64_t)) {
-            if (std::memcmp(bytes.data() + at, &format::k_entry_magic, sizeof format::k_entry_magic) == 0)
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes.data() + at, sizeof word);
+            if (word == format::k_entry_magic)
                 begins_.push_back(at);
         }
     }
@@ -110,8 +113,8 @@ public:
         return align_up(std::min(header.bytes, left + 1), std::uint64_t{8}) <= left ? std::optional(header)
                                                                                     : std::nullopt;
     }
-    /// Returns the entries up to the one there, oldest first. It is none itself if none is found before it, since then
-    /// its checksum cannot be verified.
+    /// Returns the entries up to the one there, oldest first. An entry is left out if the one before it is not found,
+    /// since then its checksum cannot be verified.
     [[nodiscard]] std::vector<last_entries::entry> up_to(std::size_t place) const {
         std::vector<last_entries::entry> found;
         history_entry entry = *header_at(place);
@@ -121,32 +124,29 @@ public:
             if (!before || begins_[place] + entry_bytes(before->bytes) != at ||
                 !follows(entry, {before->version, before->chain}))
                 continue;
-            const auto events =
-                bytes_.subspan(static_cast<std::size_t>(at) + sizeof entry, static_cast<std::size_t>(entry.bytes));
-            if (entry.checksum != checksum_of(entry, events, before->checksum)) {
+            if (entry.checksum != checksum_of(entry, events_of(entry, at), before->checksum)) {
                 ++unsound;
                 continue;
             }
-            found.push_back({{entry.version, entry.chain}, events});
+            found.push_back({{entry.version, entry.chain}, events_of(entry, at)});
             entry = *before;
             at = begins_[place];
         }
+        if (at == 0 && seed_ && entry.checksum == checksum_of(entry, events_of(entry, at), *seed_))
+            found.push_back({{entry.version, entry.chain}, events_of(entry, at)});
         std::ranges::reverse(found);
         return found;
     }
 
 private:
+    [[nodiscard]] std::span<const std::byte> events_of(const history_entry& entry, std::uint64_t at) const {
+        return bytes_.subspan(static_cast<std::size_t>(at) + sizeof entry, static_cast<std::size_t>(entry.bytes));
+    }
+
     std::span<const std::byte> bytes_;
+    std::optional<std::uint64_t> seed_;
     std::vector<std::size_t> begins_;
 };
-
-/// True if the file begins with the header of the heap's history.
-result<bool> has_header(os::file& file, const heap_uuid& heap) {
-    history_header found{};
-    REM_TRY(file.read(0, std::as_writable_bytes(std::span(&found, 1))));
-    const history_header expected = header_of(heap);
-    return std::memcmp(&found, &expected, sizeof expected) == 0;
-}
 
 } // namespace
 
@@ -205,16 +205,17 @@ result<last_entries> read_last_entries(os::file& file, const heap_uuid& heap, st
         return size.error();
     if (*size < format::k_history_header_bytes)
         return found;
-    auto is_ours = has_header(file, heap);
-    if (!is_ours)
-        return is_ours.error();
-    if (!*is_ours)
+    history_header header{};
+    const history_header expected = header_of(heap);
+    REM_TRY(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
+    if (std::memcmp(&header, &expected, sizeof expected) != 0)
         return found;
     const std::uint64_t entries = *size - format::k_history_header_bytes;
     const std::uint64_t begin = align_up(*size - std::min(bytes, entries), std::uint64_t{8});
     found.bytes.resize(static_cast<std::size_t>(*size - begin));
     REM_TRY(file.read(begin, found.bytes));
-    const backward_search search(found.bytes);
+    const bool is_whole = begin == format::k_history_header_bytes;
+    const backward_search search(found.bytes, is_whole ? std::optional(header.checksum) : std::nullopt);
     int unsound = 0;
     for (std::size_t place = search.places(); place-- > 0 && found.all.empty() && unsound != k_unsound_max;) {
         const auto last = search.header_at(place);

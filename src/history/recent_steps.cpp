@@ -30,6 +30,8 @@ std::optional<std::uint64_t> state_after(const last_entries::entry& entry) {
             state = entry.commit.version;
         else if (kind == event_kind::checked_out)
             state = event.take<format::checkout_event>().state;
+        else if (kind == event_kind::present)
+            state = event.take<format::present_event>().state;
     });
     return state;
 }

@@ -9,6 +9,7 @@
 #include "recover/scan.hpp"
 #include "store/heap_creation.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -130,12 +131,18 @@ result<std::optional<history::step_tree>> read_recent(os::file& file, const hist
         return size.error();
     if (wanted.empty() || !log.limits)
         return none;
-    for (std::uint64_t bytes = k_recent_bytes_min; bytes < *size; bytes *= k_recent_bytes_growth) {
+    // No limit removes a kept state. Without limits no steps are joined, which would take longer than all else.
+    const bool are_kept = std::ranges::all_of(
+        wanted, [](const history::version_or_name& each) { return std::holds_alternative<std::string>(each); });
+    const history::limits most = are_kept ? history::limits{} : *log.limits;
+    std::uint64_t bytes = k_recent_bytes_min;
+    for (bool is_all = false; !is_all; bytes *= k_recent_bytes_growth) {
+        is_all = bytes >= *size;
         auto last = history::read_last_entries(
             file, heap, bytes, [&](const history::commit_name& each) { return each == log.commit(each.version); });
         if (!last)
             return last.error();
-        const history::recent_steps recent(last->all, *log.limits, heap_bytes);
+        const history::recent_steps recent(last->all, most, heap_bytes);
         const auto nearest = recent.nearest(wanted);
         if (!nearest)
             continue;

@@ -87,10 +87,11 @@ TEST_F(last_entries_of_a_history, are_those_of_which_the_one_before_is_read_too)
             const std::uint64_t begin = file_.size() - std::min<std::uint64_t>(bytes, file_.size());
             const auto whole =
                 static_cast<std::size_t>(std::ranges::count_if(begins_, [&](auto each) { return each >= begin; }));
-            EXPECT_EQ(expect_sound(read(bytes, last), last), whole == 0 ? 0 : whole - 1) << bytes;
+            EXPECT_EQ(expect_sound(read(bytes, last), last), whole == 0 || begin <= begins_[0] ? whole : whole - 1)
+                << bytes;
         }
     }
-    EXPECT_EQ(expect_sound(read(file_.size(), 7), 7), 7U); // entries of commits that the heap has lost
+    EXPECT_EQ(expect_sound(read(file_.size(), 7), 7), 8U); // entries of commits that the heap has lost
     EXPECT_TRUE(read(file_.size(), last, {9}).all.empty());
 }
 
@@ -109,7 +110,7 @@ TEST_F(last_entries_of_a_history, are_not_confused_by_events_that_contain_entrie
     add(some_bytes(random, 100));
     add(magic);
     add(some_bytes(random, 100));
-    EXPECT_EQ(expect_sound(read(file_.size(), 5), 5), 5U);
+    EXPECT_EQ(expect_sound(read(file_.size(), 5), 5), 6U);
     (void)expect_sound(read(file_.size(), 7), 7); // some, or none: it gives up
 }
 
