@@ -145,7 +145,8 @@ void measure_walk(const fs::path& file, const std::string& system) {
     for (std::uint64_t i = 0; i < k_walked; ++i)
         heap.write([&] {
             char* const at = all.data() + random() % (k_bytes - k_step);
-            std::fill_n(at, k_step, static_cast<char>(random()));
+            // Another byte than what is there: a commit that changes nothing is no step.
+            std::fill_n(at, k_step, static_cast<char>(static_cast<unsigned char>(*at) + 1U + random() % 255));
         });
     std::uint64_t walked = 0;
     const std::vector<rem::history_step> steps = heap.history();

@@ -254,8 +254,8 @@ struct heap_options {
     ///
     /// Errors: errc::invalid_argument without `read_only`; errc::no_step, with a message that says which versions
     /// exist, when the heap has no such version or no history; errc::no_space when the copy takes more memory than the
-    /// process may use. O(history, and bytes that changed since); if the last commit is copied, also O(pages in use),
-    /// in time and memory.
+    /// process may use. O(steps since the version, and bytes that they changed); if the last commit is copied, also
+    /// O(pages in use), in time and memory.
     detail::option_with_part<std::optional<std::uint64_t>, detail::version_part, detail::k_version_part> version = {};
     /// Opens the version that heap::keep() gave this name. Empty (the default): none. Must not be set together with
     /// `version`.

@@ -46,16 +46,16 @@ struct seen_history {
 [[nodiscard]] version_difference diff(const std::string& path, const version_or_name& before,
                                       const version_or_name& after, const progress_callback& on_progress = {});
 
-/// Returns the schema of a version, as schema() in look_inside.hpp. O(history, bytes that changed since, and the
-/// result).
+/// Returns the schema of a version, as schema() in look_inside.hpp. O(steps since the version, bytes that they
+/// changed, and the result).
 [[nodiscard]] std::string schema_of(const std::string& path, const version_or_name& version,
                                     schema_form form = schema_form::text, const progress_callback& on_progress = {});
-/// Returns a part of a root of a version as JSON, as get() in look_inside.hpp. O(history, bytes that changed since, and
-/// the result).
+/// Returns a part of a root of a version as JSON, as get() in look_inside.hpp. O(steps since the version, bytes
+/// that they changed, and the result).
 [[nodiscard]] std::string get_of(const std::string& path, const version_or_name& version, std::string_view object_path,
                                  const progress_callback& on_progress = {});
-/// Writes objects of a version in the portable form, as dump() in look_inside.hpp. O(history, bytes that changed since,
-/// and the result).
+/// Writes objects of a version in the portable form, as dump() in look_inside.hpp. O(steps since the version,
+/// bytes that they changed, and the result).
 void dump_of(const std::string& path, const version_or_name& version, const std::string& root,
              const std::function<void(std::string_view)>& sink, const progress_callback& on_progress = {});
 

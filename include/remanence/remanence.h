@@ -950,8 +950,8 @@ rem_status rem_branch(rem_heap* heap, uint64_t version, const char* path);
  * prevent other opens.
  *
  * REM_NO_STEP, with a message that says which versions exist, when the heap has no such version or no history;
- * REM_NO_SPACE when the copy takes more memory than the process may use. O(history, and bytes that changed since); with
- * the copy also O(pages in use).
+ * REM_NO_SPACE when the copy takes more memory than the process may use. O(steps since the version, and bytes that
+ * they changed); with the copy also O(pages in use).
  */
 rem_status rem_open_version(const char* path, const rem_options* options, uint64_t version, const char* name,
                             rem_heap** heap);

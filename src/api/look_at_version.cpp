@@ -19,7 +19,7 @@ namespace {
 
 heap_visit at_version(const std::string& path, const version_or_name& version, const progress_callback& on_progress) {
     return [&](const std::function<result<void>(inspection&, std::uint64_t)>& use) {
-        with_steps(path, on_progress, [&](inspection& now, history::step_tree& steps) -> result<void> {
+        const auto go_there = [&](inspection& now, history::step_tree& steps) -> result<void> {
             auto state = state_of(steps, version, now.path());
             if (!state)
                 return state.error();
@@ -32,7 +32,8 @@ heap_visit at_version(const std::string& path, const version_or_name& version, c
                     return all.error();
             }
             return use(now, *state);
-        });
+        };
+        with_steps(path, on_progress, go_there, {&version, 1});
     };
 }
 

@@ -18,6 +18,7 @@
 #include "txn/undo_manager.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -193,7 +194,7 @@ seen_history history(const std::string& path, const progress_callback& on_progre
 version_difference diff(const std::string& path, const version_or_name& before, const version_or_name& after,
                         const progress_callback& on_progress) {
     version_difference found;
-    with_steps(path, on_progress, [&](inspection& one, history::step_tree& steps) -> result<void> {
+    const auto compare = [&](inspection& one, history::step_tree& steps) -> result<void> {
         auto first = state_of(steps, before, one.path());
         if (!first)
             return first.error();
@@ -216,7 +217,8 @@ version_difference diff(const std::string& path, const version_or_name& before, 
             return compared.error();
         found = std::move(*compared);
         return {};
-    });
+    };
+    with_steps(path, on_progress, compare, std::array{before, after});
     return found;
 }
 
@@ -226,17 +228,17 @@ void branch(const std::string& path, const version_or_name& version, const std::
     const std::string real = detail::real_path(path).string();
     const auto show = [&](const detail::copying& copy) -> result<history::delta> {
         history::delta way;
-        REM_TRY(look_at_steps(files, real, progress_of_log(on_progress),
-                              [&](inspection& now, history::step_tree& steps) -> result<void> {
-                                  auto state = state_of(steps, version, now.path());
-                                  if (!state)
-                                      return state.error();
-                                  auto found = steps.whole_path_to(*state, now.path());
-                                  if (!found)
-                                      return found.error();
-                                  way = std::move(*found);
-                                  return copy(now);
-                              }));
+        const auto copy_version = [&](inspection& now, history::step_tree& steps) -> result<void> {
+            auto state = state_of(steps, version, now.path());
+            if (!state)
+                return state.error();
+            auto found = steps.whole_path_to(*state, now.path());
+            if (!found)
+                return found.error();
+            way = std::move(*found);
+            return copy(now);
+        };
+        REM_TRY(look_at_steps(files, real, progress_of_log(on_progress), copy_version, {&version, 1}));
         return way;
     };
     detail::check(detail::make_branch(files, show, detail::real_path(to).string()));

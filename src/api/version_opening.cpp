@@ -67,16 +67,16 @@ result<std::shared_ptr<const txn::detached_version>> detach(os::file_system& fil
     store::file_copy copy(**file);
     auto found = std::make_shared<txn::detached_version>();
     found->files = std::move(*in_memory);
-    REM_TRY(inspect::look_at_steps(files, path, {},
-                                   [&](inspect::inspection& now, history::step_tree& steps) -> result<void> {
-                                       auto version = find(files, now, steps, asked, path);
-                                       if (!version)
-                                           return version.error();
-                                       REM_TRY(copy.update(now.store(), {}));
-                                       found->version = version->number;
-                                       found->way = std::move(version->way);
-                                       return {};
-                                   }));
+    const auto copy_version = [&](inspect::inspection& now, history::step_tree& steps) -> result<void> {
+        auto version = find(files, now, steps, asked, path);
+        if (!version)
+            return version.error();
+        REM_TRY(copy.update(now.store(), {}));
+        found->version = version->number;
+        found->way = std::move(version->way);
+        return {};
+    };
+    REM_TRY(inspect::look_at_steps(files, path, {}, copy_version, {&asked, 1}));
     REM_TRY(copy.finish());
     return std::shared_ptr<const txn::detached_version>(std::move(found));
 }
@@ -96,11 +96,11 @@ result<std::unique_ptr<txn::engine>> open_detached(os::file_system& files, const
 result<void> find_version(os::file_system& files, const std::string& path, const heap_options& options) {
     const auto asked = options.version ? inspect::version_or_name(*options.version)
                                        : inspect::version_or_name(std::string(options.kept_version));
-    return inspect::look_at_steps(files, path, {},
-                                  [&](inspect::inspection& now, history::step_tree& steps) -> result<void> {
-                                      auto found = find(files, now, steps, asked, path);
-                                      return found ? result<void>() : found.error();
-                                  });
+    const auto find_it = [&](inspect::inspection& now, history::step_tree& steps) -> result<void> {
+        auto found = find(files, now, steps, asked, path);
+        return found ? result<void>() : found.error();
+    };
+    return inspect::look_at_steps(files, path, {}, find_it, {&asked, 1});
 }
 
 } // namespace

@@ -23,7 +23,7 @@ struct version_part {
     txn::version_mapper map;
     /// Opens the version that the options name. errc::in_use: the heap is written to faster than it can be read;
     /// errc::no_space: the copy would need more memory than the process may use; otherwise the errors of
-    /// engine::open(). Throws std::bad_alloc. O(log, history, and pages in use).
+    /// engine::open(). Throws std::bad_alloc. O(log, steps since the version, and pages in use).
     result<std::unique_ptr<txn::engine>> (*open_detached)(os::file_system& files, const std::string& path,
                                                           txn::engine_options options, std::string_view abi);
     /// Checks that open_detached() would find the version that the options name. Returns the same errors, but opens

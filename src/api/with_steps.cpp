@@ -5,7 +5,6 @@
 #include "inspect/last_commit.hpp"
 
 #include <utility>
-#include <variant>
 
 namespace remanence::inspect {
 
@@ -29,8 +28,9 @@ result<bool> has_moved_on(os::file_system& files, inspection& from) {
 
 // The writer moves steps from the log to the history file, and replaces that file. So the file that was read may not
 // match the log, but a history file always exists.
-result<std::optional<recover::history_beside>> history_of(os::file_system& files, inspection& heap) {
-    auto found = recover::read_history(files, heap.store());
+result<std::optional<recover::history_beside>> history_of(os::file_system& files, inspection& heap,
+                                                          std::span<const version_or_name> wanted) {
+    auto found = recover::read_history(files, heap.store(), wanted);
     if (found && (found->steps || !found->is_there))
         return std::optional(std::move(*found));
     if (!found && found.why().code == errc::in_use)
@@ -46,7 +46,7 @@ result<std::optional<recover::history_beside>> history_of(os::file_system& files
 }
 
 result<void> look_at_history(os::file_system& files, const std::string& path, const inspection_progress& progress,
-                             const history_visitor& use) {
+                             const history_visitor& use, std::span<const version_or_name> wanted) {
     attempt_count attempts{k_attempts_to_look_back};
     while (attempts.made < attempts.most) {
         bool is_passed = false;
@@ -54,7 +54,7 @@ result<void> look_at_history(os::file_system& files, const std::string& path, co
             is_passed = false;
             if (!now.problems().empty()) // the cause may also be a new commit; then the heap is read again
                 return unexpected(now.problems().front());
-            auto found = history_of(files, now);
+            auto found = history_of(files, now, wanted);
             if (!found)
                 return found.error();
             is_passed = !found->has_value();
@@ -75,12 +75,13 @@ result<void> look_at_history(os::file_system& files, const std::string& path, co
 }
 
 result<void> look_at_steps(os::file_system& files, const std::string& path, const inspection_progress& progress,
-                           const steps_visitor& use) {
-    return look_at_history(files, path, progress, [&](inspection& now, recover::history_beside& found) -> result<void> {
+                           const steps_visitor& use, std::span<const version_or_name> wanted) {
+    const auto use_steps = [&](inspection& now, recover::history_beside& found) -> result<void> {
         if (found.steps)
             return use(now, *found.steps);
         return fail(errc::no_step, now.path() + " has no history: " + found.why, now.path());
-    });
+    };
+    return look_at_history(files, path, progress, use_steps, wanted);
 }
 
 inspection_progress progress_of_log(const progress_callback& on_progress) {
@@ -90,14 +91,10 @@ inspection_progress progress_of_log(const progress_callback& on_progress) {
     };
 }
 
-void with_steps(const std::string& path, const progress_callback& on_progress, const steps_visitor& use) {
-    detail::check(
-        look_at_steps(os::posix_file_system(), detail::real_path(path).string(), progress_of_log(on_progress), use));
-}
-
-result<std::uint64_t> state_of(const history::step_tree& steps, const version_or_name& version,
-                               const std::string& path) {
-    return std::visit([&](const auto& asked) { return recover::state_of(steps, asked, path); }, version);
+void with_steps(const std::string& path, const progress_callback& on_progress, const steps_visitor& use,
+                std::span<const version_or_name> wanted) {
+    detail::check(look_at_steps(os::posix_file_system(), detail::real_path(path).string(), progress_of_log(on_progress),
+                                use, wanted));
 }
 
 } // namespace remanence::inspect

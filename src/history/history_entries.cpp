@@ -15,6 +15,9 @@ using format::history_header;
 namespace {
 
 constexpr std::uint64_t k_window_bytes = 1 * MiB;
+// Events may contain what looks like the beginning of an entry. If a file has more of that, it was made so: then all
+// entries are read from the front.
+constexpr int k_unsound_max = 8;
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -24,6 +27,11 @@ std::span<const std::byte> bytes_of(const T& value) {
 std::uint64_t checksum_of(history_entry entry, std::span<const std::byte> events, std::uint64_t before) {
     entry.checksum = 0;
     return checksum64(events, checksum64(bytes_of(entry), before));
+}
+
+// The steps at the beginning of the file may be several entries of one version.
+bool follows(const history_entry& entry, const commit_name& before) {
+    return entry.version == before.version + 1 || (entry.version == before.version && entry.chain == before.chain);
 }
 
 /// Reads a file from front to back, through a buffer.
@@ -64,10 +72,8 @@ result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, 
             return {};
         history_entry entry{};
         std::memcpy(&entry, (*found)->data(), sizeof entry);
-        const bool follows = is_first || entry.version == end.commit.version + 1 ||
-                             // The steps at the beginning of the file may be several entries of one version.
-                             (entry.version == end.commit.version && entry.chain == end.commit.chain);
-        if (entry.magic != format::k_entry_magic || !follows || entry.bytes > file_bytes)
+        if (entry.magic != format::k_entry_magic || (!is_first && !follows(entry, end.commit)) ||
+            entry.bytes > file_bytes)
             return {};
         auto events = all.bytes_at(end.offset + sizeof entry, align_up(entry.bytes, std::uint64_t{8}));
         if (!events)
@@ -82,6 +88,65 @@ result<void> read_entries(window& all, std::uint64_t file_bytes, entry_end end, 
             return {};
     }
 }
+
+/// Finds entries from the end of a file to the front. An entry does not say where the one before it begins. But that
+/// entry begins with the magic number, ends where the later entry begins, and its checksum seeds the later one's.
+class backward_search {
+public:
+    /// `bytes` is the end of the file, and begins at a multiple of 8. `seed`, of the entry that begins there, is none
+    /// unless that is the file's first entry.
+    backward_search(std::span<const std::byte> bytes, std::optional<std::uint64_t> seed) : bytes_(bytes), seed_(seed) {
+        for (std::size_t at = 0; at + sizeof(history_entry) <= bytes.size(); at += sizeof(std::uint64_t)) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes.data() + at, sizeof word);
+            if (word == format::k_entry_magic)
+                begins_.push_back(at);
+        }
+    }
+    /// Returns how many places may be the beginning of an entry. They are numbered in the order of the file.
+    [[nodiscard]] std::size_t places() const { return begins_.size(); }
+    /// Returns the header there; nothing if no entry of its size fits.
+    [[nodiscard]] std::optional<history_entry> header_at(std::size_t place) const {
+        history_entry header{};
+        std::memcpy(&header, bytes_.data() + begins_[place], sizeof header);
+        const std::uint64_t left = bytes_.size() - begins_[place] - sizeof header;
+        return align_up(std::min(header.bytes, left + 1), std::uint64_t{8}) <= left ? std::optional(header)
+                                                                                    : std::nullopt;
+    }
+    /// Returns the entries up to the one there, oldest first. An entry is left out if the one before it is not found,
+    /// since then its checksum cannot be verified.
+    [[nodiscard]] std::vector<last_entries::entry> up_to(std::size_t place) const {
+        std::vector<last_entries::entry> found;
+        history_entry entry = *header_at(place);
+        std::uint64_t at = begins_[place];
+        for (int unsound = 0; place-- > 0 && unsound != k_unsound_max;) {
+            const auto before = header_at(place);
+            if (!before || begins_[place] + entry_bytes(before->bytes) != at ||
+                !follows(entry, {before->version, before->chain}))
+                continue;
+            if (entry.checksum != checksum_of(entry, events_of(entry, at), before->checksum)) {
+                ++unsound;
+                continue;
+            }
+            found.push_back({{entry.version, entry.chain}, events_of(entry, at)});
+            entry = *before;
+            at = begins_[place];
+        }
+        if (at == 0 && seed_ && entry.checksum == checksum_of(entry, events_of(entry, at), *seed_))
+            found.push_back({{entry.version, entry.chain}, events_of(entry, at)});
+        std::ranges::reverse(found);
+        return found;
+    }
+
+private:
+    [[nodiscard]] std::span<const std::byte> events_of(const history_entry& entry, std::uint64_t at) const {
+        return bytes_.subspan(static_cast<std::size_t>(at) + sizeof entry, static_cast<std::size_t>(entry.bytes));
+    }
+
+    std::span<const std::byte> bytes_;
+    std::optional<std::uint64_t> seed_;
+    std::vector<std::size_t> begins_;
+};
 
 } // namespace
 
@@ -130,6 +195,36 @@ result<void> for_each_entry_behind(os::file& file, const entry_end& from, const 
         return size.error();
     window all(file, *size);
     return read_entries(all, *size, from, false, f);
+}
+
+result<last_entries> read_last_entries(os::file& file, const heap_uuid& heap, std::uint64_t bytes,
+                                       const std::function<bool(const commit_name&)>& is_known) {
+    last_entries found;
+    auto size = file.size();
+    if (!size)
+        return size.error();
+    if (*size < format::k_history_header_bytes)
+        return found;
+    history_header header{};
+    const history_header expected = header_of(heap);
+    REM_TRY(file.read(0, std::as_writable_bytes(std::span(&header, 1))));
+    if (std::memcmp(&header, &expected, sizeof expected) != 0)
+        return found;
+    const std::uint64_t entries = *size - format::k_history_header_bytes;
+    const std::uint64_t begin = align_up(*size - std::min(bytes, entries), std::uint64_t{8});
+    found.bytes.resize(static_cast<std::size_t>(*size - begin));
+    REM_TRY(file.read(begin, found.bytes));
+    const bool is_whole = begin == format::k_history_header_bytes;
+    const backward_search search(found.bytes, is_whole ? std::optional(header.checksum) : std::nullopt);
+    int unsound = 0;
+    for (std::size_t place = search.places(); place-- > 0 && found.all.empty() && unsound != k_unsound_max;) {
+        const auto last = search.header_at(place);
+        if (!last || !is_known({last->version, last->chain}))
+            continue;
+        found.all = search.up_to(place);
+        ++unsound;
+    }
+    return found;
 }
 
 } // namespace remanence::history

@@ -42,6 +42,21 @@ result<bool> for_each_entry(os::file& file, const heap_uuid& heap, const entry_v
 /// As for_each_entry(), but only for the entries after `from`, which is the end of a sound entry.
 result<void> for_each_entry_behind(os::file& file, const entry_end& from, const entry_visitor& f);
 
+/// The entries at the end of a history file.
+struct last_entries {
+    struct entry {
+        commit_name commit;
+        std::span<const std::byte> events; // in `bytes`
+    };
+    std::vector<std::byte> bytes;
+    std::vector<entry> all; // oldest first; each is sound and follows the one before it
+};
+/// Reads this many bytes at the end of the file, and finds the last entry there for which `is_known` returns true, with
+/// those before it. Finds nothing if this is not a history file of the heap. errc::io; throws std::bad_alloc.
+/// O(bytes).
+result<last_entries> read_last_entries(os::file& file, const heap_uuid& heap, std::uint64_t bytes,
+                                       const std::function<bool(const commit_name&)>& is_known);
+
 // For writers.
 
 /// Returns the header of a heap's history file.

@@ -346,7 +346,7 @@ const procedure_call* step_tree::call_on_path_to(std::uint64_t state) const {
 }
 
 // H1
-result<delta> step_tree::whole_path_to(std::uint64_t state, const std::string& path) const {
+result<std::vector<const delta*>> step_tree::deltas_to(std::uint64_t state, const std::string& path) const {
     if (const procedure_call* const call = call_on_path_to(state))
         return fail(errc::no_step,
                     "the history of " + path + " has a call of the procedure \"" + call->name +
@@ -363,7 +363,14 @@ result<delta> step_tree::whole_path_to(std::uint64_t state, const std::string& p
         if (step.is_on_path)
             std::reverse(way.begin() + first, way.end());
     }
-    return delta::merged(way);
+    return way;
+}
+
+result<delta> step_tree::whole_path_to(std::uint64_t state, const std::string& path) const {
+    auto way = deltas_to(state, path);
+    if (!way)
+        return way.error();
+    return delta::merged(*way);
 }
 
 void step_tree::check_out(std::uint64_t to, std::uint64_t version) noexcept {

@@ -166,8 +166,10 @@ public:
     [[nodiscard]] bool has_migrations() const { return migrations_ != 0; }
     /// True if a migration is on the path to this state: only restore() leads there.
     [[nodiscard]] bool is_across_migration(std::uint64_t state) const;
-    /// Returns all deltas on the path as one, to be applied to the present memory. errc::no_step if there is a call
-    /// on the path. Throws std::bad_alloc. `path` is the heap's.
+    /// Returns all deltas on the path, to be applied to the present memory in this order. errc::no_step if there is a
+    /// call on the path. Valid until the steps change. Throws std::bad_alloc. `path` is the heap's.
+    [[nodiscard]] result<std::vector<const delta*>> deltas_to(std::uint64_t state, const std::string& path) const;
+    /// Does the same, and returns the deltas as one.
     [[nodiscard]] result<delta> whole_path_to(std::uint64_t state, const std::string& path) const;
     /// Records that memory has gone over these parts of a path. `path_back` has, for each part, the delta that leads
     /// back. The caller must then call check_out().

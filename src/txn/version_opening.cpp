@@ -1,12 +1,22 @@
 // Opens a heap at an old version. Only programs that can open old versions link this file.
 
 #include "txn/version_opening.hpp"
+
+#include "base/range.hpp"
+#include "base/units.hpp"
+#include "os/blocked_signals.hpp"
 #include "recover/steps_beside.hpp"
 #include "txn/engine_options.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <span>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace remanence::txn {
 
@@ -17,15 +27,58 @@ unexpected cannot_open(const std::string& path, const std::string& why) {
                 path);
 }
 
+using ordered_deltas = std::span<const history::delta* const>;
+
+// What takes long is the kernel's copy of each page, so several threads share a large heap among themselves.
+constexpr std::uint64_t k_stripe_bytes = 2 * MiB;
+constexpr std::uint64_t k_ranges_per_thread = 1'000;
+constexpr std::uint64_t k_threads_max = 8;
+
+/// Writes the ranges that lie in every `count`-th stripe of the heap. A range lies within a page, and thus in a stripe.
+void apply_part(ordered_deltas way, std::byte* base, std::uint64_t part, std::uint64_t count) noexcept {
+    for (const history::delta* each : way) {
+        each->for_each([&](heap_range range, const std::byte* content) {
+            if (range.offset / k_stripe_bytes % count != part)
+                return;
+            if (content == nullptr)
+                std::memset(base + range.offset, 0, static_cast<std::size_t>(range.bytes));
+            else
+                std::memcpy(base + range.offset, content, static_cast<std::size_t>(range.bytes));
+        });
+    }
+}
+
+void apply_in_threads(ordered_deltas way, std::byte* base, std::uint64_t count) {
+    std::vector<std::jthread> others;
+    others.reserve(static_cast<std::size_t>(count));
+    try {
+        const os::blocked_signals none;
+        while (others.size() + 1 < count)
+            others.emplace_back([=, part = others.size()] { apply_part(way, base, part, count); });
+    } catch (const std::system_error&) { // there are too many threads: this one does the rest
+    }
+    for (std::uint64_t part = others.size(); part < count; ++part)
+        apply_part(way, base, part, count);
+}
+
 // No other code uses memory yet. Committed content is not changed to match, since the heap is read-only: no commit and
 // no checkpoint follows.
-result<void> apply(const history::delta& way, view::mapped_memory& memory) {
-    if (way.is_empty())
+result<void> apply(ordered_deltas way, view::mapped_memory& memory) {
+    std::uint64_t end = 0;
+    std::uint64_t ranges = 0;
+    for (const history::delta* each : way) {
+        each->for_each([&](heap_range range, const std::byte*) {
+            end = std::max(end, range.end());
+            ++ranges;
+        });
+    }
+    if (ranges == 0)
         return {};
-    for (const heap_range& pages : way.pages())
-        REM_TRY(memory.make_accessible(pages.end()));
+    REM_TRY(memory.make_accessible(align_up(end, k_page_bytes)));
     REM_TRY(memory.allow_writes_to_all(true));
-    way.apply(memory.base());
+    const std::uint64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+    apply_in_threads(way, memory.base(),
+                     std::clamp(ranges / k_ranges_per_thread, std::uint64_t{1}, std::min(processors, k_threads_max)));
     return memory.allow_writes_to_all(false);
 }
 
@@ -34,25 +87,27 @@ result<void> apply(const history::delta& way, view::mapped_memory& memory) {
 result<std::uint64_t> map_version(os::file_system& files, store::heap_file& store, view::memory_view& view,
                                   const engine_options& options) {
     if (const auto* const detached = std::get_if<std::shared_ptr<const detached_version>>(&*options.version)) {
-        REM_TRY(apply((*detached)->way, view.memory()));
+        const history::delta* const way = &(*detached)->way;
+        REM_TRY(apply({&way, 1}, view.memory()));
         return (*detached)->version;
     }
     const std::string& path = store.path();
-    auto found = recover::read_history(files, store);
+    const auto* const name = std::get_if<std::string>(&*options.version);
+    const auto wanted = name != nullptr ? history::version_or_name(*name)
+                                        : history::version_or_name(std::get<std::uint64_t>(*options.version));
+    auto found = recover::read_history(files, store, {&wanted, 1});
     if (!found)
         return found.error();
     if (!found->steps)
         return cannot_open(path, found->why);
     history::step_tree& steps = *found->steps;
-    const auto* const name = std::get_if<std::string>(&*options.version);
-    auto state = name != nullptr ? recover::state_of(steps, *name, path)
-                                 : recover::state_of(steps, std::get<std::uint64_t>(*options.version), path);
+    auto state = recover::state_of(steps, wanted, path);
     if (!state)
         return state.error();
-    auto way = steps.whole_path_to(*state, path);
+    auto way = steps.deltas_to(*state, path);
     if (!way)
         return way.error();
-    REM_TRY(apply(*way, view.memory()));
+    REM_TRY(apply(ordered_deltas(*way), view.memory()));
     return *state;
 }
 

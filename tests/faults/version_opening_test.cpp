@@ -141,6 +141,34 @@ TEST_P(failing_allocations_of_old_versions, leave_nothing_open) {
         EXPECT_GT(fail_each_allocation([&] { open(by_name); }), 50U);
 }
 
+TEST(failing_allocations_of_a_recent_version_of_a_long_history, leave_nothing_open) {
+    const test::temp_dir dir;
+    const std::filesystem::path path = dir.path() / "heap";
+    std::uint64_t before_last = 0;
+    {
+        heap h = heap::open(path, with_steps_kept());
+        auto& all = h.root<old_numbers>("numbers");
+        for (std::uint64_t i = 1; i <= 60; ++i) {
+            if (i == 60)
+                before_last = h.version();
+            h.write([&] { all.assign(1000, i); });
+        }
+        h.close();
+    }
+    ASSERT_GT(std::filesystem::file_size(path.string() + "-history"), 300'000U);
+    const auto open = [&] {
+        heap_options how{.memory = {.reserve_bytes = 64 << 20}};
+        how.read_only = true;
+        how.version = before_last;
+        heap h = heap::open(path, how);
+        allocations().armed = false;
+        EXPECT_EQ(h.find_root<old_numbers>("numbers")->back(), 59U);
+        EXPECT_EQ(h.version(), before_last);
+    };
+    open(); // what is allocated once for all
+    EXPECT_GT(fail_each_allocation(open), 50U);
+}
+
 TEST(failing_allocations_of_an_old_version_of_a_heap_that_is_open_elsewhere, leave_nothing_open) {
     const test::temp_dir dir;
     const std::filesystem::path path = dir.path() / "heap";

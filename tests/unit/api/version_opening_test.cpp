@@ -5,6 +5,8 @@
 #include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
+#include <remanence/look_back.hpp>
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -274,7 +276,115 @@ TEST_F(opened_versions, are_themselves_or_errors_wherever_the_history_is_damaged
         }
         flip_byte(file, i);
     }
-    EXPECT_GT(lost, bytes - 512 - sizeof(format::history_summary));
+    EXPECT_GT(lost, bytes / 3); // by damage behind the version
+}
+
+/// A heap with as many steps, of 1 KB each; one is kept ten steps before the last.
+class recent_versions : public opened_versions {
+protected:
+    void make_long(std::uint64_t count, const heap_options& options) {
+        heap h = heap::open(path_, options);
+        auto& list = h.root<numbers>("numbers", 1, 0U);
+        for (std::uint64_t i = 1; i <= count; ++i) {
+            h.write([&] { list.assign(128, i); });
+            made_.push_back(h.version());
+            if (i + 10 == count)
+                h.keep("ten before the last");
+        }
+        h.close();
+    }
+    [[nodiscard]] std::uint64_t number_at(const heap_options& options) const {
+        heap h = heap::open(path_, options);
+        return h.find_root<numbers>("numbers")->front();
+    }
+    [[nodiscard]] std::string got(const inspect::version_or_name& version) const {
+        return inspect::get_of(path_, version, "numbers[0]");
+    }
+};
+
+TEST_F(recent_versions, need_only_the_end_of_the_history) {
+    make_long(400, writing());
+    const fs::path file = path_.string() + "-history";
+    ASSERT_GT(read_file(file).size(), 300U * KiB);
+    flip_byte(file, 600); // in the first entry
+    EXPECT_EQ(number_at(reading(made_[390])), 391U);
+    EXPECT_EQ(number_at(reading("ten before the last")), 390U);
+    EXPECT_NE(got(made_[380]), got("ten before the last"));
+    EXPECT_FALSE(inspect::diff(path_, made_[350], "ten before the last").is_empty());
+    inspect::branch(path_, made_[350], (dir_ / "branch").string());
+    EXPECT_EQ(heap::open(dir_ / "branch", small_heap()).find_root<numbers>("numbers")->front(), 351U);
+    const std::string damaged = "has no entry that is whole";
+    EXPECT_EQ(number_at(reading(made_[0])), 1U);
+    EXPECT_TRUE(is_error(refused(path_, reading(1)), errc::no_step, path_, damaged));
+    EXPECT_TRUE(is_error(refused(path_, reading("another")), errc::no_step, path_, damaged));
+}
+
+TEST_F(recent_versions, are_gone_when_limits_have_removed_them) {
+    heap_options few = writing();
+    few.history.steps_max = 60;
+    make_long(150, few);
+    ASSERT_GT(read_file(path_.string() + "-history").size(), 100U * KiB); // it has more steps
+    const auto last = static_cast<std::uint64_t>(made_.size());
+    for (std::uint64_t i = 1; i <= last; ++i) {
+        if (i + 60 >= last)
+            EXPECT_EQ(number_at(reading(made_[i - 1])), i);
+        else
+            EXPECT_TRUE(is_error(refused(path_, reading(made_[i - 1])), errc::no_step, path_, "There are 61"));
+    }
+}
+
+// So many ranges are written by several threads.
+TEST_F(opened_versions, of_many_changes_are_what_they_were) {
+    constexpr std::size_t k_bytes = 24 * MiB;
+    std::mt19937_64 random(test::seed_or(1));
+    std::map<std::uint64_t, std::vector<std::uint64_t>> seen;
+    heap_options large = writing();
+    large.memory.reserve_bytes = 64 * MiB;
+    {
+        heap h = heap::open(path_, large);
+        auto& list = h.root<numbers>("numbers");
+        h.write([&] { list.resize(k_bytes / sizeof(std::uint64_t)); });
+        for (int commit = 0; commit < 3; ++commit) {
+            h.write([&] {
+                for (int i = 0; i < 4'000; ++i)
+                    list[random() % 30 == 0 ? random() % 5'000 : random() % list.size()] = random() % 3;
+            });
+            seen[h.version()].assign(list.begin(), list.end());
+        }
+        h.close();
+    }
+    for (const auto& [version, expected] : seen) {
+        heap_options then = reading(version);
+        then.memory.reserve_bytes = large.memory.reserve_bytes;
+        heap h = heap::open(path_, then);
+        EXPECT_TRUE(std::ranges::equal(*h.find_root<numbers>("numbers"), expected)) << version;
+        EXPECT_TRUE(h.verify().clean());
+    }
+}
+
+TEST_F(recent_versions, of_a_killed_program_include_the_commits_in_the_log) {
+    heap h = open();
+    auto& list = h.root<numbers>("numbers", 1, 0U);
+    for (std::uint64_t i = 1; i <= 400; ++i) {
+        h.write([&] { list.assign(128, i); });
+        made_.push_back(h.version());
+        if (i == 300)
+            h.checkpoint();
+        if (i == 350)
+            h.undo(20);
+        if (i == 360)
+            h.keep("at 360");
+    }
+    const fs::path crashed = dir_ / "crashed";
+    copy_files(path_, crashed);
+    h.close();
+    for (const fs::path& each : {crashed, path_}) {
+        path_ = each;
+        ASSERT_GT(read_file(path_.string() + "-history").size(), 200U * KiB);
+        for (const std::uint64_t i : {399U, 370U, 340U, 329U, 301U, 300U, 299U, 250U, 3U})
+            EXPECT_EQ(number_at(reading(made_[i - 1])), i) << each;
+        EXPECT_EQ(number_at(reading("at 360")), 360U);
+    }
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // What is kept of the steps over sessions: whatever happens to them, the events make the same steps again.
 #include "base/units.hpp"
+#include "history/recent_steps.hpp"
 #include "history/step_loader.hpp"
 #include "history/step_tree.hpp"
 #include "support/seed.hpp"
@@ -104,6 +105,17 @@ public:
         begin_file();
     }
     [[nodiscard]] const std::vector<std::pair<std::uint64_t, event_bytes>>& events() const { return events_; }
+    [[nodiscard]] const limits& most() const { return live_.most(); }
+    /// What memory would be at the state.
+    [[nodiscard]] std::vector<std::byte> memory_at(const step_tree& steps, std::uint64_t state) const {
+        std::vector<std::byte> there = memory_;
+        for (const auto& part : steps.path_to(state)) {
+            part.bytes().apply(there.data());
+            if (part.call() != nullptr)
+                make(there, *part.call());
+        }
+        return there;
+    }
     [[nodiscard]] std::optional<step_tree> load() const {
         step_loader loader(k_memory_bytes);
         for (const auto& [version, events] : events_) {
@@ -166,15 +178,15 @@ private:
         return what == 14 ? step_kind::migration : what < 4 ? step_kind::hidden : step_kind::ordinary;
     }
     /// Its own inverse.
-    void make(const procedure_call& call) {
-        for (std::size_t i = 0; i < memory_.size(); ++i)
-            memory_[i] ^= call.parameters[i % call.parameters.size()];
+    static void make(std::vector<std::byte>& memory, const procedure_call& call) {
+        for (std::size_t i = 0; i < memory.size(); ++i)
+            memory[i] ^= call.parameters[i % call.parameters.size()];
     }
     void call() {
         procedure_call made{below(2) == 0 ? "flip" : "flip all", std::vector<std::byte>(1 + below(5))};
         for (std::byte& each : made.parameters)
             each = static_cast<std::byte>(below(256));
-        make(made);
+        make(memory_, made);
         live_.stage(delta(std::move(made)));
         live_.append_staged(next_events());
         live_.accept(version_);
@@ -197,7 +209,7 @@ private:
             back.push_back(each.bytes().other_side(memory_.data()));
             each.bytes().apply(memory_.data());
             if (each.call() != nullptr)
-                make(*each.call());
+                make(memory_, *each.call());
         }
         step_tree::append_checkout(next_events(), to, back);
         live_.go_over(way, back);
@@ -325,6 +337,57 @@ TEST(kept_steps_of_a_history, are_the_same_in_each_process_that_follows) {
     std::cout << events << " events followed\n";
 }
 
+std::vector<last_entries::entry> entries_of(const std::vector<std::pair<std::uint64_t, event_bytes>>& events) {
+    std::vector<last_entries::entry> all;
+    for (const auto& [version, bytes] : events)
+        all.push_back({{version, 0}, bytes});
+    return all;
+}
+
+// From whichever entry the steps are read: states that are found are reached by the same bytes as in the whole tree.
+TEST(kept_steps_of_a_history, of_which_only_the_last_are_read_lead_to_the_same_states) {
+    std::uint64_t found = 0;
+    std::uint64_t refused = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        kept_steps all(seed);
+        for (std::uint64_t i = 0; i < 500; ++i) {
+            all.step();
+            if (all.events().size() > 60)
+                all.begin_anew();
+            if (i % 7 != 0)
+                continue;
+            const auto whole = all.load();
+            ASSERT_TRUE(whole);
+            const auto entries = entries_of(all.events());
+            const recent_steps recent(entries, all.most(), k_memory_bytes);
+            for (const step_info& each : whole->list()) {
+                const version_or_name wanted = each.version;
+                const auto nearest = recent.nearest({&wanted, 1});
+                for (std::size_t from = recent.first().value_or(entries.size()); nearest && from <= *nearest; ++from) {
+                    const last_entries::entry behind = entries[from];
+                    if (behind.events.empty() || !recent_steps({&behind, 1}, {}, k_memory_bytes).first())
+                        continue; // it does not say where memory was
+                    auto loader = recent.steps_from(from);
+                    refused += loader ? 0U : 1U;
+                    if (!loader)
+                        continue;
+                    const step_tree steps = loader->take();
+                    const auto state = steps.find(each.version);
+                    ASSERT_EQ(steps.present(), whole->present()) << "seed " << seed << ", step " << i;
+                    if (!state)
+                        continue;
+                    ASSERT_EQ(all.memory_at(steps, *state), all.memory_at(*whole, each.version))
+                        << "seed " << seed << ", step " << i << ", from entry " << from << " to " << each.version;
+                    ++found;
+                }
+            }
+        }
+    }
+    std::cout << found << " found, " << refused << " refused\n";
+    EXPECT_GT(found, 1'000U);
+    EXPECT_GT(refused, 0U);
+}
+
 /// As an earlier build wrote it, whose history could end at its limits.
 event_bytes with_ending_limits(event_bytes all, bool has_ended) {
     format::present_event present{};
@@ -380,6 +443,18 @@ TEST(kept_steps_of_a_history, are_unsound_if_a_commit_kept_none_beside_a_kept_st
     EXPECT_FALSE(loader.add(4, {}));
 }
 
+void go_everywhere(const std::optional<step_tree>& steps) {
+    if (!steps)
+        return;
+    std::vector<std::byte> memory(k_memory_bytes);
+    for (const step_info& each : steps->list()) {
+        for (const auto& one : steps->path_to(each.version))
+            one.bytes().apply(memory.data());
+    }
+    (void)steps->left_branch();
+    (void)steps->redo_depth();
+}
+
 // Damage has a checksum; an enemy's bytes may have a fitting one.
 TEST(kept_steps_of_a_history, are_refused_or_sound_whatever_bytes_they_are) {
     kept_steps all(7);
@@ -401,18 +476,17 @@ TEST(kept_steps_of_a_history, are_refused_or_sound_whatever_bytes_they_are) {
         bool is_sound = true;
         for (const auto& [version, bytes] : events)
             is_sound = is_sound && loader.add(version, bytes);
+        const auto entries = entries_of(events);
+        const recent_steps recent(entries, {.steps_max = 3}, k_memory_bytes);
+        if (const auto first = recent.first()) {
+            auto some = recent.steps_from(*first);
+            go_everywhere(some ? std::optional(some->take()) : std::nullopt);
+        }
         if (!is_sound || !loader.is_whole()) {
             ++refused;
             continue;
         }
-        step_tree made = loader.take({.steps_max = 3});
-        std::vector<std::byte> memory(k_memory_bytes);
-        for (const step_info& each : made.list()) {
-            for (const auto& one : made.path_to(each.version))
-                one.bytes().apply(memory.data());
-        }
-        (void)made.left_branch();
-        (void)made.redo_depth();
+        go_everywhere(loader.take({.steps_max = 3}));
     }
     EXPECT_GT(refused, k_attempts / 10);
 }
