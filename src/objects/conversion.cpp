@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "inspect/object_text.hpp"
+#include "objects/object_blocks.hpp"
 #include "objects/pair_walk.hpp"
 
 #include <remanence/containers/detail/hash_bytes.hpp>
@@ -179,19 +180,47 @@ result<void> conversion::make_members(object_place from, object_place to, rooms 
     auto bytes = source_.bytes(from);
     if (!bytes)
         return bytes.error();
-    std::optional<object_place> model;
     REM_TRY(make_rest(from, to, room, by_function));
     if (*bytes == nullptr) {
         for (std::size_t i = 0; i != members_of(builder_.row(to.row))->size(); ++i)
-            REM_TRY(make_member(from, to, i, model, depth));
+            REM_TRY(make_member(from, to, i, depth));
         return {};
     }
     const row_matching::member_plan& plan = rows_.plan(from.row, to.row);
+    REM_TRY(copy(plan, from, to));
+    for (const std::size_t each : plan.others)
+        REM_TRY(make_member(from, to, each, depth));
+    return {};
+}
+
+/// Makes what a plan copies. Precondition: the source is in memory.
+result<void> conversion::copy(const row_matching::member_plan& plan, object_place from, object_place to) {
+    auto bytes = source_.bytes(from);
+    if (!bytes)
+        return bytes.error();
     for (const auto& each : plan.copies)
         builder_.put_bytes(to.at + each.to, *bytes + each.from, each.count);
-    for (const std::size_t each : plan.others)
-        REM_TRY(make_member(from, to, each, model, depth));
+    return plan.defaults.empty() ? result<void>() : put_defaults(plan, to);
+}
+
+result<void> conversion::put_defaults(const row_matching::member_plan& plan, object_place to) {
+    auto model = model_of(to.row);
+    if (!model)
+        return model.error();
+    for (const auto& each : plan.defaults)
+        builder_.put_bytes(to.at + each.to, builder_.at(model->at + each.from), each.count);
     return {};
+}
+
+/// Returns a default-constructed object of this row.
+result<object_place> conversion::model_of(std::uint32_t row) {
+    if (!model_ || model_->row != row) {
+        auto made = told_.default_of(builder_, row);
+        if (!made)
+            return made;
+        model_ = *made;
+    }
+    return *model_;
 }
 
 /// Copies the bytes between members with a known place. They contain bit-fields and the bytes that a class leaves out.
@@ -242,8 +271,7 @@ conversion::rooms conversion::rooms_of(std::uint32_t from, const type_part& orig
     return {inspect::room_of(source_.schema(), from, origin), inspect::room_of(builder_.schema(), to, member)};
 }
 
-result<void> conversion::make_member(object_place from, object_place to, std::size_t index,
-                                     std::optional<object_place>& model, unsigned depth) {
+result<void> conversion::make_member(object_place from, object_place to, std::size_t index, unsigned depth) {
     const type_part& each = (*members_of(builder_.row(to.row)))[index];
     if (!each.offset) // a bit-field whose place is not known
         return {};
@@ -259,12 +287,9 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         next_rooms_ = rooms_of(from.row, *origin, to.row, each);
         REM_TRY(make(**member, place, depth + 1));
     } else {
-        if (!model) {
-            auto made = told_.default_of(builder_, to.row);
-            if (!made)
-                return made.error();
-            model = *made;
-        }
+        auto model = model_of(to.row);
+        if (!model)
+            return model.error();
         REM_TRY(make_default({each.type, model->at + *each.offset}, place, depth + 1));
     }
     path_.pop_back();
@@ -306,72 +331,94 @@ result<void> conversion::make_array(object_place from, object_place to, unsigned
     });
 }
 
+conversion::element_plans conversion::plans_of_elements(object_place from, object_place to) const {
+    const inspect::element_rows were = inspect::rows_of_elements(source_.row(from.row));
+    const inspect::element_rows are = inspect::rows_of_elements(builder_.row(to.row));
+    return {rows_.whole_plan(were.key, are.key), rows_.whole_plan(were.value, are.value)};
+}
+
 result<void> conversion::make_container(object_place from, object_place to, unsigned depth) {
+    const type_row& was = source_.row(from.row);
     auto count = source_.count(from);
     if (!count)
         return count.error();
     auto filler = builder_.begin(to, *count);
     if (!filler)
         return filler.error();
+    auto in_memory = source_.bytes(from);
+    if (!in_memory)
+        return in_memory.error();
+    const element_plans plans = *in_memory != nullptr ? plans_of_elements(from, to) : element_plans();
     const key_function function = builder_.function_of(to.row);
     const bool becomes_ordered = is_ordered(builder_.row(to.row));
-    const bool has_order = is_ordered(source_.row(from.row)) &&
-                           (!becomes_ordered || names_of_key_functions(source_.schema(), from.row) ==
-                                                    names_of_key_functions(builder_.schema(), to.row));
+    const bool has_same_order = is_ordered(was) && names_of_key_functions(source_.schema(), from.row) ==
+                                                       names_of_key_functions(builder_.schema(), to.row);
+    if (has_same_order && plans.key != nullptr && plans.key->defaults.empty() &&
+        has_several_of_a_key(was) <= has_several_of_a_key(builder_.row(to.row)))
+        (*filler)->trust_order();
+    std::vector<std::uint64_t>* const blocks = told_.blocks_of_elements(from);
+    const std::optional<std::uint64_t> in_block = blocks != nullptr ? place_in_block(was) : std::nullopt;
     std::uint64_t index = 0;
-    const auto take_numbered = [&](const element_place& each, std::uint64_t number) -> result<bool> {
+    const auto take = [&](const element_place& each, std::uint64_t number) -> result<bool> {
+        if (index++ == *count) // no place was prepared for it
+            return source_.damaged(from, "that has more elements than the " + std::to_string(*count) + " it counts");
+        if (in_block)
+            blocks->push_back((each.has_key ? each.key : each.value).at - *in_block);
         path_.push_back({{}, number});
-        ++index;
-        REM_TRY(make_element(**filler, to, each, number, depth + 1));
+        REM_TRY(make_element(**filler, to, each, number, plans, depth + 1));
         path_.pop_back();
         return true;
     };
-    const auto take = [&](const element_place& each) { return take_numbered(each, index); };
-    if (becomes_ordered && !has_order && function != key_function::own) { // the old elements may have any order
-        struct numbered {
-            element_place element;
-            std::uint64_t number; // keeps equal elements in their order
-        };
-        const auto key_of = [](const element_place& element) { return element.has_key ? element.key : element.value; };
-        std::vector<numbered> all;
-        REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-            // Only a key that contains a NaN cannot be compared, and it fails here, compared with itself. So the sort
-            // below can compare any two keys.
-            auto itself = compare(source_, key_of(each), key_of(each));
-            if (!itself)
-                return itself.error();
-            if (!*itself)
-                return source_.damaged(key_of(each), "a key is not equal to itself");
-            all.push_back({each, all.size()});
-            return true;
-        }));
-        std::sort(all.begin(), all.end(), [&](const numbered& a, const numbered& b) {
-            const auto compared = compare(source_, key_of(a.element), key_of(b.element));
-            const int order = compared && *compared ? **compared : 0;
-            if (order == 0)
-                return a.number < b.number;
-            return function == key_function::greater ? order > 0 : order < 0;
-        });
-        for (const numbered& each : all) {
-            auto taken = take_numbered(each.element, each.number);
-            if (!taken)
-                return taken.error();
-        }
-    } else {
-        REM_TRY(source_.for_each_element(from, take));
-    }
+    if (becomes_ordered && !has_same_order && function != key_function::own) // the old elements may have any order
+        REM_TRY(take_sorted(from, function == key_function::greater, take));
+    else
+        REM_TRY(source_.for_each_element(from, [&](const element_place& each) { return take(each, index); }));
     if (index != *count)
         return source_.damaged(from, "that has " + std::to_string(index) + " elements, not " + std::to_string(*count));
     return (*filler)->finish();
 }
 
-result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
-                                      std::uint64_t number) {
-    return make_element(filler, container, from, number, 0);
+/// Passes the elements to `take`, sorted by their keys.
+result<void> conversion::take_sorted(object_place from, bool is_descending, const take_element& take) {
+    struct numbered {
+        element_place element;
+        std::uint64_t number; // keeps equal elements in their order
+    };
+    const auto key_of = [](const element_place& element) { return element.has_key ? element.key : element.value; };
+    std::vector<numbered> all;
+    REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
+        // Only a key that contains a NaN cannot be compared, and it fails here, compared with itself. So the sort
+        // below can compare any two keys.
+        auto itself = compare(source_, key_of(each), key_of(each));
+        if (!itself)
+            return itself.error();
+        if (!*itself)
+            return source_.damaged(key_of(each), "a key is not equal to itself");
+        all.push_back({each, all.size()});
+        return true;
+    }));
+    std::sort(all.begin(), all.end(), [&](const numbered& a, const numbered& b) {
+        const auto compared = compare(source_, key_of(a.element), key_of(b.element));
+        const int order = compared && *compared ? **compared : 0;
+        if (order == 0)
+            return a.number < b.number;
+        return is_descending ? order > 0 : order < 0;
+    });
+    for (const numbered& each : all) {
+        auto taken = take(each.element, each.number);
+        if (!taken)
+            return taken.error();
+    }
+    return {};
 }
 
 result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
-                                      std::uint64_t number, unsigned depth) {
+                                      std::uint64_t number) {
+    return make_element(filler, container, from, number, {}, 0);
+}
+
+result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
+                                      std::uint64_t number, const element_plans& plans, unsigned depth) {
     std::uint64_t hashed = 0;
     if (filler.wants_hash()) {
         const object_place key = from.has_key ? from.key : from.value;
@@ -387,9 +434,12 @@ result<void> conversion::make_element(container_filler& filler, object_place con
     if (!place)
         return place.error();
     told_.element(container, number, *place);
+    const auto make_part = [&](const row_matching::member_plan* plan, object_place part, object_place to) {
+        return plan != nullptr ? copy(*plan, part, to) : make(part, to, depth);
+    };
     if (place->has_key)
-        REM_TRY(make(from.key, place->key, depth));
-    REM_TRY(make(from.value, place->value, depth));
+        REM_TRY(make_part(plans.key, from.key, place->key));
+    REM_TRY(make_part(plans.value, from.value, place->value));
     auto made = filler.made();
     if (!made && made.why().code == errc::invalid_argument)
         return fail(errc::invalid_argument, source_.line() + made.why().message);

@@ -41,6 +41,8 @@ public:
     /// True if add() needs the hash of the next key; the caller must compute it with seed().
     [[nodiscard]] virtual bool wants_hash() const { return false; }
     [[nodiscard]] virtual std::uint64_t seed() const { return 0; }
+    /// Called if all keys come unchanged from a container with the same order. Then made() need not compare them.
+    virtual void trust_order() {}
     /// Returns the place where the next element must be made. Must be called once for each of the elements that were
     /// counted for begin().
     virtual result<element_place> add(std::uint64_t hash) = 0;
