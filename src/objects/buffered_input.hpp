@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace remanence::objects {
 
@@ -32,6 +34,18 @@ public:
             count -= bytes;
         }
         return count == 0;
+    }
+    /// If the byte `end` is in the buffer, consumes the bytes up to and including it, and returns those before it. They
+    /// are valid until the next call.
+    std::optional<std::string_view> take_within(char end) {
+        if (!has_more())
+            return {};
+        const std::size_t begin = at_;
+        const std::size_t found = std::string_view(buffer_).substr(0, filled_).find(end, begin);
+        if (found == std::string_view::npos)
+            return {};
+        at_ = found + 1;
+        return std::string_view(buffer_).substr(begin, found - begin);
     }
     /// Consumes the buffered bytes up to and including the byte `end`, and appends them to `to`. Returns false if that
     /// byte was not found, but may still come.

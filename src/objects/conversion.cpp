@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "inspect/object_text.hpp"
+#include "objects/element_line.hpp"
 #include "objects/object_blocks.hpp"
 #include "objects/pair_walk.hpp"
 
@@ -412,6 +413,21 @@ result<void> conversion::take_sorted(object_place from, bool is_descending, cons
     return {};
 }
 
+/// Adds an element, which `make` makes at its place.
+template <class Make>
+result<void> conversion::add_element(container_filler& filler, object_place container, std::uint64_t number,
+                                     std::uint64_t hash, const Make& make) {
+    auto place = filler.add(hash);
+    if (!place)
+        return place.error();
+    told_.element(container, number, *place);
+    REM_TRY(make(*place));
+    auto made = filler.made();
+    if (!made && made.why().code == errc::invalid_argument)
+        return fail(errc::invalid_argument, source_.line() + made.why().message);
+    return made;
+}
+
 result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
                                       std::uint64_t number) {
     return make_element(filler, container, from, number, {}, 0);
@@ -430,20 +446,20 @@ result<void> conversion::make_element(container_filler& filler, object_place con
             return found.error();
         hashed = *found;
     }
-    auto place = filler.add(hashed);
-    if (!place)
-        return place.error();
-    told_.element(container, number, *place);
-    const auto make_part = [&](const row_matching::member_plan* plan, object_place part, object_place to) {
-        return plan != nullptr ? copy(*plan, part, to) : make(part, to, depth);
-    };
-    if (place->has_key)
-        REM_TRY(make_part(plans.key, from.key, place->key));
-    REM_TRY(make_part(plans.value, from.value, place->value));
-    auto made = filler.made();
-    if (!made && made.why().code == errc::invalid_argument)
-        return fail(errc::invalid_argument, source_.line() + made.why().message);
-    return made;
+    return add_element(filler, container, number, hashed, [&](const element_place& to) -> result<void> {
+        const auto make_part = [&](const row_matching::member_plan* plan, object_place part, object_place as) {
+            return plan != nullptr ? copy(*plan, part, as) : make(part, as, depth);
+        };
+        if (to.has_key)
+            REM_TRY(make_part(plans.key, from.key, to.key));
+        return make_part(plans.value, from.value, to.value);
+    });
+}
+
+result<void> conversion::put_element(container_filler& filler, object_place container, const element_line& line,
+                                     std::uint64_t number) {
+    return add_element(filler, container, number, filler.wants_hash() ? line.hash(filler.seed()) : 0,
+                       [&](const element_place& to) { return line.put(to); });
 }
 
 result<scalar> conversion::number(object_place from, std::uint32_t to) {
@@ -499,8 +515,7 @@ result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_
         auto text = source_.text(from);
         if (!text)
             return text.error();
-        return function == key_function::seeded ? detail::hash_bytes(text->data(), text->size(), seed)
-                                                : std::hash<std::string_view>()(*text);
+        return hash_of_text(function, *text, seed);
     }
     auto value = number(from, to);
     if (!value)
@@ -520,7 +535,7 @@ result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_
     const auto bits = builder_.bits_for(to, *value);
     if (!bits)
         return make_number(from, {to, 0}).error(); // fails, and its message says why
-    return function == key_function::seeded ? detail::hash_number(*bits, seed) : *bits;
+    return hash_of_number(function, *bits, seed);
 }
 
 /// Hashes a key with the program's function. Makes a temporary key for the call.

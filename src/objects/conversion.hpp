@@ -207,6 +207,8 @@ private:
 /// have padding.
 [[nodiscard]] bool is_same_number(const types::type_row& was, const types::type_row& is);
 
+class element_line;
+
 /// Makes objects from those of a source.
 class conversion {
 public:
@@ -248,6 +250,9 @@ public:
     /// Makes one element of a container whose elements do not come from another container.
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
                               std::uint64_t number);
+    /// Does the same with an element of a line that was parsed.
+    result<void> put_element(container_filler& filler, object_place container, const element_line& line,
+                             std::uint64_t number);
     /// Writes the values of new members that a plan copies from a default-constructed object.
     result<void> put_defaults(const row_matching::member_plan& plan, object_place to);
     /// Returns why objects of this row, or of a row in it, cannot be made here; nothing if they can.
@@ -294,6 +299,9 @@ private:
     result<void> make_number(object_place from, object_place to);
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
                               std::uint64_t number, const element_plans& plans, unsigned depth);
+    template <class Make>
+    result<void> add_element(container_filler& filler, object_place container, std::uint64_t number, std::uint64_t hash,
+                             const Make& make);
     result<std::uint64_t> hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed);
     result<std::uint64_t> hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
                                   std::uint64_t seed, unsigned depth);

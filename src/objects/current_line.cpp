@@ -15,21 +15,22 @@ std::optional<std::uint64_t> number_in(std::string_view text, int radix) {
 }
 
 result<bool> current_line::next() {
-    auto more = next_unparsed(line_);
+    std::string_view line;
+    auto more = next_unparsed(line);
     if (more && *more)
-        REM_TRY(parse());
+        REM_TRY(take(line));
     return more;
 }
 
-result<bool> current_line::next_unparsed(std::string& line) {
+result<bool> current_line::next_unparsed(std::string_view& line) {
     auto more = lines_.next(line);
     if (!more)
         return wrong(more.why().message, more.why().code);
     return *more;
 }
 
-result<void> current_line::take(std::string line) {
-    line_ = std::move(line);
+result<void> current_line::take(std::string_view line) {
+    line_ = line;
     return parse();
 }
 

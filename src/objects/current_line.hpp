@@ -22,11 +22,11 @@ public:
 
     /// Reads the next line, which becomes the current one. Returns false at the end.
     result<bool> next();
-    /// Reads the next line into `line`. The current line stays the same, but number() increases. Returns false at the
-    /// end.
-    result<bool> next_unparsed(std::string& line);
+    /// Reads the next line into `line`, where it is valid until the next call. The current line stays the same, but
+    /// number() increases. Returns false at the end.
+    result<bool> next_unparsed(std::string_view& line);
     /// Makes `line`, which next_unparsed() has read, the current line.
-    result<void> take(std::string line);
+    result<void> take(std::string_view line);
 
     /// Returns how many lines have been read.
     [[nodiscard]] const std::uint64_t& number() const { return lines_.number(); }

@@ -20,28 +20,39 @@ class line_reader {
 public:
     explicit line_reader(const read_bytes& read) : input_(read), binary_(input_) {}
 
-    /// Reads a line; returns false at the end. errc::invalid_argument if the line is too long, or not a line of a dump.
-    result<bool> next(std::string& line) {
+    /// Reads a line; returns false at the end. The line is valid until the next call. errc::invalid_argument if the line
+    /// is too long, or not a line of a dump.
+    result<bool> next(std::string_view& line) {
         if (number_ == 0)
             is_binary_ = input_.peek() == static_cast<unsigned char>(k_binary_mark.front());
-        line.clear();
         if (input_.peek() < 0)
             return false;
         ++number_;
-        if (is_binary_)
-            return binary_.next(line);
-        while (!input_.take_to(line, '\n')) {
-            if (line.size() > k_line_bytes_max)
-                return fail(errc::invalid_argument, "it is longer than 4 GiB");
+        if (const auto whole = is_binary_ ? std::nullopt : input_.take_within('\n')) {
+            line = *whole;
+            return true;
         }
-        return true;
+        result<bool> more = is_binary_ ? binary_.next(joined_) : join();
+        line = joined_;
+        return more;
     }
     /// Returns the number of the line that next() has read.
     [[nodiscard]] const std::uint64_t& number() const { return number_; }
 
 private:
+    /// Reads a line that ends behind the buffered bytes.
+    result<bool> join() {
+        joined_.clear();
+        while (!input_.take_to(joined_, '\n')) {
+            if (joined_.size() > k_line_bytes_max)
+                return fail(errc::invalid_argument, "it is longer than 4 GiB");
+        }
+        return true;
+    }
+
     buffered_input input_;
     binary_reader binary_;
+    std::string joined_;
     bool is_binary_ = false;
     std::uint64_t number_ = 0;
 };
@@ -56,19 +67,19 @@ public:
         pieces_.back().append(line) += '\n';
         ++count_;
     }
+    /// Returns how many lines are left.
     [[nodiscard]] std::uint64_t count() const { return count_; }
-    /// Precondition of both functions: count() is not 0.
-    [[nodiscard]] std::string_view first() const {
-        const std::string& piece = pieces_.front();
-        return std::string_view(piece).substr(at_, piece.find('\n', at_) - at_);
-    }
-    void remove_first() {
-        at_ = pieces_.front().find('\n', at_) + 1;
+    /// Removes the first line and returns it. Valid until the next call. Precondition: count() is not 0.
+    [[nodiscard]] std::string_view take_first() {
         if (at_ == pieces_.front().size()) {
             pieces_.pop_front();
             at_ = 0;
         }
+        const std::string& piece = pieces_.front();
+        const std::size_t begin = at_;
+        at_ = piece.find('\n', begin) + 1;
         --count_;
+        return std::string_view(piece).substr(begin, at_ - 1 - begin);
     }
 
 private:
