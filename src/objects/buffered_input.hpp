@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,18 +34,11 @@ public:
         }
         return count == 0;
     }
-    /// If the byte `end` is in the buffer, consumes the bytes up to and including it, and returns those before it. They
-    /// are valid until the next call.
-    std::optional<std::string_view> take_within(char end) {
-        if (!has_more())
-            return {};
-        const std::size_t begin = at_;
-        const std::size_t found = std::string_view(buffer_).substr(0, filled_).find(end, begin);
-        if (found == std::string_view::npos)
-            return {};
-        at_ = found + 1;
-        return std::string_view(buffer_).substr(begin, found - begin);
+    /// Returns the bytes in the buffer without consuming them; none at the end of input. consume() consumes some of them.
+    std::string_view buffered() {
+        return has_more() ? std::string_view(buffer_).substr(at_, filled_ - at_) : std::string_view();
     }
+    void consume(std::size_t bytes) { at_ += bytes; }
     /// Consumes the buffered bytes up to and including the byte `end`, and appends them to `to`. Returns false if that
     /// byte was not found, but may still come.
     bool take_to(std::string& to, char end) {

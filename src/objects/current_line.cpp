@@ -16,17 +16,28 @@ std::optional<std::uint64_t> number_in(std::string_view text, int radix) {
 
 result<bool> current_line::next() {
     std::string_view line;
-    auto more = next_unparsed(line);
+    auto more = read(line, false);
     if (more && *more)
         REM_TRY(take(line));
     return more;
 }
 
-result<bool> current_line::next_unparsed(std::string_view& line) {
-    auto more = lines_.next(line);
+result<bool> current_line::read(std::string_view& line, bool may_be_item) {
+    auto more = lines_.next(line, may_be_item);
     if (!more)
         return wrong(more.why().message, more.why().code);
     return *more;
+}
+
+result<bool> current_line::keep_elements(kept_lines& kept, std::string_view& behind, bool may_be_items) {
+    for (;;) {
+        auto more = read(behind, may_be_items);
+        if (!more || !*more)
+            return more;
+        if (!is_element_line(behind) && !is_element_item(behind))
+            return true;
+        kept.add(behind);
+    }
 }
 
 result<void> current_line::take(std::string_view line) {

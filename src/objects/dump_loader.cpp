@@ -315,9 +315,12 @@ private:
         if (!inspect::is_container(made.by->from->rows[told.row]))
             return line_.wrong("a " + made.by->from->name_of(told.row) + " has no elements");
         const std::uint64_t first_line = line_.number() + 1;
+        auto quick = made.by->rows->may_lose() ? std::nullopt
+                                               : element_line::of(*made.by->rows, *made.by->builder, told.row,
+                                                                  made.place.row, line_.is_binary());
         kept_lines kept;
         std::string_view behind;
-        auto has_line = keep_elements(kept, behind);
+        auto has_line = line_.keep_elements(kept, behind, quick.has_value());
         if (!has_line)
             return has_line.error();
         const bool is_array = !inspect::is_container(made.by->to.rows[made.place.row]) || is_fixed(made);
@@ -326,43 +329,36 @@ private:
         auto filler = made.by->builder->begin(made.place, kept.count());
         if (!filler)
             return filler.error();
-        REM_TRY(make_elements(told, made, kept, first_line, **filler));
+        REM_TRY(make_elements(told, made, quick ? &*quick : nullptr, kept, first_line, **filler));
         REM_TRY((*filler)->finish());
         if (*has_line)
             REM_TRY(line_.take(behind));
         return *has_line;
     }
 
-    /// Stores the lines of elements. Returns true if another kind of line follows, and sets `line` to it.
-    result<bool> keep_elements(kept_lines& kept, std::string_view& line) {
-        for (;;) {
-            auto more = line_.next_unparsed(line);
-            if (!more || !*more)
-                return more;
-            if (!line.starts_with("{\"v\":") && !line.starts_with("{\"k\":"))
-                return true;
-            kept.add(line);
-        }
-    }
-
-    result<void> make_elements(const told_object& told, const made_object& made, kept_lines& kept,
+    /// `quick` reads lines as a dump writes them; null if it cannot read these elements.
+    result<void> make_elements(const told_object& told, const made_object& made, element_line* quick, kept_lines& kept,
                                std::uint64_t first_line, container_filler& filler) {
         json_document document;
+        item_decoder decoder;
         std::uint64_t number = first_line;
         json_source source(document, *made.by->from, number);
         source_pointer_ = &source;
         conversion converted(source, *made.by->builder, *made.by->rows, *this);
-        auto quick = made.by->rows->may_lose()
-                         ? std::nullopt
-                         : element_line::of(*made.by->rows, *made.by->builder, told.row, made.place.row);
         for (; kept.count() != 0; ++number) {
-            const std::string_view line = kept.take_first();
+            std::string_view line = kept.take_first();
             const std::uint64_t index = number - first_line;
             line_of_objects_ = number;
-            if (quick && quick->parse(line)) {
+            if (quick != nullptr && quick->parse(line)) {
                 if (auto done = converted.put_element(filler, made.place, *quick, index); !done)
                     return wrong_in(element_name(told, index), converted, done.error());
                 continue;
+            }
+            if (is_element_item(line)) {
+                auto decoded = decoder.decode(line);
+                if (!decoded)
+                    return line_.wrong_at(number, decoded.why().message, decoded.why().code);
+                line = *decoded;
             }
             if (auto parsed = document.parse(line); !parsed)
                 return line_.wrong_at(number, parsed.why().message, parsed.why().code);
@@ -396,16 +392,7 @@ private:
             return wrong_in(element_name(told, index), converted, done.error());
         return {};
     }
-    /// Returns nothing if the line is not an element of a container of this row.
-    static std::optional<element_place> element_in(const json_document& line, const type_row& container) {
-        const bool is_map = inspect::is_map(container);
-        const inspect::element_rows rows = inspect::rows_of_elements(container);
-        const std::uint32_t key = line.member(0, "k");
-        const std::uint32_t value = line.member(0, "v");
-        if (value == 0 || (key != 0) != is_map || line.root().children != (is_map ? 2U : 1U))
-            return {};
-        return element_place{.value = {rows.value, value}, .has_key = is_map, .key = {is_map ? rows.key : 0, key}};
-    }
+
     /// Called before objects are made. Refuses the first one that has a value for which the program's class has no
     /// member.
     result<void> refuse_losses(object_source& source, const way_of_making& by, const std::string& owner,

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace remanence::objects {
@@ -35,34 +36,62 @@ bool skip(std::string_view& text, std::string_view literal) {
 } // namespace
 
 std::optional<element_line> element_line::of(const row_matching& rows, object_builder& builder, std::uint32_t from,
-                                             std::uint32_t to) {
+                                             std::uint32_t to, bool is_binary) {
     const type_row& was = rows.from().rows[from];
     const type_row& is = rows.to().rows[to];
-    if (form_of(was) == form::packed || form_of(is) == form::packed || inspect::is_map(was) != inspect::is_map(is))
+    const bool are_containers = inspect::is_container(was) && inspect::is_container(is);
+    const bool is_map = are_containers && inspect::is_map(was);
+    if (!are_containers || is_map != inspect::is_map(is) || form_of(was) == form::packed || form_of(is) == form::packed)
         return {};
     const inspect::element_rows were = inspect::rows_of_elements(was);
     const inspect::element_rows are = inspect::rows_of_elements(is);
-    element_line line(rows, builder, to);
-    if (inspect::is_map(was)) {
-        line.literal_ = "{\"k\":";
-        line.is_in_key_ = true;
+    element_line line(rows, builder, to, is_binary);
+    line.begin(form::members, is_map ? 2 : 1);
+    line.is_in_key_ = is_map || form_of(is) == form::set;
+    if (is_map) {
+        line.name("k");
         if (!line.add(were.key, are.key, 0))
             return {};
-        line.literal_ += ",\"v\":";
+        line.separate(1);
         line.is_in_key_ = false;
-    } else {
-        line.literal_ = "{\"v\":";
-        line.is_in_key_ = form_of(is) == form::set;
     }
+    line.name("v");
     if (!line.add(were.value, are.value, 0))
         return {};
-    line.literal_ += '}';
+    line.end(form::members);
     const bool is_hashed = is.shape == shape_kind::hash_chain || is.shape == shape_kind::hash_table;
     const auto cannot_hash = [](const leaf& each) { return each.is_in_key && each.what == kind::real; };
     if (is_hashed &&
         (line.function_ == key_function::own || std::any_of(line.leaves_.begin(), line.leaves_.end(), cannot_hash)))
         return {};
     return line;
+}
+
+void element_line::begin(form what, std::uint64_t count) {
+    if (is_binary_)
+        put_item_head(literal_, what == form::members ? cbor::k_object : cbor::k_list, count);
+    else
+        literal_ += what == form::members ? '{' : '[';
+}
+
+void element_line::separate(std::uint64_t index) {
+    if (!is_binary_ && index != 0)
+        literal_ += ',';
+}
+
+void element_line::name(std::string_view member) {
+    if (is_binary_) {
+        put_item_head(literal_, cbor::k_text, member.size());
+        literal_ += member;
+    } else {
+        inspect::put_json_text(literal_, member);
+        literal_ += ':';
+    }
+}
+
+void element_line::end(form what) {
+    if (!is_binary_)
+        literal_ += what == form::members ? '}' : ']';
 }
 
 // NOLINTBEGIN(misc-no-recursion): bounded by k_leaves_max, and sound schemas end
@@ -108,19 +137,18 @@ bool element_line::add_members(std::uint32_t from, std::uint32_t to, std::uint64
     const auto& origins = rows_->origins(from, to);
     if (were.size() != are.size())
         return false;
-    literal_ += '{';
+    begin(form::members, were.size());
     for (const type_part& each : were) {
         const auto found = std::find(origins.begin(), origins.end(), &each);
         if (!each.offset || found == origins.end())
             return false;
         const type_part& becomes = are[static_cast<std::size_t>(found - origins.begin())];
-        literal_ += &each == were.data() ? "" : ",";
-        inspect::put_json_text(literal_, member_name(rows_->from(), each));
-        literal_ += ':';
+        separate(static_cast<std::uint64_t>(&each - were.data()));
+        name(member_name(rows_->from(), each));
         if (!becomes.offset || !add(each.type, becomes.type, at + *becomes.offset))
             return false;
     }
-    literal_ += '}';
+    end(form::members);
     return true;
 }
 
@@ -130,13 +158,13 @@ bool element_line::add_array(std::uint32_t from, std::uint32_t to, std::uint64_t
     if (extent_of(was) != extent_of(is))
         return false;
     const std::uint64_t bytes = builder_->size_of(is.parts[0].type);
-    literal_ += '[';
+    begin(form::array, extent_of(is));
     for (std::uint64_t i = 0; i != extent_of(is); ++i) {
-        literal_ += i == 0 ? "" : ",";
+        separate(i);
         if (!add(was.parts[0].type, is.parts[0].type, at + i * bytes))
             return false;
     }
-    literal_ += ']';
+    end(form::array);
     return true;
 }
 
@@ -161,7 +189,7 @@ bool element_line::add_leaf(kind what, std::uint32_t to, std::uint64_t at) {
 
 bool element_line::parse(std::string_view line) {
     for (leaf& each : leaves_) {
-        if (!skip(line, each.before) || !parse_leaf(each, line))
+        if (!skip(line, each.before) || !(is_binary_ ? parse_item(each, line) : parse_leaf(each, line)))
             return false;
     }
     return line == literal_;
@@ -184,6 +212,12 @@ bool element_line::parse_leaf(leaf& into, std::string_view& rest) {
     return false;
 }
 
+/// Takes a number, given by its absolute value. Returns false if it is out of range.
+bool element_line::take_whole(leaf& into, std::uint64_t value, bool is_negative) {
+    into.bits = is_negative ? 0 - value : value;
+    return value <= (is_negative ? into.least : into.greatest);
+}
+
 bool element_line::parse_whole(leaf& into, std::string_view& rest) {
     constexpr std::size_t k_digits_max = 19; // so many digits do not overflow
     const bool is_negative = rest.starts_with('-');
@@ -194,9 +228,8 @@ bool element_line::parse_whole(leaf& into, std::string_view& rest) {
         value = 10 * value + static_cast<std::uint64_t>(digits[count] - '0');
     if (count == 0 || count > k_digits_max || (digits[0] == '0' && count != 1))
         return false;
-    if (value > (is_negative ? into.least : into.greatest))
+    if (!take_whole(into, value, is_negative))
         return false;
-    into.bits = is_negative ? 0 - value : value;
     rest = digits.substr(count);
     return true;
 }
@@ -235,6 +268,45 @@ bool element_line::parse_text(leaf& into, std::string_view& rest) {
     into.text = rest.substr(0, end);
     rest.remove_prefix(end + 1);
     return true;
+}
+
+bool element_line::parse_item(leaf& into, std::string_view& rest) {
+    const auto item = take_item_head(rest);
+    if (!item)
+        return false;
+    const bool is_simple = item->kind == cbor::k_simple;
+    switch (into.what) {
+    case kind::whole:
+        if (item->kind == cbor::k_negative)
+            return item->value < into.least && take_whole(into, item->value + 1, true);
+        return item->kind == cbor::k_unsigned && take_whole(into, item->value, false);
+    case kind::real: // one that is written in another size, or as a whole number, is read as JSON
+        into.bits = item->value;
+        if (into.size == sizeof(float))
+            return is_simple && item->info == cbor::k_float &&
+                   std::isfinite(std::bit_cast<float>(static_cast<std::uint32_t>(item->value)));
+        if (is_simple && item->info == cbor::k_float)
+            into.bits = std::bit_cast<std::uint64_t>(
+                static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(item->value))));
+        return is_simple && (item->info == cbor::k_float || item->info == cbor::k_double) &&
+               std::isfinite(std::bit_cast<double>(into.bits));
+    case kind::truth:
+        into.bits = item->info == cbor::k_true ? 1 : 0;
+        return is_simple && (item->info == cbor::k_true || item->info == cbor::k_false);
+    case kind::text:
+        return parse_item_text(into, rest, *item);
+    case kind::characters:
+        return parse_item_text(into, rest, *item) && into.text.size() <= into.size;
+    }
+    return false;
+}
+
+bool element_line::parse_item_text(leaf& into, std::string_view& rest, const item_head& item) {
+    if (item.kind != cbor::k_text || item.value > rest.size())
+        return false;
+    into.text = rest.substr(0, item.value);
+    rest.remove_prefix(item.value);
+    return types::is_utf8(into.text);
 }
 
 std::uint64_t element_line::hash(std::uint64_t seed) const {

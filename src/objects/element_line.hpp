@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "objects/binary_form.hpp"
 #include "objects/conversion.hpp"
 #include "objects/object_builder.hpp"
 
@@ -20,11 +21,11 @@ namespace remanence::objects {
 
 class element_line {
 public:
-    /// `from` is the row of a container in the dump, `to` that of the container which gets its elements. Returns nothing
+    /// `is_binary`: the lines are items of the binary form. `from` is the row of a container in the dump, `to` that of the container which gets its elements. Returns nothing
     /// if the elements have other parts than this class reads. `builder` must outlive the result. Precondition: the rows
     /// match, and no value may be lost.
     static std::optional<element_line> of(const row_matching& rows, object_builder& builder, std::uint32_t from,
-                                          std::uint32_t to);
+                                          std::uint32_t to, bool is_binary);
 
     /// Returns false if the line must be read in another way. Otherwise the line's texts must stay valid until put().
     [[nodiscard]] bool parse(std::string_view line);
@@ -49,14 +50,23 @@ private:
     };
     static constexpr std::size_t k_leaves_max = 64; // a longer line takes so long that its way of reading matters less
 
-    element_line(const row_matching& rows, object_builder& builder, std::uint32_t container)
-        : rows_(&rows), builder_(&builder), function_(builder.function_of(container)) {}
+    element_line(const row_matching& rows, object_builder& builder, std::uint32_t container, bool is_binary)
+        : rows_(&rows), builder_(&builder), function_(builder.function_of(container)), is_binary_(is_binary) {}
+
+    // Append to the text that precedes the next value:
+    void begin(form what, std::uint64_t count);
+    void separate(std::uint64_t index);
+    void name(std::string_view member);
+    void end(form what);
 
     bool add(std::uint32_t from, std::uint32_t to, std::uint64_t at);
     bool add_members(std::uint32_t from, std::uint32_t to, std::uint64_t at);
     bool add_array(std::uint32_t from, std::uint32_t to, std::uint64_t at);
     bool add_leaf(kind what, std::uint32_t to, std::uint64_t at);
-    /// These read a value at the beginning of `rest`, and remove it.
+    /// These read a value at the beginning of `rest`, and remove it. parse_item() is for the binary form.
+    [[nodiscard]] static bool parse_item(leaf& into, std::string_view& rest);
+    [[nodiscard]] static bool parse_item_text(leaf& into, std::string_view& rest, const item_head& item);
+    [[nodiscard]] static bool take_whole(leaf& into, std::uint64_t value, bool is_negative);
     [[nodiscard]] static bool parse_leaf(leaf& into, std::string_view& rest);
     [[nodiscard]] static bool parse_whole(leaf& into, std::string_view& rest);
     [[nodiscard]] static bool parse_real(leaf& into, std::string_view& rest);
@@ -65,6 +75,7 @@ private:
     const row_matching* rows_;
     object_builder* builder_;
     key_function function_;
+    bool is_binary_;
     std::vector<leaf> leaves_;
     std::string literal_; // the line's text behind the last leaf
     bool is_in_key_ = false;

@@ -67,6 +67,11 @@ protected:
         }
         return out;
     }
+    static std::string as_items(const heap& from) {
+        std::string all;
+        save(from, as_binary([&](std::string_view piece) { all += piece; }));
+        return all;
+    }
     heap loaded(const std::string& text, const std::string& name) {
         heap into = heap::create(directory_ / name);
         std::istringstream in(text);
@@ -132,6 +137,31 @@ TEST_F(element_lines, make_the_same_objects_however_they_are_written) {
     const std::string text = saved(from_);
     EXPECT_EQ(saved(loaded(text, "straight")), text);
     EXPECT_EQ(saved(loaded(with_spaces(text), "as JSON")), text);
+    EXPECT_EQ(saved(loaded(as_items(from_), "as items")), text);
+}
+
+TEST_F(element_lines, of_the_binary_form_are_refused_with_the_same_words) {
+    from_.write([&] {
+        from_.root<map<string, line_types::pair_of_numbers>>("map") = {{"a", {1, 2}}, {"b", {3, 70'000}}};
+        from_.root<vector<std::uint8_t>>("vector") = {1, 254};
+        from_.root<vector<double>>("reals") = {1.5, 1e300};
+        from_.root<vector<bool>>("bits") = {true, false};
+    });
+    const std::string items = as_items(from_);
+    const auto expect = [&](std::string_view old, std::string_view by, const std::string& wanted) {
+        const std::string said = refused(replaced(items, std::string(old), std::string(by)));
+        EXPECT_NE(said.find(wanted), std::string::npos) << said;
+    };
+    using namespace std::string_view_literals;
+    constexpr auto k_number = "ab\x1a\x00\x01\x11\x70"sv; // the name b as a text of one byte, and 70,000
+    expect(k_number, "ab\x1a\xff\xff\xff\xff"sv, "4294967295 is out of the range of int, in map[1].b");
+    expect(k_number, "ab\x3b\xff\xff\xff\xff\xff\xff\xff\xff"sv, "a number has more than 64 bits");
+    expect(k_number, "ac\x1a\x00\x01\x11\x70"sv, "has no member \"c\"");
+    expect("\x18\xfe"sv, "\x19\x01\x00"sv, "256 is out of the range of unsigned char, in vector[1]");
+    expect("\xa1\x61v\xf5"sv, "\xa1\x61v\xf6"sv, "null is no bool: that is true or false, in bits[0]");
+    expect("\xa1\x61v\xf5"sv, "\xa1\x61v\xf7"sv, "an item is of a kind that this form does not have");
+    expect("\xa1\x61v\xf5"sv, "\xa1\x61v\x9f"sv, "an item has no length");
+    expect("\xa1\x61v\xf5"sv, "\xa1\x61v\xa0"sv, "an object is no bool: that is true or false, in bits[0]");
 }
 
 TEST_F(element_lines, find_the_place_of_a_key_by_its_hash) {
