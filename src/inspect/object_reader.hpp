@@ -72,9 +72,9 @@ public:
         const std::vector<types::type_part>& members = *members_of(schema_.rows[of.row]);
         return place_of_member(schema_.rows[of.row], members, static_cast<std::size_t>(&part - members.data()), of.at);
     }
-    /// Returns the number of elements as the container itself counts them. for_each_element() may visit another number if
-    /// the heap is damaged. Precondition and errors are those of for_each_element(). O(1); O(elements) for containers
-    /// that keep no count.
+    /// Returns the number of elements that the container itself keeps. In a damaged heap, for_each_element() may visit
+    /// another number. Precondition and errors are those of for_each_element(). O(1); O(elements) for containers that
+    /// keep no count.
     result<std::uint64_t> count(object_place container);
     /// Elements that are contiguous in memory.
     struct run {

@@ -45,7 +45,8 @@ struct item_head {
 void put_item_head(std::string& out, unsigned kind, std::uint64_t value);
 /// Removes a head from the beginning of `from`. Returns nothing if there is no whole head that this form has.
 std::optional<item_head> take_item_head(std::string_view& from);
-/// Returns the size of the item at the beginning of `bytes`; nothing if no whole item is there. Does not check the item.
+/// Returns the size of the item at the beginning of `bytes`; nothing if no whole item is there. Does not check whether
+/// the item is one of this form.
 std::optional<std::size_t> size_of_item(std::string_view bytes);
 
 class binary_writer {

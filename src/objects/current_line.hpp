@@ -22,8 +22,8 @@ public:
 
     /// Reads the next line, which becomes the current one. Returns false at the end.
     result<bool> next();
-    /// Reads and stores the lines of elements that follow. Returns true if another line follows, and sets `behind` to it,
-    /// valid until the next call. The current line stays the same, but number() increases. `may_be_items`: see
+    /// Reads and stores the lines of elements that follow. Returns true if another line follows, and sets `behind` to
+    /// it, valid until the next call. The current line stays the same, but number() increases. `may_be_items`: see
     /// line_reader.
     result<bool> keep_elements(kept_lines& kept, std::string_view& behind, bool may_be_items);
     /// Makes the line that keep_elements() has read the current line.

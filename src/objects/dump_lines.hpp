@@ -30,8 +30,8 @@ class line_reader {
 public:
     explicit line_reader(const read_bytes& read) : input_(read), binary_(input_) {}
 
-    /// Reads a line; returns false at the end. The line is valid until the next call. errc::invalid_argument if the line
-    /// is too long, or not a line of a dump. `may_be_item`: an element's line in the binary form may stay as it is.
+    /// Reads a line; returns false at the end. The line is valid until the next call. `may_be_item`: an element in the
+    /// binary form may stay an item. errc::invalid_argument if the line is too long, or not a line of a dump.
     result<bool> next(std::string_view& line, bool may_be_item = false) {
         if (number_ == 0)
             is_binary_ = input_.peek() == static_cast<unsigned char>(k_binary_mark.front());

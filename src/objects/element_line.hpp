@@ -1,8 +1,9 @@
 // Reads a line of an element straight into the element's place, if the line is written exactly as a dump writes it. The
-// elements must consist of numbers and texts, and of structs and arrays of them.
+// elements must consist of numbers and texts, and of structs and arrays of them. In the binary form, an item is such a
+// line.
 //
-//  EL1  parse() reads the whole line before put() writes a byte. The caller reads a line that parse() does not accept
-//       as JSON (json_document). That way reads every line of a dump, and knows what is wrong with others.
+//  EL1  parse() reads the whole line before put() writes a byte. Lines that parse() does not accept must be read by
+//       json_source, which reads all lines of dumps, and says what is wrong with other lines.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,9 +22,9 @@ namespace remanence::objects {
 
 class element_line {
 public:
-    /// `is_binary`: the lines are items of the binary form. `from` is the row of a container in the dump, `to` that of the container which gets its elements. Returns nothing
-    /// if the elements have other parts than this class reads. `builder` must outlive the result. Precondition: the rows
-    /// match, and no value may be lost.
+    /// `from` is the row of a container in the dump, `to` that of the container which gets its elements. `is_binary`:
+    /// the lines are items of the binary form. Returns nothing if the elements have other parts than this class reads.
+    /// `builder` must outlive the result. Precondition: the rows match, and no value may be lost.
     static std::optional<element_line> of(const row_matching& rows, object_builder& builder, std::uint32_t from,
                                           std::uint32_t to, bool is_binary);
 

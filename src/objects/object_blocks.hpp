@@ -31,8 +31,8 @@ private:
     std::set<std::pair<std::uint64_t, std::uint32_t>> all_;
 };
 
-/// Appends the heap offsets of the blocks that the object owns, but not those of `known` elements. These include neither
-/// the object's own block nor those of the targets of its pointers. errc::corrupt. O(object).
+/// Appends the heap offsets of the blocks that the object owns, except those of `known` elements. These blocks include
+/// neither the object's own block nor those of the targets of its pointers. errc::corrupt. O(object).
 result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of, std::vector<std::uint64_t>& blocks,
                            const known_elements* known = nullptr);
 

@@ -1,5 +1,5 @@
-// Lines of elements that are written as a dump writes them are read straight into their places, others as JSON. Both must make the
-// same objects, and refuse the same lines with the same words.
+// Lines of elements that are written as a dump writes them are read straight into their places, others as JSON. Both
+// ways must make the same objects, and refuse the same lines with the same words.
 #include "support/temp_dir.hpp"
 
 #include <remanence/remanence.hpp>

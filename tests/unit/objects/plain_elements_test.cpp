@@ -1,4 +1,5 @@
-// Elements that consist of numbers only are converted by a plan of copies. The result must be the one that other elements get.
+// Elements that consist of numbers only are converted by a plan of copies. Nothing may be lost that the conversion of
+// other elements keeps.
 #include "support/temp_dir.hpp"
 
 #include <remanence/migrate.hpp>
