@@ -34,7 +34,7 @@ result<bool> current_line::keep_elements(kept_lines& kept, std::string_view& beh
         auto more = read(behind, may_be_items);
         if (!more || !*more)
             return more;
-        if (!is_element_line(behind) && !is_element_item(behind))
+        if (!is_element_line(behind) && !(is_binary() && is_element_item(behind)))
             return true;
         kept.add(behind);
     }

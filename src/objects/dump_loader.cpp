@@ -354,7 +354,7 @@ private:
                     return wrong_in(element_name(told, index), converted, done.error());
                 continue;
             }
-            if (is_element_item(line)) {
+            if (line_.is_binary() && is_element_item(line)) {
                 auto decoded = decoder.decode(line);
                 if (!decoded)
                     return line_.wrong_at(number, decoded.why().message, decoded.why().code);

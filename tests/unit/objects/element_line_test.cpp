@@ -224,6 +224,7 @@ TEST_F(element_lines, are_refused_with_the_same_words_however_they_are_written) 
             << number;
     }
     EXPECT_NE(refused(replaced(text, "twice", "\xc3(")).find("it is not UTF-8"), std::string::npos);
+    EXPECT_NE(refused(replaced(text, "{\"v\":254}", "\xa1\x61v\x01")).find("it is not UTF-8"), std::string::npos);
     EXPECT_EQ(refused(replaced(text, "\"b\":4}", "\"b\":2147483647}")), "loaded");
     EXPECT_EQ(refused(replaced(text, "\"b\":4}", "\"b\":-2147483648}")), "loaded");
     EXPECT_EQ(refused(replaced(text, "{\"v\":254}", "{\"v\":-0}")), "loaded");
