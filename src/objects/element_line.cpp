@@ -94,40 +94,44 @@ void element_line::end(form what) {
         literal_ += what == form::members ? '}' : ']';
 }
 
-// NOLINTBEGIN(misc-no-recursion): bounded by k_leaves_max, and sound schemas end
+// NOLINTBEGIN(misc-no-recursion): bounded by k_parts_max
 
 /// Appends what the line has for an object of these rows. Returns false if this class does not read it.
 bool element_line::add(std::uint32_t from, std::uint32_t to, std::uint64_t at) {
     const type_row& was = rows_->from().rows[from];
     const type_row& is = rows_->to().rows[to];
-    if (rows_->chain(from, to) != nullptr)
+    if (++parts_ > k_parts_max || rows_->chain(from, to) != nullptr)
         return false;
     if (form_of_pair(*rows_, from, to) == form::same) {
         const auto [old_row, new_row] = unwrapped(*rows_, from, to);
         return add(old_row, new_row, at);
     }
-    if (is_character_array(rows_->from(), from) && is_character_array(rows_->to(), to))
-        return add_leaf(kind::characters, to, at);
+    if (const auto what = kind_of(from, to)) {
+        add_leaf(*what, to, at);
+        return true;
+    }
     if (form_of(was) != form_of(is))
         return false;
-    switch (form_of(is)) {
-    case form::members:
+    if (form_of(is) == form::members)
         return add_members(from, to, at);
-    case form::array:
-        return add_array(from, to, at);
-    case form::text:
-        return add_leaf(kind::text, to, at);
-    case form::number:
-        if (is_whole(was) && is_whole(is))
-            return add_leaf(kind::whole, to, at);
-        if (was.shape != is.shape || was.size != is.size)
-            return false;
-        if (is.shape == shape_kind::boolean)
-            return add_leaf(kind::truth, to, at);
-        return is.shape == shape_kind::floating && is.size <= k_word && add_leaf(kind::real, to, at);
-    default:
-        return false;
-    }
+    return form_of(is) == form::array && add_array(from, to, at);
+}
+
+/// Returns the kind of a leaf; nothing for other objects.
+std::optional<element_line::kind> element_line::kind_of(std::uint32_t from, std::uint32_t to) const {
+    const type_row& was = rows_->from().rows[from];
+    const type_row& is = rows_->to().rows[to];
+    if (is_character_array(rows_->from(), from) && is_character_array(rows_->to(), to))
+        return kind::characters;
+    if (form_of(was) == form::text && form_of(is) == form::text)
+        return kind::text;
+    if (is_whole(was) && is_whole(is))
+        return kind::whole;
+    if (was.shape != is.shape || was.size != is.size || is.size > k_word)
+        return {};
+    return is.shape == shape_kind::boolean    ? std::optional(kind::truth)
+           : is.shape == shape_kind::floating ? std::optional(kind::real)
+                                              : std::nullopt;
 }
 
 /// The two rows must have the same members, though not in the same order.
@@ -170,12 +174,10 @@ bool element_line::add_array(std::uint32_t from, std::uint32_t to, std::uint64_t
 
 // NOLINTEND(misc-no-recursion)
 
-bool element_line::add_leaf(kind what, std::uint32_t to, std::uint64_t at) {
-    if (leaves_.size() == k_leaves_max)
-        return false;
+void element_line::add_leaf(kind what, std::uint32_t to, std::uint64_t at) {
     const type_row& is = rows_->to().rows[to];
-    leaf made{what, is_in_key_, std::move(literal_), {to, at}, what == kind::characters ? extent_of(is) : is.size,
-              0,    0};
+    const std::uint64_t size = what == kind::characters ? extent_of(is) : is.size;
+    leaf made{what, is_in_key_, std::move(literal_), {to, at}, size, 0, 0};
     if (what == kind::whole) {
         const auto unused = static_cast<unsigned>(64 - 8 * is.size);
         const bool is_signed = types::is_signed(is.shape);
@@ -184,7 +186,6 @@ bool element_line::add_leaf(kind what, std::uint32_t to, std::uint64_t at) {
     }
     leaves_.push_back(std::move(made));
     literal_.clear();
-    return true;
 }
 
 bool element_line::parse(std::string_view line) {

@@ -49,7 +49,8 @@ private:
         std::uint64_t bits = 0; // of the number in the line
         std::string_view text = {};
     };
-    static constexpr std::size_t k_leaves_max = 64; // a longer line takes so long that its way of reading matters less
+    // Longer lines take so long that the way of reading them matters less. Limited, since a schema is input.
+    static constexpr std::size_t k_parts_max = 128;
 
     element_line(const row_matching& rows, object_builder& builder, std::uint32_t container, bool is_binary)
         : rows_(&rows), builder_(&builder), function_(builder.function_of(container)), is_binary_(is_binary) {}
@@ -61,9 +62,10 @@ private:
     void end(form what);
 
     bool add(std::uint32_t from, std::uint32_t to, std::uint64_t at);
+    [[nodiscard]] std::optional<kind> kind_of(std::uint32_t from, std::uint32_t to) const;
     bool add_members(std::uint32_t from, std::uint32_t to, std::uint64_t at);
     bool add_array(std::uint32_t from, std::uint32_t to, std::uint64_t at);
-    bool add_leaf(kind what, std::uint32_t to, std::uint64_t at);
+    void add_leaf(kind what, std::uint32_t to, std::uint64_t at);
     /// These read a value at the beginning of `rest`, and remove it. parse_item() is for the binary form.
     [[nodiscard]] static bool parse_item(leaf& into, std::string_view& rest);
     [[nodiscard]] static bool parse_item_text(leaf& into, std::string_view& rest, const item_head& item);
@@ -78,7 +80,8 @@ private:
     key_function function_;
     bool is_binary_;
     std::vector<leaf> leaves_;
-    std::string literal_; // the line's text behind the last leaf
+    std::string literal_;   // the line's text behind the last leaf
+    std::size_t parts_ = 0; // how many objects were added
     bool is_in_key_ = false;
 };
 

@@ -35,6 +35,11 @@ struct person {
     char code[6] = "";
     std::chrono::seconds age{};
 };
+struct nothing {};
+struct long_one { // has more parts than are read straight into their places
+    std::array<std::int16_t, 300> numbers{};
+    std::array<nothing, 300> nothings{};
+};
 struct pair_of_numbers {
     std::int32_t a = 0, b = 0;
 };
@@ -130,6 +135,7 @@ TEST_F(element_lines, make_the_same_objects_however_they_are_written) {
             from_.root<btree_map<std::int64_t, address>>("tree").emplace(each.number, each.home);
             from_.root<set<double>>("set").insert(each.weight);
             from_.root<btree_set<std::pair<int, string>>>("pairs").emplace(i % 7, each.name);
+            from_.root<vector<line_types::long_one>>("long").emplace_back().numbers.fill(static_cast<std::int16_t>(i));
             from_.root<vector<bool>>("bits").push_back(each.is_old);
             from_.root<vector<std::uint64_t>>("numbers").push_back(~std::uint64_t{0} / (1U + static_cast<unsigned>(i)));
         }
