@@ -22,15 +22,6 @@ result<void> object_reader::count_one(object_place of) {
     return {};
 }
 
-result<std::uint64_t> object_reader::count(object_place container) {
-    std::uint64_t elements = 0;
-    REM_TRY(for_each_element(container, [&](const element_place&) -> result<bool> {
-        ++elements;
-        return true;
-    }));
-    return elements;
-}
-
 /// Passes one element to `visit`. `mapped` is the offset of the mapped value in the element; 0 if there is none.
 result<bool> object_reader::give(object_place container, std::uint64_t at, std::uint64_t mapped,
                                  const visit_element& visit) {

@@ -17,6 +17,25 @@ constexpr std::uint64_t k_text_by_link_bytes = 24;
 constexpr unsigned k_is_long = 0x80; // bit in the last byte of a text, if it has a block
 constexpr std::array k_values_of_bits = {std::byte{0}, std::byte{1}};
 
+/// Returns the offset of the word in which a container of this shape counts its elements; nothing if there is none.
+std::optional<std::uint64_t> place_of_count(const type_row& row) {
+    constexpr std::uint64_t k_word = 8;
+    switch (row.shape) {
+    case shape_kind::ring:
+        return row.numbers[0] + 2 * k_word; // behind the first and the last link
+    case shape_kind::tree:
+        return row.numbers[0] + 4 * k_word; // behind colour, root, first and last node
+    case shape_kind::hash_chain:
+        return row.numbers[0] + k_word; // behind the first link
+    case shape_kind::btree:
+        return 3 * k_word;
+    case shape_kind::hash_table:
+        return 2 * k_word;
+    default:
+        return {};
+    }
+}
+
 } // namespace
 
 unexpected object_reader::damaged(object_place where, std::string_view what) const {
@@ -133,6 +152,37 @@ result<object_reader::run> object_reader::run_of(object_place container) {
     if (*end < *begin || size == 0 || (*end - *begin) % size != 0)
         return damaged(container, "that ends before it begins");
     return run{*first, (*end - *begin) / size};
+}
+
+result<std::optional<std::uint64_t>> object_reader::stated_count(object_place container) {
+    if (has_run(container.row)) {
+        auto elements = run_of(container);
+        return elements ? result<std::optional<std::uint64_t>>(elements->count) : elements.error();
+    }
+    const auto place = place_of_count(schema_.rows[container.row]);
+    if (!place)
+        return std::optional<std::uint64_t>();
+    auto stated = word<std::uint64_t>(container.at + *place);
+    return stated ? result<std::optional<std::uint64_t>>(*stated) : stated.error();
+}
+
+result<std::uint64_t> object_reader::count(object_place container) {
+    auto stated = stated_count(container);
+    if (!stated)
+        return stated.error();
+    if (*stated) {
+        // checked, since the caller may allocate memory for so many
+        const std::uint64_t bytes = std::max<std::uint64_t>(size_of(schema_.rows[container.row].parts[0].type), 1);
+        if (**stated > k_size_max / bytes || !heap_.contains(0, **stated * bytes))
+            return damaged(container, "with more elements than fit into the heap");
+        return **stated;
+    }
+    std::uint64_t elements = 0;
+    REM_TRY(for_each_element(container, [&](const element_place&) -> result<bool> {
+        ++elements;
+        return true;
+    }));
+    return elements;
 }
 
 result<std::uint64_t> object_reader::memory_of(object_place of) {

@@ -72,7 +72,9 @@ public:
         const std::vector<types::type_part>& members = *members_of(schema_.rows[of.row]);
         return place_of_member(schema_.rows[of.row], members, static_cast<std::size_t>(&part - members.data()), of.at);
     }
-    /// Returns the number of elements. Precondition and errors are those of for_each_element(). O(elements).
+    /// Returns the number of elements that the container itself keeps. In a damaged heap, for_each_element() may visit
+    /// another number. Precondition and errors are those of for_each_element(). O(1); O(elements) for containers that
+    /// keep no count.
     result<std::uint64_t> count(object_place container);
     /// Elements that are contiguous in memory.
     struct run {
@@ -133,6 +135,8 @@ private:
         if (listener_)
             listener_(begin, bytes);
     }
+    /// Returns the count that a container keeps; nothing if it keeps none.
+    result<std::optional<std::uint64_t>> stated_count(object_place container);
     result<bool> give(object_place container, std::uint64_t at, std::uint64_t mapped, const visit_element& visit);
 
     /// `mapped`: see give().

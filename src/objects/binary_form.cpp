@@ -15,36 +15,12 @@ namespace remanence::objects {
 
 namespace {
 
-// The kinds of CBOR items, with the numbers of RFC 8949.
-constexpr unsigned k_unsigned = 0;
-constexpr unsigned k_negative = 1;
-constexpr unsigned k_bytes = 2;
-constexpr unsigned k_text = 3;
-constexpr unsigned k_list = 4;
-constexpr unsigned k_object = 5;
-constexpr unsigned k_tag = 6;
-constexpr unsigned k_simple = 7;
-
-constexpr unsigned k_false = 20;
-constexpr unsigned k_true = 21;
-constexpr unsigned k_null = 22;
-constexpr unsigned k_float = 26;
-constexpr unsigned k_double = 27;
 constexpr std::uint64_t k_tag_of_cbor = 55799;
 constexpr std::uint64_t k_tag_of_json = 262; // the tag of byte strings that contain JSON
 
 void put_big_endian(std::string& out, std::uint64_t value, unsigned bytes) {
     for (unsigned i = bytes; i != 0; --i)
         out += static_cast<char>(value >> (8 * (i - 1)));
-}
-
-void put_head(std::string& out, unsigned kind, std::uint64_t value) {
-    const auto begin = [&](unsigned info) { out += static_cast<char>(kind << 5 | info); };
-    if (value < 24)
-        return begin(static_cast<unsigned>(value));
-    const unsigned size = value <= 0xff ? 0 : value <= 0xffff ? 1 : value <= 0xffffffff ? 2 : 3;
-    begin(24 + size);
-    put_big_endian(out, value, 1U << size);
 }
 
 std::string number_text(double value) {
@@ -63,20 +39,20 @@ bool is_all(std::string_view text, T& value) {
 void put_json_number(std::string& out, std::string_view text) {
     std::uint64_t whole = 0;
     if (is_all(text, whole))
-        return put_head(out, k_unsigned, whole);
+        return put_item_head(out, cbor::k_unsigned, whole);
     std::int64_t negative = 0;
     if (is_all(text, negative) && negative != 0)
-        return put_head(out, k_negative, static_cast<std::uint64_t>(-1 - negative));
+        return put_item_head(out, cbor::k_negative, static_cast<std::uint64_t>(-1 - negative));
     double real = 0;
     if (!read_real(text, real) || number_text(real) != text) { // the text has more digits than a double
-        put_head(out, k_tag, k_tag_of_json);
-        put_head(out, k_bytes, text.size());
+        put_item_head(out, cbor::k_tag, k_tag_of_json);
+        put_item_head(out, cbor::k_bytes, text.size());
         out += text;
         return;
     }
     const auto shorter = static_cast<float>(real);
     const bool is_float = static_cast<double>(shorter) == real;
-    out += static_cast<char>(k_simple << 5 | (is_float ? k_float : k_double));
+    out += static_cast<char>(cbor::k_simple << 5 | (is_float ? cbor::k_float : cbor::k_double));
     if (is_float)
         put_big_endian(out, std::bit_cast<std::uint32_t>(shorter), sizeof(float));
     else
@@ -86,6 +62,52 @@ void put_json_number(std::string& out, std::string_view text) {
 unexpected wrong(const std::string& what) { return fail(errc::invalid_argument, what); }
 
 } // namespace
+
+void put_item_head(std::string& out, unsigned kind, std::uint64_t value) {
+    const auto begin = [&](unsigned info) { out += static_cast<char>(kind << 5 | info); };
+    if (value < 24)
+        return begin(static_cast<unsigned>(value));
+    const unsigned size = value <= 0xff ? 0 : value <= 0xffff ? 1 : value <= 0xffffffff ? 2 : 3;
+    begin(24 + size);
+    put_big_endian(out, value, 1U << size);
+}
+
+std::optional<item_head> take_item_head(std::string_view& from) {
+    if (from.empty())
+        return {};
+    const auto first = static_cast<unsigned char>(from.front());
+    const unsigned info = first & 31U;
+    item_head item{static_cast<unsigned>(first) >> 5U, info, info};
+    const std::size_t size = item.info < 24 ? 0 : std::size_t{1} << (item.info - 24);
+    if (item.info > 27 || from.size() <= size)
+        return {};
+    if (size != 0)
+        item.value = 0;
+    for (std::size_t i = 1; i <= size; ++i)
+        item.value = item.value << 8 | static_cast<unsigned char>(from[i]);
+    from.remove_prefix(1 + size);
+    return item;
+}
+
+std::optional<std::size_t> size_of_item(std::string_view bytes) {
+    std::string_view rest = bytes;
+    for (std::uint64_t items = 1; items != 0; --items) { // those that are still to come
+        const auto head = take_item_head(rest);
+        if (!head)
+            return {};
+        const bool has_bytes = head->kind == cbor::k_bytes || head->kind == cbor::k_text;
+        const bool has_items = head->kind == cbor::k_list || head->kind == cbor::k_object;
+        if ((has_bytes || has_items) && head->value > rest.size()) // an item has a byte at least
+            return {};
+        if (has_bytes)
+            rest.remove_prefix(head->value);
+        if (has_items)
+            items += head->kind == cbor::k_object ? 2 * head->value : head->value;
+        if (head->kind == cbor::k_tag)
+            ++items;
+    }
+    return bytes.size() - rest.size();
+}
 
 result<void> binary_writer::put(std::string& out, std::string_view lines) {
     if (!has_begun_)
@@ -106,36 +128,36 @@ void binary_writer::put_part(std::string& out, std::uint32_t& index) {
     const json_part& part = document_.at(index++);
     switch (part.kind) {
     case json_kind::null:
-        return put_head(out, k_simple, k_null);
+        return put_item_head(out, cbor::k_simple, cbor::k_null);
     case json_kind::truth:
-        return put_head(out, k_simple, part.is_true ? k_true : k_false);
+        return put_item_head(out, cbor::k_simple, part.is_true ? cbor::k_true : cbor::k_false);
     case json_kind::number:
         return put_json_number(out, part.text);
     case json_kind::text:
-        put_head(out, k_text, part.text.size());
+        put_item_head(out, cbor::k_text, part.text.size());
         out += part.text;
         return;
     case json_kind::list:
-        return put_head(out, k_list, part.children);
+        return put_item_head(out, cbor::k_list, part.children);
     case json_kind::object:
         if (part.children == 1 && document_.at(index).text == "$bytes" &&
             document_.at(index + 1).kind == json_kind::text) {
             if (const auto bytes = bytes_of_hex(document_.at(index + 1).text)) {
-                put_head(out, k_bytes, bytes->size());
+                put_item_head(out, cbor::k_bytes, bytes->size());
                 out += *bytes;
                 index += 2;
                 return;
             }
         }
-        return put_head(out, k_object, part.children);
+        return put_item_head(out, cbor::k_object, part.children);
     }
 }
 
-result<binary_reader::head> binary_reader::next_head() {
+result<item_head> binary_reader::next_head() {
     const int first = input_.take();
     if (first < 0)
         return wrong("an item does not end");
-    head item{static_cast<unsigned>(first) >> 5, static_cast<unsigned>(first) & 31, 0};
+    item_head item{static_cast<unsigned>(first) >> 5, static_cast<unsigned>(first) & 31, 0};
     if (item.info < 24) {
         item.value = item.info;
         return item;
@@ -172,29 +194,29 @@ result<void> binary_reader::put_number(std::string& line) {
     if (!item)
         return item.error();
     text_.clear();
-    if (item->kind != k_bytes || item->value > k_digits_max || !input_.take(text_, item->value) ||
+    if (item->kind != cbor::k_bytes || item->value > k_digits_max || !input_.take(text_, item->value) ||
         text_.find_first_not_of("0123456789+-.eE") != std::string::npos)
         return wrong("what is to be a number is none");
     line += text_;
     return {};
 }
 
-result<void> binary_reader::put_simple(std::string& line, const head& item) {
+result<void> binary_reader::put_simple(std::string& line, const item_head& item) {
     double real = 0;
     switch (item.info) {
-    case k_false:
+    case cbor::k_false:
         line += "false";
         return {};
-    case k_true:
+    case cbor::k_true:
         line += "true";
         return {};
-    case k_null:
+    case cbor::k_null:
         line += "null";
         return {};
-    case k_float:
+    case cbor::k_float:
         real = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(item.value)));
         break;
-    case k_double:
+    case cbor::k_double:
         real = std::bit_cast<double>(item.value);
         break;
     default:
@@ -214,61 +236,61 @@ result<bool> binary_reader::next(std::string& line) {
         auto item = next_head();
         if (!item)
             return item.error();
-        if (item->kind == k_tag && item->value == k_tag_of_cbor && line.empty())
+        if (item->kind == cbor::k_tag && item->value == k_tag_of_cbor && line.empty())
             continue;
         if (line.size() > k_line_bytes_max)
             return wrong("an item is longer than 4 GiB");
         REM_TRY(put_separator(line, *item));
         REM_TRY(put_item(line, *item));
-        const bool has_opened = item->kind == k_list || item->kind == k_object;
+        const bool has_opened = item->kind == cbor::k_list || item->kind == cbor::k_object;
         end_item(line, has_opened);
         if (open_.empty())
             return true;
     }
 }
 
-result<void> binary_reader::put_separator(std::string& line, const head& item) {
+result<void> binary_reader::put_separator(std::string& line, const item_head& item) {
     if (open_.empty())
         return {};
     const open_item& in = open_.back();
-    if (in.is_object && in.done % 2 == 0 && item.kind != k_text)
+    if (in.is_object && in.done % 2 == 0 && item.kind != cbor::k_text)
         return wrong("the name of a member is no text");
     if (in.done != 0)
         line += in.is_object && in.done % 2 == 1 ? ':' : ',';
     return {};
 }
 
-result<void> binary_reader::put_item(std::string& line, const head& item) {
+result<void> binary_reader::put_item(std::string& line, const item_head& item) {
     switch (item.kind) {
-    case k_unsigned:
+    case cbor::k_unsigned:
         line += std::to_string(item.value);
         break;
-    case k_negative:
+    case cbor::k_negative:
         if (item.value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
             return wrong("a number has more than 64 bits");
         line += std::to_string(-1 - static_cast<std::int64_t>(item.value));
         break;
-    case k_bytes:
+    case cbor::k_bytes:
         REM_TRY(put_bytes(line, item.value));
         break;
-    case k_text:
+    case cbor::k_text:
         text_.clear();
         if (item.value > k_line_bytes_max || !input_.take(text_, item.value))
             return wrong("an item does not end");
         inspect::put_json_text(line, text_);
         break;
-    case k_list:
-    case k_object:
+    case cbor::k_list:
+    case cbor::k_object:
         if (open_.size() == json_document::k_depth_max)
             return fail(errc::not_supported, "lists and objects lie more than " +
                                                  std::to_string(json_document::k_depth_max) +
                                                  " levels deep in each other, which is the most that can be loaded");
         if (item.value > k_line_bytes_max)
             return wrong("a list or an object has too many parts");
-        line += item.kind == k_list ? '[' : '{';
-        open_.push_back({item.kind == k_object, item.kind == k_object ? 2 * item.value : item.value});
+        line += item.kind == cbor::k_list ? '[' : '{';
+        open_.push_back({item.kind == cbor::k_object, item.kind == cbor::k_object ? 2 * item.value : item.value});
         break;
-    case k_tag:
+    case cbor::k_tag:
         if (item.value != k_tag_of_json)
             return wrong("an item has a tag that this form does not have");
         REM_TRY(put_number(line));
@@ -289,6 +311,14 @@ void binary_reader::end_item(std::string& line, bool has_opened) {
         if (!open_.empty())
             ++open_.back().done;
     }
+}
+
+result<std::string_view> item_decoder::decode(std::string_view item) {
+    rest_ = item;
+    auto more = reader_.next(line_);
+    if (!more)
+        return more.error();
+    return std::string_view(line_);
 }
 
 } // namespace remanence::objects

@@ -7,6 +7,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace remanence::objects {
 
@@ -33,6 +34,12 @@ public:
         }
         return count == 0;
     }
+    /// Returns the bytes in the buffer without consuming them; none at the end of input.
+    std::string_view buffered() {
+        return has_more() ? std::string_view(buffer_).substr(at_, filled_ - at_) : std::string_view();
+    }
+    /// Consumes so many of the bytes in the buffer.
+    void consume(std::size_t bytes) { at_ += bytes; }
     /// Consumes the buffered bytes up to and including the byte `end`, and appends them to `to`. Returns false if that
     /// byte was not found, but may still come.
     bool take_to(std::string& to, char end) {

@@ -179,19 +179,47 @@ result<void> conversion::make_members(object_place from, object_place to, rooms 
     auto bytes = source_.bytes(from);
     if (!bytes)
         return bytes.error();
-    std::optional<object_place> model;
     REM_TRY(make_rest(from, to, room, by_function));
     if (*bytes == nullptr) {
         for (std::size_t i = 0; i != members_of(builder_.row(to.row))->size(); ++i)
-            REM_TRY(make_member(from, to, i, model, depth));
+            REM_TRY(make_member(from, to, i, depth));
         return {};
     }
     const row_matching::member_plan& plan = rows_.plan(from.row, to.row);
+    REM_TRY(copy(plan, from, to));
+    for (const std::size_t each : plan.others)
+        REM_TRY(make_member(from, to, each, depth));
+    return {};
+}
+
+/// Makes what a plan copies. Precondition: the source is in memory.
+result<void> conversion::copy(const row_matching::member_plan& plan, object_place from, object_place to) {
+    auto bytes = source_.bytes(from);
+    if (!bytes)
+        return bytes.error();
     for (const auto& each : plan.copies)
         builder_.put_bytes(to.at + each.to, *bytes + each.from, each.count);
-    for (const std::size_t each : plan.others)
-        REM_TRY(make_member(from, to, each, model, depth));
+    return plan.defaults.empty() ? result<void>() : put_defaults(plan, to);
+}
+
+result<void> conversion::put_defaults(const row_matching::member_plan& plan, object_place to) {
+    auto model = model_of(to.row);
+    if (!model)
+        return model.error();
+    for (const auto& each : plan.defaults)
+        builder_.put_bytes(to.at + each.to, builder_.at(model->at + each.from), each.count);
     return {};
+}
+
+/// Returns a default-constructed object of this row.
+result<object_place> conversion::model_of(std::uint32_t row) {
+    if (!model_ || model_->row != row) {
+        auto made = told_.default_of(builder_, row);
+        if (!made)
+            return made;
+        model_ = *made;
+    }
+    return *model_;
 }
 
 /// Copies the bytes between members with a known place. They contain bit-fields and the bytes that a class leaves out.
@@ -242,8 +270,7 @@ conversion::rooms conversion::rooms_of(std::uint32_t from, const type_part& orig
     return {inspect::room_of(source_.schema(), from, origin), inspect::room_of(builder_.schema(), to, member)};
 }
 
-result<void> conversion::make_member(object_place from, object_place to, std::size_t index,
-                                     std::optional<object_place>& model, unsigned depth) {
+result<void> conversion::make_member(object_place from, object_place to, std::size_t index, unsigned depth) {
     const type_part& each = (*members_of(builder_.row(to.row)))[index];
     if (!each.offset) // a bit-field whose place is not known
         return {};
@@ -259,12 +286,9 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         next_rooms_ = rooms_of(from.row, *origin, to.row, each);
         REM_TRY(make(**member, place, depth + 1));
     } else {
-        if (!model) {
-            auto made = told_.default_of(builder_, to.row);
-            if (!made)
-                return made.error();
-            model = *made;
-        }
+        auto model = model_of(to.row);
+        if (!model)
+            return model.error();
         REM_TRY(make_default({each.type, model->at + *each.offset}, place, depth + 1));
     }
     path_.pop_back();
@@ -306,96 +330,6 @@ result<void> conversion::make_array(object_place from, object_place to, unsigned
     });
 }
 
-result<void> conversion::make_container(object_place from, object_place to, unsigned depth) {
-    auto count = source_.count(from);
-    if (!count)
-        return count.error();
-    auto filler = builder_.begin(to, *count);
-    if (!filler)
-        return filler.error();
-    const key_function function = builder_.function_of(to.row);
-    const bool becomes_ordered = is_ordered(builder_.row(to.row));
-    const bool has_order = is_ordered(source_.row(from.row)) &&
-                           (!becomes_ordered || names_of_key_functions(source_.schema(), from.row) ==
-                                                    names_of_key_functions(builder_.schema(), to.row));
-    std::uint64_t index = 0;
-    const auto take_numbered = [&](const element_place& each, std::uint64_t number) -> result<bool> {
-        path_.push_back({{}, number});
-        ++index;
-        REM_TRY(make_element(**filler, to, each, number, depth + 1));
-        path_.pop_back();
-        return true;
-    };
-    const auto take = [&](const element_place& each) { return take_numbered(each, index); };
-    if (becomes_ordered && !has_order && function != key_function::own) { // the old elements may have any order
-        struct numbered {
-            element_place element;
-            std::uint64_t number; // keeps equal elements in their order
-        };
-        const auto key_of = [](const element_place& element) { return element.has_key ? element.key : element.value; };
-        std::vector<numbered> all;
-        REM_TRY(source_.for_each_element(from, [&](const element_place& each) -> result<bool> {
-            // Only a key that contains a NaN cannot be compared, and it fails here, compared with itself. So the sort
-            // below can compare any two keys.
-            auto itself = compare(source_, key_of(each), key_of(each));
-            if (!itself)
-                return itself.error();
-            if (!*itself)
-                return source_.damaged(key_of(each), "a key is not equal to itself");
-            all.push_back({each, all.size()});
-            return true;
-        }));
-        std::sort(all.begin(), all.end(), [&](const numbered& a, const numbered& b) {
-            const auto compared = compare(source_, key_of(a.element), key_of(b.element));
-            const int order = compared && *compared ? **compared : 0;
-            if (order == 0)
-                return a.number < b.number;
-            return function == key_function::greater ? order > 0 : order < 0;
-        });
-        for (const numbered& each : all) {
-            auto taken = take_numbered(each.element, each.number);
-            if (!taken)
-                return taken.error();
-        }
-    } else {
-        REM_TRY(source_.for_each_element(from, take));
-    }
-    if (index != *count)
-        return source_.damaged(from, "that has " + std::to_string(index) + " elements, not " + std::to_string(*count));
-    return (*filler)->finish();
-}
-
-result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
-                                      std::uint64_t number) {
-    return make_element(filler, container, from, number, 0);
-}
-
-result<void> conversion::make_element(container_filler& filler, object_place container, const element_place& from,
-                                      std::uint64_t number, unsigned depth) {
-    std::uint64_t hashed = 0;
-    if (filler.wants_hash()) {
-        const object_place key = from.has_key ? from.key : from.value;
-        const std::uint32_t to = builder_.row(container.row).parts[0].type;
-        const auto* const by = builder_.functions_of(container.row);
-        auto found = by != nullptr ? hash_by(*by, key, container.row, filler.seed(), depth)
-                                   : hash(key, to, builder_.function_of(container.row), filler.seed());
-        if (!found)
-            return found.error();
-        hashed = *found;
-    }
-    auto place = filler.add(hashed);
-    if (!place)
-        return place.error();
-    told_.element(container, number, *place);
-    if (place->has_key)
-        REM_TRY(make(from.key, place->key, depth));
-    REM_TRY(make(from.value, place->value, depth));
-    auto made = filler.made();
-    if (!made && made.why().code == errc::invalid_argument)
-        return fail(errc::invalid_argument, source_.line() + made.why().message);
-    return made;
-}
-
 result<scalar> conversion::number(object_place from, std::uint32_t to) {
     const type_row& is = builder_.row(to);
     auto value = source_.number(from);
@@ -425,68 +359,6 @@ result<void> conversion::make_number(object_place from, object_place to) {
                               : value->is_negative ? std::to_string(static_cast<std::int64_t>(value->bits))
                                                    : std::to_string(value->bits);
     return source_.damaged(from, shown + " is out of the range of " + builder_.schema().name_of(to.row));
-}
-
-result<std::uint64_t> conversion::hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed) {
-    const type_row& is = builder_.row(to);
-    if (members_of(is) != nullptr) { // the key is a pair or a tuple
-        const auto& origins = rows_.origins(from.row, to);
-        std::size_t index = 0;
-        for (const type_part& each : *members_of(is)) {
-            const type_part* const origin = origins[index++];
-            REM_CHECK(origin != nullptr);
-            auto member = source_.member(from, *origin);
-            if (!member)
-                return member.error();
-            auto hashed = hash(**member, each.type, function, seed);
-            if (!hashed)
-                return hashed;
-            seed = *hashed;
-        }
-        return seed;
-    }
-    if (is.shape == shape_kind::text || is.shape == shape_kind::text_by_link) {
-        auto text = source_.text(from);
-        if (!text)
-            return text.error();
-        return function == key_function::seeded ? detail::hash_bytes(text->data(), text->size(), seed)
-                                                : std::hash<std::string_view>()(*text);
-    }
-    auto value = number(from, to);
-    if (!value)
-        return value.error();
-    if (is.shape == shape_kind::floating) {
-        const long double whole = value->is_negative ? static_cast<long double>(static_cast<std::int64_t>(value->bits))
-                                                     : static_cast<long double>(value->bits);
-        const long double real = value->what == scalar::form::real ? value->real : whole;
-        if (function != key_function::seeded)
-            return is.size == sizeof(float) ? std::hash<float>()(static_cast<float>(real))
-                                            : std::hash<double>()(static_cast<double>(real));
-        const double as_hashed = real == 0                  ? 0.0
-                                 : is.size == sizeof(float) ? static_cast<double>(static_cast<float>(real))
-                                                            : static_cast<double>(real);
-        return detail::hash_number(std::bit_cast<std::uint64_t>(as_hashed), seed);
-    }
-    const auto bits = builder_.bits_for(to, *value);
-    if (!bits)
-        return make_number(from, {to, 0}).error(); // fails, and its message says why
-    return function == key_function::seeded ? detail::hash_number(*bits, seed) : *bits;
-}
-
-/// Hashes a key with the program's function. Makes a temporary key for the call.
-result<std::uint64_t> conversion::hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
-                                          std::uint64_t seed, unsigned depth) {
-    const std::uint32_t to = builder_.row(container).parts[0].type;
-    auto place = builder_.allocate_object(to);
-    if (!place)
-        return place;
-    REM_TRY(make(from, {to, *place}, depth));
-    std::byte* const key = builder_.at(*place);
-    const std::uint64_t hashed = by.hash(key, seed);
-    by.destroy(key);
-    REM_TRY(builder_.memory().deallocate(key));
-    const bool mixes = builder_.row(container).shape == shape_kind::hash_table && !by.takes_seed;
-    return mixes ? detail::hash_number(hashed, seed) : hashed;
 }
 
 // NOLINTEND(misc-no-recursion)

@@ -82,11 +82,15 @@ public:
             std::uint64_t from, to, count;
         };
         std::vector<bytes> copies;
+        std::vector<bytes> defaults; // of new members, copied from a default-constructed object
         std::vector<std::size_t> others;
     };
     /// Returns the plan, computed once for each pair of rows. If pointers may lead to a member, or to a part of it, it
     /// is made and not copied.
     [[nodiscard]] const member_plan& plan(std::uint32_t from, std::uint32_t to) const;
+    /// Returns the plan for an object of any form if the plan's bytes are the whole object, so that no part of it needs
+    /// a look; otherwise null. Computed once for each pair of rows.
+    [[nodiscard]] const member_plan* whole_plan(std::uint32_t from, std::uint32_t to) const;
     /// Returns, for each alternative of a variant, the one that it becomes. This is the alternative of the same name,
     /// or of the new name of its class (rename_class()), or else the one that functions make from it. Computed once for
     /// each pair of rows.
@@ -159,7 +163,9 @@ private:
     void note(std::string what, bool is_automatic);
     [[nodiscard]] std::string place() const;
     [[nodiscard]] std::string was_and_is(std::uint32_t from, std::uint32_t to) const;
-    bool add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const;
+    bool add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at,
+                    std::vector<member_plan::bytes>& copies) const;
+    [[nodiscard]] bool has_rest(std::uint32_t from, std::uint32_t to) const;
 
     struct renaming {
         std::string type, old_name, new_name;
@@ -180,6 +186,7 @@ private:
     mutable std::map<row_pair, std::vector<const types::type_part*>> origins_;
     mutable std::map<row_pair, std::vector<std::optional<std::size_t>>> alternatives_;
     mutable std::map<row_pair, member_plan> plans_;
+    mutable std::map<row_pair, std::optional<member_plan>> whole_plans_;
     mutable std::map<row_pair, rest_plan> rests_;
     mutable std::map<row_pair, std::vector<const types::type_part*>> lost_;
     std::set<std::string> dropped_;
@@ -200,6 +207,8 @@ private:
 /// have padding.
 [[nodiscard]] bool is_same_number(const types::type_row& was, const types::type_row& is);
 
+class element_line;
+
 /// Makes objects from those of a source.
 class conversion {
 public:
@@ -212,6 +221,9 @@ public:
         virtual void stays(object_place /*part*/) {}
         /// Called for a pointer that is not null. The listener must write the new address later.
         virtual result<void> point(object_place from, object_place to) = 0;
+        /// Called before the elements of a container are made. If the result is not null, and each element lies in a
+        /// block of its own, the beginnings of these blocks are appended there.
+        virtual std::vector<std::uint64_t>* blocks_of_elements(object_place /*container*/) { return nullptr; }
         /// Called before an element is made at `to`. `number` is the element's index in the source.
         virtual void element(object_place /*container*/, std::uint64_t /*number*/, const element_place& /*to*/) {}
         /// Returns the place of a default-constructed object of this row of the builder's schema.
@@ -238,6 +250,11 @@ public:
     /// Makes one element of a container whose elements do not come from another container.
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
                               std::uint64_t number);
+    /// Does the same with an element of a line that was parsed.
+    result<void> put_element(container_filler& filler, object_place container, const element_line& line,
+                             std::uint64_t number);
+    /// Writes the values of new members that a plan copies from a default-constructed object.
+    result<void> put_defaults(const row_matching::member_plan& plan, object_place to);
     /// Returns why objects of this row, or of a row in it, cannot be made here; nothing if they can.
     static std::optional<std::string> why_not(const object_builder& builder, std::uint32_t row);
     /// The number of bytes that belong to an object alone, in the source and in the target. Other members may lie
@@ -256,8 +273,7 @@ public:
 private:
     result<void> make(object_place from, object_place to, unsigned depth);
     result<void> make_members(object_place from, object_place to, rooms room, bool by_function, unsigned depth);
-    result<void> make_member(object_place from, object_place to, std::size_t index, std::optional<object_place>& model,
-                             unsigned depth);
+    result<void> make_member(object_place from, object_place to, std::size_t index, unsigned depth);
     result<void> make_default(object_place model, object_place to, unsigned depth);
     result<void> make_by_steps(const step_chain& chain, object_place from, object_place to, unsigned depth);
     result<void> make_filled(object_place from, object_place to, unsigned depth);
@@ -269,10 +285,23 @@ private:
     result<void> make_hidden(object_place from, object_place to);
     result<void> make_characters(object_place from, object_place to);
     result<void> make_array(object_place from, object_place to, unsigned depth);
+    /// For an element's key and value, the plan by which they are copied; null if they are made part by part.
+    struct element_plans {
+        const row_matching::member_plan* key = nullptr;
+        const row_matching::member_plan* value = nullptr;
+    };
+    [[nodiscard]] element_plans plans_of_elements(object_place from, object_place to) const;
     result<void> make_container(object_place from, object_place to, unsigned depth);
+    using take_element = std::function<result<bool>(const element_place&, std::uint64_t number)>;
+    result<void> take_sorted(object_place from, bool is_descending, const take_element& take);
+    result<void> copy(const row_matching::member_plan& plan, object_place from, object_place to);
+    result<object_place> model_of(std::uint32_t row);
     result<void> make_number(object_place from, object_place to);
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
-                              std::uint64_t number, unsigned depth);
+                              std::uint64_t number, const element_plans& plans, unsigned depth);
+    template <class Make>
+    result<void> add_element(container_filler& filler, object_place container, std::uint64_t number, std::uint64_t hash,
+                             const Make& make);
     result<std::uint64_t> hash(object_place from, std::uint32_t to, key_function function, std::uint64_t seed);
     result<std::uint64_t> hash_by(const detail::key_functions& by, object_place from, std::uint32_t container,
                                   std::uint64_t seed, unsigned depth);
@@ -283,7 +312,8 @@ private:
     const row_matching& rows_;
     listener& told_;
     std::vector<path_step> path_;
-    rooms next_rooms_; // rooms of the object that is made next
+    rooms next_rooms_;                  // rooms of the object that is made next
+    std::optional<object_place> model_; // the default-constructed object that was used last
 };
 
 } // namespace remanence::objects

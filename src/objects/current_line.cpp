@@ -15,21 +15,33 @@ std::optional<std::uint64_t> number_in(std::string_view text, int radix) {
 }
 
 result<bool> current_line::next() {
-    auto more = next_unparsed(line_);
+    std::string_view line;
+    auto more = read(line, false);
     if (more && *more)
-        REM_TRY(parse());
+        REM_TRY(take(line));
     return more;
 }
 
-result<bool> current_line::next_unparsed(std::string& line) {
-    auto more = lines_.next(line);
+result<bool> current_line::read(std::string_view& line, bool may_be_item) {
+    auto more = lines_.next(line, may_be_item);
     if (!more)
         return wrong(more.why().message, more.why().code);
     return *more;
 }
 
-result<void> current_line::take(std::string line) {
-    line_ = std::move(line);
+result<bool> current_line::keep_elements(kept_lines& kept, std::string_view& behind, bool may_be_items) {
+    for (;;) {
+        auto more = read(behind, may_be_items);
+        if (!more || !*more)
+            return more;
+        if (!is_element_line(behind) && !(is_binary() && is_element_item(behind)))
+            return true;
+        kept.add(behind);
+    }
+}
+
+result<void> current_line::take(std::string_view line) {
+    line_ = line;
     return parse();
 }
 

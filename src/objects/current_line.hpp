@@ -22,12 +22,14 @@ public:
 
     /// Reads the next line, which becomes the current one. Returns false at the end.
     result<bool> next();
-    /// Reads the next line into `line`. The current line stays the same, but number() increases. Returns false at the
-    /// end.
-    result<bool> next_unparsed(std::string& line);
-    /// Makes `line`, which next_unparsed() has read, the current line.
-    result<void> take(std::string line);
+    /// Reads and stores the lines of elements that follow. Returns true if another line follows, and sets `behind` to
+    /// it, valid until the next call. The current line stays the same, but number() increases. `may_be_items`: see
+    /// line_reader.
+    result<bool> keep_elements(kept_lines& kept, std::string_view& behind, bool may_be_items);
+    /// Makes the line that keep_elements() has read the current line.
+    result<void> take(std::string_view line);
 
+    [[nodiscard]] bool is_binary() const { return lines_.is_binary(); }
     /// Returns how many lines have been read.
     [[nodiscard]] const std::uint64_t& number() const { return lines_.number(); }
     [[nodiscard]] const json_document& document() const { return document_; }
@@ -49,6 +51,7 @@ public:
     [[nodiscard]] unexpected cannot_load(const std::string& what, errc code) const;
 
 private:
+    result<bool> read(std::string_view& line, bool may_be_item);
     result<void> parse();
     [[nodiscard]] const json_part* find(std::string_view name, json_kind kind) const;
 

@@ -5,6 +5,7 @@
 #include "objects/current_line.hpp"
 #include "objects/dump_lines.hpp"
 #include "objects/dump_references.hpp"
+#include "objects/element_line.hpp"
 #include "objects/json_document.hpp"
 #include "objects/json_source.hpp"
 #include "objects/lost_values.hpp"
@@ -314,9 +315,12 @@ private:
         if (!inspect::is_container(made.by->from->rows[told.row]))
             return line_.wrong("a " + made.by->from->name_of(told.row) + " has no elements");
         const std::uint64_t first_line = line_.number() + 1;
+        auto quick = made.by->rows->may_lose() ? std::nullopt
+                                               : element_line::of(*made.by->rows, *made.by->builder, told.row,
+                                                                  made.place.row, line_.is_binary());
         kept_lines kept;
-        std::string behind;
-        auto has_line = keep_elements(kept, behind);
+        std::string_view behind;
+        auto has_line = line_.keep_elements(kept, behind, quick.has_value());
         if (!has_line)
             return has_line.error();
         const bool is_array = !inspect::is_container(made.by->to.rows[made.place.row]) || is_fixed(made);
@@ -325,66 +329,70 @@ private:
         auto filler = made.by->builder->begin(made.place, kept.count());
         if (!filler)
             return filler.error();
-        REM_TRY(make_elements(told, made, kept, first_line, **filler));
+        REM_TRY(make_elements(told, made, quick ? &*quick : nullptr, kept, first_line, **filler));
         REM_TRY((*filler)->finish());
         if (*has_line)
-            REM_TRY(line_.take(std::move(behind)));
+            REM_TRY(line_.take(behind));
         return *has_line;
     }
 
-    /// Stores the lines of elements. Returns true if another kind of line follows; `line` then contains that line.
-    result<bool> keep_elements(kept_lines& kept, std::string& line) {
-        for (;;) {
-            auto more = line_.next_unparsed(line);
-            if (!more || !*more)
-                return more;
-            if (!line.starts_with("{\"v\":") && !line.starts_with("{\"k\":"))
-                return true;
-            kept.add(line);
-        }
-    }
-
-    result<void> make_elements(const told_object& told, const made_object& made, kept_lines& kept,
+    /// `quick` reads lines as a dump writes them; null if it cannot read these elements.
+    result<void> make_elements(const told_object& told, const made_object& made, element_line* quick, kept_lines& kept,
                                std::uint64_t first_line, container_filler& filler) {
-        const type_row& was = made.by->from->rows[told.row];
         json_document document;
+        item_decoder decoder;
         std::uint64_t number = first_line;
         json_source source(document, *made.by->from, number);
         source_pointer_ = &source;
         conversion converted(source, *made.by->builder, *made.by->rows, *this);
-        for (; kept.count() != 0; kept.remove_first(), ++number) {
-            if (auto parsed = document.parse(kept.first()); !parsed)
-                return line_.wrong_at(number, parsed.why().message, parsed.why().code);
-            const auto from = element_in(document, was);
-            if (!from)
-                return line_.wrong_at(number, inspect::is_map(was) ? "an element of a map is {\"k\":...,\"v\":...}"
-                                                                   : "an element is {\"v\":...}");
+        for (; kept.count() != 0; ++number) {
+            std::string_view line = kept.take_first();
+            const std::uint64_t index = number - first_line;
             line_of_objects_ = number;
-            const auto owner = [&] { return told.owner + '[' + std::to_string(number - first_line) + ']'; };
-            if (made.by->rows->may_lose()) {
-                const inspect::element_rows becomes = inspect::rows_of_elements(made.by->to.rows[made.place.row]);
-                std::vector<std::pair<object_place, std::uint32_t>> parts;
-                if (from->has_key)
-                    parts.emplace_back(from->key, becomes.key);
-                parts.emplace_back(from->value, becomes.value);
-                REM_TRY(refuse_losses(source, *made.by, owner(), parts));
+            if (quick != nullptr && quick->parse(line)) {
+                if (auto done = converted.put_element(filler, made.place, *quick, index); !done)
+                    return wrong_in(element_name(told, index), converted, done.error());
+                continue;
             }
-            if (auto done = converted.make_element(filler, made.place, *from, number - first_line); !done)
-                return wrong_in(owner(), converted, done.error());
+            if (line_.is_binary() && is_element_item(line)) {
+                auto decoded = decoder.decode(line);
+                if (!decoded)
+                    return line_.wrong_at(number, decoded.why().message, decoded.why().code);
+                line = *decoded;
+            }
+            if (auto parsed = document.parse(line); !parsed)
+                return line_.wrong_at(number, parsed.why().message, parsed.why().code);
+            REM_TRY(make_element(told, made, source, converted, index, filler));
         }
         source_pointer_ = nullptr;
         return {};
     }
-    /// Returns nothing if the line is not an element of a container of this row.
-    static std::optional<element_place> element_in(const json_document& line, const type_row& container) {
-        const bool is_map = inspect::is_map(container);
-        const inspect::element_rows rows = inspect::rows_of_elements(container);
-        const std::uint32_t key = line.member(0, "k");
-        const std::uint32_t value = line.member(0, "v");
-        if (value == 0 || (key != 0) != is_map || line.root().children != (is_map ? 2U : 1U))
-            return {};
-        return element_place{.value = {rows.value, value}, .has_key = is_map, .key = {is_map ? rows.key : 0, key}};
+    static std::string element_name(const told_object& told, std::uint64_t index) {
+        return told.owner + '[' + std::to_string(index) + ']';
     }
+
+    /// Makes the element of the line that `source` reads.
+    result<void> make_element(const told_object& told, const made_object& made, json_source& source,
+                              conversion& converted, std::uint64_t index, container_filler& filler) {
+        const type_row& was = made.by->from->rows[told.row];
+        const auto from = element_in(source.document(), was);
+        if (!from)
+            return line_.wrong_at(line_of_objects_, inspect::is_map(was)
+                                                        ? "an element of a map is {\"k\":...,\"v\":...}"
+                                                        : "an element is {\"v\":...}");
+        if (made.by->rows->may_lose()) {
+            const inspect::element_rows becomes = inspect::rows_of_elements(made.by->to.rows[made.place.row]);
+            std::vector<std::pair<object_place, std::uint32_t>> parts;
+            if (from->has_key)
+                parts.emplace_back(from->key, becomes.key);
+            parts.emplace_back(from->value, becomes.value);
+            REM_TRY(refuse_losses(source, *made.by, element_name(told, index), parts));
+        }
+        if (auto done = converted.make_element(filler, made.place, *from, index); !done)
+            return wrong_in(element_name(told, index), converted, done.error());
+        return {};
+    }
+
     /// Called before objects are made. Refuses the first one that has a value for which the program's class has no
     /// member.
     result<void> refuse_losses(object_source& source, const way_of_making& by, const std::string& owner,
@@ -412,12 +420,13 @@ private:
     }
 
     void element(object_place container, std::uint64_t number, const element_place& to) override {
+        if (!has_pointers_)
+            return;
         const type_row& row = by_->to.rows[container.row];
         const bool is_hashed = row.shape == shape_kind::hash_chain || row.shape == shape_kind::hash_table;
         const bool may_be_sorted = is_ordered(row) && by_->from != &by_->to;
-        if (!has_pointers_ || !(is_hashed || may_be_sorted))
-            return;
-        references_.put_element(container, number, to);
+        if (is_hashed || may_be_sorted)
+            references_.put_element(container, number, to);
     }
 
     result<void> point(object_place from, object_place to) override {

@@ -121,33 +121,39 @@ bool json_document::read_code_unit(std::uint32_t& code) {
     return true;
 }
 
+const char* fault_of_number(std::string_view text, std::size_t& at) {
+    const auto digits = [&] {
+        const std::size_t first = at;
+        while (at != text.size() && is_digit(text[at]))
+            ++at;
+        return at != first;
+    };
+    if (text[at] == '-')
+        ++at;
+    const std::size_t whole = at;
+    if (!digits())
+        return "there is no JSON value";
+    if (text[whole] == '0' && at != whole + 1)
+        return "a number begins with 0";
+    if (at != text.size() && text[at] == '.') {
+        ++at;
+        if (!digits())
+            return "a number ends with its point";
+    }
+    if (at != text.size() && (text[at] == 'e' || text[at] == 'E')) {
+        ++at;
+        if (at != text.size() && (text[at] == '+' || text[at] == '-'))
+            ++at;
+        if (!digits())
+            return "a number has no exponent";
+    }
+    return nullptr;
+}
+
 result<void> json_document::parse_number() {
     const std::size_t begin = at_;
-    const auto digits = [&] {
-        const std::size_t first = at_;
-        while (at_ != text_.size() && is_digit(text_[at_]))
-            ++at_;
-        return at_ != first;
-    };
-    if (text_[at_] == '-')
-        ++at_;
-    const std::size_t whole = at_;
-    if (!digits())
-        return wrong("there is no JSON value");
-    if (text_[whole] == '0' && at_ != whole + 1)
-        return wrong("a number begins with 0");
-    if (!is_at_end() && text_[at_] == '.') {
-        ++at_;
-        if (!digits())
-            return wrong("a number ends with its point");
-    }
-    if (!is_at_end() && (text_[at_] == 'e' || text_[at_] == 'E')) {
-        ++at_;
-        if (!is_at_end() && (text_[at_] == '+' || text_[at_] == '-'))
-            ++at_;
-        if (!digits())
-            return wrong("a number has no exponent");
-    }
+    if (const char* const fault = fault_of_number(text_, at_))
+        return wrong(fault);
     parts_.push_back({json_kind::number, false, 0, 0, text_.substr(begin, at_ - begin)});
     return {};
 }

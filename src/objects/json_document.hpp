@@ -24,6 +24,10 @@ struct json_part {
     std::string_view text = {}; // decoded; a number is left as it was written
 };
 
+/// Passes over a number; `at` is the place of its first byte. Returns what is wrong, and leaves `at` there; null if
+/// nothing is. Precondition: `at` is not the end of the text.
+const char* fault_of_number(std::string_view text, std::size_t& at);
+
 class json_document {
 public:
     /// How deeply lists and objects may be nested; deeper ones are errc::not_supported.

@@ -76,6 +76,16 @@ std::optional<std::string> bytes_of_hex(std::string_view hex) {
     return bytes;
 }
 
+std::optional<element_place> element_in(const json_document& line, const type_row& container) {
+    const bool is_map = inspect::is_map(container);
+    const inspect::element_rows rows = inspect::rows_of_elements(container);
+    const std::uint32_t key = line.member(0, "k");
+    const std::uint32_t value = line.member(0, "v");
+    if (value == 0 || (key != 0) != is_map || line.root().children != (is_map ? 2U : 1U))
+        return {};
+    return element_place{.value = {rows.value, value}, .has_key = is_map, .key = {is_map ? rows.key : 0, key}};
+}
+
 unexpected json_source::damaged(object_place of, const std::string& what) const {
     static_cast<void>(of);
     return fail(errc::invalid_argument, line() + what);

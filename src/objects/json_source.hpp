@@ -14,6 +14,10 @@ namespace remanence::objects {
 /// Decodes the digits of {"$bytes":"hex"}; returns nothing if they are malformed.
 std::optional<std::string> bytes_of_hex(std::string_view hex);
 
+/// Returns the parts of an element whose line was parsed; nothing if the line is not an element of a container of this
+/// row.
+std::optional<element_place> element_in(const json_document& line, const types::type_row& container);
+
 class json_source final : public object_source {
 public:
     /// `line` is the line's number, for messages. All arguments must outlive this object.

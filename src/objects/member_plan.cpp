@@ -23,22 +23,30 @@ bool is_same_number(const type_row& was, const type_row& is) {
            was.size <= k_number_bytes_max && (was.shape != shape_kind::enumeration || has_all_enumerators(was, is));
 }
 
+/// True if bytes outside of all members must be copied (make_rest()).
+bool row_matching::has_rest(std::uint32_t from, std::uint32_t to) const {
+    const type_row& was = from_.rows[from];
+    return inspect::has_bit_fields(was) || inspect::has_bit_fields(to_.rows[to]) ||
+           (inspect::may_leave_out(was) && !rest(from, to).ranges.empty());
+}
+
 /// Returns false, and adds nothing, if an object of this row contains anything but unchanged numbers.
 // NOLINTNEXTLINE(misc-no-recursion): sound schemas end
-bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at, member_plan& plan) const {
+bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan::bytes at,
+                              std::vector<member_plan::bytes>& copies) const {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
     if (chain(from, to) != nullptr || pointees_.contains(from)) // the listener must be told of the object
         return false;
     const auto copy = [&](std::uint64_t count) {
-        if (!plan.copies.empty()) {
-            member_plan::bytes& last = plan.copies.back();
+        if (!copies.empty()) {
+            member_plan::bytes& last = copies.back();
             if (last.from + last.count == at.from && last.to + last.count == at.to) {
                 last.count += count;
                 return true;
             }
         }
-        plan.copies.push_back({at.from, at.to, count});
+        copies.push_back({at.from, at.to, count});
         return true;
     };
     if (was.kind == type_kind::object && is.kind == type_kind::object && is_same_number(was, is))
@@ -51,10 +59,9 @@ bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan:
                old_element.kind == type_kind::object && new_element.kind == type_kind::object &&
                is_same_number(old_element, new_element) && copy(extent_of(was) * old_element.size);
     }
-    if (members_of(was) == nullptr || members_of(is) == nullptr ||
-        (inspect::may_leave_out(was) && !rest(from, to).ranges.empty()))
+    if (members_of(was) == nullptr || members_of(is) == nullptr || has_rest(from, to))
         return false;
-    const std::vector<member_plan::bytes> before = plan.copies;
+    const std::vector<member_plan::bytes> before = copies;
     const auto& from_members = origins(from, to);
     std::size_t index = 0;
     for (const type_part& each : *members_of(is)) {
@@ -62,8 +69,8 @@ bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan:
         if (!each.offset)
             continue;
         if (origin == nullptr ||
-            !add_copies(origin->type, each.type, {at.from + *origin->offset, at.to + *each.offset, 0}, plan)) {
-            plan.copies = before;
+            !add_copies(origin->type, each.type, {at.from + *origin->offset, at.to + *each.offset, 0}, copies)) {
+            copies = before;
             return false;
         }
     }
@@ -93,18 +100,38 @@ const row_matching::member_plan& row_matching::plan(std::uint32_t from, std::uin
     if (is_new) {
         const auto& from_members = origins(from, to);
         const auto& members = *members_of(to_.rows[to]);
+        const row_matching unchanged(to_, to_);
         for (std::size_t i = 0; i != members.size(); ++i) {
             const type_part* const origin = from_members[i];
             if (!members[i].offset)
                 continue;
-            if (origin == nullptr ||
-                !add_copies(origin->type, members[i].type, {*origin->offset, *members[i].offset, 0}, made))
+            const std::uint64_t at = *members[i].offset;
+            const bool is_copied =
+                origin != nullptr ? add_copies(origin->type, members[i].type, {*origin->offset, at, 0}, made.copies)
+                                  : unchanged.add_copies(members[i].type, members[i].type, {at, at, 0}, made.defaults);
+            if (!is_copied)
                 made.others.push_back(i);
         }
     }
     last_plan_ = &made;
     last_plan_of_ = {from, to};
     return made;
+}
+
+const row_matching::member_plan* row_matching::whole_plan(std::uint32_t from, std::uint32_t to) const {
+    auto [known, is_new] = whole_plans_.try_emplace({from, to});
+    std::optional<member_plan>& made = known->second;
+    if (is_new && chain(from, to) == nullptr && !pointees_.contains(from)) {
+        const bool have_members = members_of(from_.rows[from]) != nullptr && members_of(to_.rows[to]) != nullptr;
+        member_plan all;
+        if (have_members && !has_rest(from, to))
+            all = plan(from, to);
+        const bool is_whole =
+            have_members ? !has_rest(from, to) && all.others.empty() : add_copies(from, to, {}, all.copies);
+        if (is_whole)
+            made = std::move(all);
+    }
+    return made ? &*made : nullptr;
 }
 
 } // namespace remanence::objects

@@ -14,8 +14,8 @@ namespace {
 
 class block_walk {
 public:
-    block_walk(heap_source& source, std::uint64_t base, std::vector<std::uint64_t>& blocks)
-        : source_(source), base_(base), blocks_(blocks) {}
+    block_walk(heap_source& source, std::uint64_t base, std::vector<std::uint64_t>& blocks, const known_elements* known)
+        : source_(source), base_(base), blocks_(blocks), known_(known) {}
 
     // NOLINTBEGIN(misc-no-recursion): bounded, as objects were converted before
     result<void> visit(object_place of, unsigned depth) {
@@ -28,7 +28,7 @@ public:
             return {};
         if (is.shape == shape_kind::packed)
             return visit({is.parts[0].type, of.at}, depth + 1);
-        if (is.shape != shape_kind::bits)
+        if (is.shape != shape_kind::bits && (known_ == nullptr || !known_->have(of)))
             REM_TRY(visit_parts(of, depth));
         return add_own(of);
     }
@@ -36,14 +36,11 @@ public:
 private:
     result<void> visit_parts(object_place of, unsigned depth) {
         const type_row& is = source_.row(of.row);
-        const auto& n = is.numbers;
-        const bool has_nodes = is.shape == shape_kind::ring || is.shape == shape_kind::chain ||
-                               is.shape == shape_kind::tree || is.shape == shape_kind::hash_chain;
-        const bool has_links = (is.shape == shape_kind::btree || is.shape == shape_kind::hash_table) && n[1] == 0;
+        const std::optional<std::uint64_t> in_block = place_in_block(is);
         const part_role first = inspect::is_map(is) ? part_role::key : part_role::element;
         return for_each_part(source_, of, [&](const inspect::object_part& each) -> result<bool> {
-            if (each.role == first && (has_nodes || has_links))
-                blocks_.push_back(each.place.at - (has_nodes ? n[1] : 0));
+            if (each.role == first && in_block)
+                blocks_.push_back(each.place.at - *in_block);
             if (may_own(each.place.row))
                 REM_TRY(visit(each.place, depth + 1));
             return true;
@@ -150,14 +147,42 @@ private:
     heap_source& source_;
     std::uint64_t base_;
     std::vector<std::uint64_t>& blocks_;
+    const known_elements* known_;
     std::vector<char> owners_; // for each row: whether its objects may own blocks
 };
 
 } // namespace
 
-result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of,
-                           std::vector<std::uint64_t>& blocks) {
-    return block_walk(source, base, blocks).visit(of, 0);
+std::optional<std::uint64_t> place_in_block(const type_row& container) {
+    const auto& n = container.numbers;
+    switch (container.shape) {
+    case shape_kind::ring:
+    case shape_kind::chain:
+    case shape_kind::tree:
+    case shape_kind::hash_chain:
+        return n[1]; // behind the links of the node
+    case shape_kind::btree:
+    case shape_kind::hash_table:
+        return n[1] == 0 ? std::optional<std::uint64_t>(0) : std::nullopt; // nodes hold links to elements, or elements
+    default:
+        return {};
+    }
+}
+
+bool known_elements::add(object_place container) {
+    const type_row& row = schema_.rows[container.row];
+    if (!place_in_block(row))
+        return false;
+    const inspect::element_rows elements = inspect::rows_of_elements(row);
+    if (owners_[elements.key] != 0 || owners_[elements.value] != 0)
+        return false;
+    all_.emplace(container.at, container.row);
+    return true;
+}
+
+result<void> add_blocks_of(heap_source& source, std::uint64_t base, object_place of, std::vector<std::uint64_t>& blocks,
+                           const known_elements* known) {
+    return block_walk(source, base, blocks, known).visit(of, 0);
 }
 
 } // namespace remanence::objects

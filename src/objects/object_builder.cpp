@@ -5,10 +5,13 @@
 #include "objects/packed_filler.hpp"
 #include "objects/shaped_filler.hpp"
 
+#include <remanence/containers/detail/hash_bytes.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -123,6 +126,15 @@ key_function function_of_keys(const types::type_description& schema, std::uint32
         (name.starts_with("rem::hash<") || name.starts_with("std::hash<")))
         return key_function::standard_hash;
     return key_function::own;
+}
+
+std::uint64_t hash_of_text(key_function function, std::string_view text, std::uint64_t seed) {
+    return function == key_function::seeded ? detail::hash_bytes(text.data(), text.size(), seed)
+                                            : std::hash<std::string_view>()(text);
+}
+
+std::uint64_t hash_of_number(key_function function, std::uint64_t bits, std::uint64_t seed) {
+    return function == key_function::seeded ? detail::hash_number(bits, seed) : bits;
 }
 
 std::string_view fault_of_order(const detail::key_functions& by, bool has_several, const void* before,

@@ -41,6 +41,8 @@ public:
     /// True if add() needs the hash of the next key; the caller must compute it with seed().
     [[nodiscard]] virtual bool wants_hash() const { return false; }
     [[nodiscard]] virtual std::uint64_t seed() const { return 0; }
+    /// Called if all keys come unchanged from a container with the same order. Then made() need not compare them.
+    virtual void trust_order() {}
     /// Returns the place where the next element must be made. Must be called once for each of the elements that were
     /// counted for begin().
     virtual result<element_place> add(std::uint64_t hash) = 0;
@@ -59,6 +61,9 @@ enum class key_function { less, greater, seeded, standard_hash, own };
 /// this one, it leaves out the arguments, which follow from the key. Returns an empty text if the container has no
 /// keys.
 [[nodiscard]] std::string names_of_key_functions(const types::type_description& schema, std::uint32_t row);
+/// Return the hash of a text, or of a number that is not real. Precondition: `function` hashes, and is not `own`.
+[[nodiscard]] std::uint64_t hash_of_text(key_function function, std::string_view text, std::uint64_t seed);
+[[nodiscard]] std::uint64_t hash_of_number(key_function function, std::uint64_t bits, std::uint64_t seed);
 [[nodiscard]] bool is_ordered(const types::type_row& container);
 using inspect::has_several_of_a_key;
 /// Compares two adjacent keys by the program's order. Returns "a key that …" if they are out of order, and otherwise an

@@ -32,8 +32,35 @@ result<void> place_conversion::change(object_place from, std::uint32_t to, unsig
             return is_null.error();
         return *is_null ? result<void>() : told_.point(from, {to, from.at});
     }
+    if (what > form::array) {
+        const std::uint32_t was = inspect::rows_of_elements(old_objects_.row(from.row)).value;
+        const std::uint32_t is = inspect::rows_of_elements(builder_.row(to)).value;
+        const bool is_told = plan_.has_pointers() || plan_.loses(was, is); // each element needs a look
+        if (const auto* const plan = is_told ? nullptr : rows_.whole_plan(was, is))
+            return change_elements(*plan, from, is);
+    }
     return for_each_part_pair(old_objects_, rows_, from, to, [&](const part_pair& each) -> result<void> {
         return each.role == part_role::key ? result<void>() : change(each.from, each.to, depth + 1); // keys stay (PP1)
+    });
+}
+
+/// Changes the elements of a container whose bytes a plan copies; `to` is their row.
+result<void> place_conversion::change_elements(const row_matching::member_plan& plan, object_place container,
+                                               std::uint32_t to) {
+    std::vector<row_matching::member_plan::bytes> moves = plan.copies;
+    std::erase_if(moves, [](const auto& each) { return each.from == each.to; });
+    return old_objects_.for_each_element(container, [&](const element_place& each) -> result<bool> {
+        const std::uint64_t at = each.value.at;
+        auto bytes = old_objects_.bytes(each.value);
+        if (!bytes)
+            return bytes.error();
+        for (const auto& move : moves) // by the copy, since moves may overlap (PC1)
+            builder_.put_bytes(copy_ + move.from, *bytes + move.from, move.count);
+        for (const auto& move : moves)
+            builder_.put_bytes(at + move.to, builder_.at(copy_ + move.from), move.count);
+        if (!plan.defaults.empty())
+            REM_TRY(values_.put_defaults(plan, {to, at}));
+        return true;
     });
 }
 
@@ -92,6 +119,8 @@ result<void> place_conversion::take_members(const moved_object& all) {
         if (origins[i] == nullptr)
             REM_TRY(make_new(all.is, members[i], model));
     }
+    if (!plan.defaults.empty())
+        REM_TRY(values_.put_defaults(plan, all.is));
     const bool is_overwritten = all.is_overwritten || model;
     REM_TRY(values_.make_rest({all.was.row, all.copy}, all.is, all.room, false));
     for (const auto& each : plan.copies) {

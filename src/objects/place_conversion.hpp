@@ -42,6 +42,7 @@ private:
     };
 
     result<void> change(object_place from, std::uint32_t to, unsigned depth);
+    result<void> change_elements(const row_matching::member_plan& plan, object_place container, std::uint32_t to);
     result<void> change_members(object_place from, std::uint32_t to, unsigned depth);
     result<void> release_gone(object_place from, std::uint32_t to);
     result<void> release_gone_within(object_place from, std::uint32_t to);

@@ -7,6 +7,17 @@
 
 namespace remanence::objects {
 
+namespace {
+
+/// Sorts blocks, and removes those that are there twice.
+void sort_blocks(std::vector<std::uint64_t>& blocks) {
+    if (!std::is_sorted(blocks.begin(), blocks.end())) // they are if a container was filled in order
+        std::sort(blocks.begin(), blocks.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+}
+
+} // namespace
+
 unexpected migrated_root::refused(errc code, const std::string& why) const {
     return fail(code,
                 "the root \"" + name + "\" of " + path + " cannot be migrated to " + type + ": " + why +
@@ -71,12 +82,10 @@ result<void> root_conversion::add_old_blocks() {
     std::vector<object_place> old{root_};
     for (const named_pointee& each : alone_)
         old.push_back({each.row, each.at});
-    std::vector<std::uint64_t> blocks;
     for (const object_place& each : old)
-        REM_TRY(add_blocks_of(old_objects_, base_, each, blocks));
-    std::sort(blocks.begin(), blocks.end());
-    REM_TRY(check_blocks(blocks));
-    garbage_.insert(garbage_.end(), blocks.begin(), blocks.end());
+        REM_TRY(add_blocks_of(old_objects_, base_, each, old_blocks_, &known_));
+    sort_blocks(old_blocks_);
+    REM_TRY(check_blocks(old_blocks_));
     for (const object_place& each : old)
         garbage_.push_back(each.at);
     return {};
@@ -154,7 +163,10 @@ result<void> root_conversion::check_garbage() {
 }
 
 result<void> root_conversion::free_garbage() {
-    std::sort(garbage_.begin(), garbage_.end());
+    sort_blocks(garbage_);
+    const auto middle = static_cast<std::ptrdiff_t>(garbage_.size());
+    garbage_.insert(garbage_.end(), old_blocks_.begin(), old_blocks_.end());
+    std::inplace_merge(garbage_.begin(), garbage_.begin() + middle, garbage_.end());
     garbage_.erase(std::unique(garbage_.begin(), garbage_.end()), garbage_.end());
     for (const std::uint64_t each : garbage_) {
         if (auto freed = memory_.deallocate(memory_.base() + each);
@@ -181,6 +193,10 @@ void root_conversion::placed(object_place from, object_place to) {
         found->second = to.at;
     else if (found->second == k_not_made)
         found->second = k_is_another;
+}
+
+std::vector<std::uint64_t>* root_conversion::blocks_of_elements(object_place container) {
+    return !is_in_place_ && known_.add(container) ? &old_blocks_ : nullptr;
 }
 
 void root_conversion::stays(object_place part) { changed_.keep(part.at, old_objects_.reader().size_of(part.row)); }

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "inspect/lone_objects.hpp"
 #include "objects/conversion.hpp"
+#include "objects/object_blocks.hpp"
 #include "objects/place_conversion.hpp"
 #include "objects/place_plan.hpp"
 #include "objects/pointer_targets.hpp"
@@ -54,7 +55,8 @@ public:
           to_(rows.to()),
           names_(std::move(root)),
           makers_(std::move(makers)),
-          base_(reinterpret_cast<std::uintptr_t>(memory.base())) {}
+          base_(reinterpret_cast<std::uintptr_t>(memory.base())),
+          known_(from_) {}
 
     // Exactly one of these two must be called, once. A failure leaves the heap partly converted. errc::type_mismatch,
     // errc::not_supported, errc::exhausted, errc::corrupt. O(objects).
@@ -82,6 +84,7 @@ private:
     // Called while objects are made:
     void placed(object_place from, object_place to) override;
     void stays(object_place part) override;
+    std::vector<std::uint64_t>* blocks_of_elements(object_place container) override;
     result<void> point(object_place from, object_place to) override;
     result<object_place> default_of(object_builder& by, std::uint32_t row) override;
     result<void> construct(object_builder& by, object_place to) override;
@@ -140,7 +143,9 @@ private:
     std::map<std::string, std::uint64_t> defaults_; // by the name of the class
     std::vector<filling> to_fill_;
     std::vector<std::pair<const prepared_step*, std::uint64_t>> between_;
-    std::vector<std::uint64_t> garbage_; // blocks to free at the end
+    known_elements known_;                  // containers whose elements' blocks were found when they were made anew
+    std::vector<std::uint64_t> old_blocks_; // of the objects made anew; to free at the end, too
+    std::vector<std::uint64_t> garbage_;    // blocks to free at the end
 };
 
 } // namespace remanence::objects
