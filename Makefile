@@ -62,9 +62,9 @@ soak: ## attack the library for MINUTES (60) and print what was tried
 	@cmake --build --preset asan-ubsan --target fuzzers
 	@scripts/soak $(MINUTES)
 
-bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]
+bench: ## build and run one benchmark: NAME=<name> [JSON=<file>]; NAME=all: those that have aims, in short form, and one table
 	@[ -n "$(NAME)" ] || { echo "usage: make bench NAME=<name> [JSON=<file>]; see bench/" >&2; exit 2; }
-	@scripts/setup build bench
+	@scripts/setup build bench $(if $(filter all softpm,$(NAME)),softpm)
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target bench_$(NAME)
 	@build/release/bench/$(NAME) $(if $(JSON),--json "$(JSON)")

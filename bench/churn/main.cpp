@@ -27,17 +27,26 @@ namespace fs = std::filesystem;
 namespace rem = remanence;
 
 constexpr std::string_view k_purpose = R"(Measures transactions that allocate, resize or free 9 random blocks of
-100,000, of 8 to 53 bytes, 275 bytes in all, and commit durably; seconds per transaction, with each tracker and with
-declared sections. The row "device" is one durable write of 512 bytes for each transaction (O_DIRECT and O_DSYNC, into a
+100,000, of 8 to 53 bytes, 275 bytes in all, or 3 blocks, and commit durably; seconds per transaction, with each tracker and
+with declared sections. The row "device" is one durable write of 512 bytes for each transaction (O_DIRECT and O_DSYNC, into a
 file that was written before), and nothing else. Each run is a fresh process.
 )";
 
 constexpr std::size_t k_blocks = 100'000;
-constexpr int k_changes = 9; // of a transaction
 constexpr std::uint32_t k_bytes_min = 8;
 constexpr std::uint32_t k_bytes_max = 53; // 30.5 on average, 275 for 9
 constexpr int k_warm_up = 500;
 constexpr int k_transactions = 5000;
+
+struct workload {
+    std::string name;
+    int changes; // of a transaction
+};
+
+const std::vector<workload>& all_workloads() {
+    static const std::vector<workload> all = {{"9 changes", 9}, {"3 changes", 3}};
+    return all;
+}
 
 struct system {
     std::string name;
@@ -117,13 +126,13 @@ void measure(F&& transaction) {
         {"transaction", watch.seconds() / k_transactions, {{"cpu_seconds", watch.cpu_seconds() / k_transactions}}});
 }
 
-void measure_heap(const fs::path& directory, const system& tier) {
+void measure_heap(const fs::path& directory, const system& tier, int count) {
     rem::heap_options options;
     options.tracker = tier.tracker;
     rem::heap heap = rem::heap::create(directory / "churn.rem", options);
     churn work(heap);
     const auto changes = [&] {
-        for (int i = 0; i < k_changes; ++i)
+        for (int i = 0; i < count; ++i)
             work.change();
     };
     measure([&] { tier.is_declared ? heap.write(rem::declared, changes) : heap.write(changes); });
@@ -144,22 +153,33 @@ void run_child(const std::vector<std::string>& words) {
         if (each.name == "device")
             measure_device(words.at(1));
         else
-            measure_heap(words.at(1), each);
+            measure_heap(words.at(1), each, std::stoi(words.at(2)));
     }
 }
 
 void run_parent(const bench::options& chosen) {
     bench::report report("churn", chosen, "device");
     for (unsigned run = 0; run < chosen.runs; ++run) {
-        for (std::size_t i = 0; i < all_systems().size(); ++i) {
-            const system& each = all_systems()[(i + run) % all_systems().size()];
-            if (!bench::is_wanted(each.name, chosen.only))
-                continue;
-            const bench::scratch_directory scratch(chosen.dir);
-            for (const bench::measurement& result : bench::run_child({each.name, scratch.path()}))
-                report.add(each.name, "durable", k_blocks, result);
+        for (const workload& work : all_workloads()) {
+            for (std::size_t i = 0; i < all_systems().size(); ++i) {
+                const system& each = all_systems()[(i + run) % all_systems().size()];
+                if (!bench::is_wanted(each.name, chosen.only) || !bench::is_wanted(work.name, chosen.workloads))
+                    continue;
+                const bench::scratch_directory scratch(chosen.dir);
+                bench::note(work.name + ", " + each.name);
+                for (const bench::measurement& result :
+                     bench::run_child({each.name, scratch.path(), std::to_string(work.changes)}))
+                    report.add(each.name, work.name, k_blocks, result);
+            }
         }
     }
+    const auto ours = report.seconds("declared", "3 changes", "transaction");
+    const auto device = report.seconds("device", "3 changes", "transaction");
+    if (ours && device)
+        report.compare({"Taiyen's transactions of 3 changes, declared: rate / the device's", *device / *ours,
+                        bench::bound::at_least, 0.9, "",
+                        "ours " + bench::figure_text(1 / *ours, "/s") + ", device " +
+                            bench::figure_text(1 / *device, "/s") + ", its paper 5294 /s"});
     report.finish();
 }
 

@@ -316,6 +316,12 @@ void run_parent(const bench::options& chosen) {
         add("versions of steps", "a million steps", steps, "kept");
         add("versions", "versions", versions, "kept");
     }
+    const auto compare = [&](const char* what, const char* workload, const char* op, double limit_ms) {
+        if (const auto seconds = report.seconds("kept", workload, op))
+            report.compare({what, *seconds * 1e3, bench::bound::at_most, limit_ms, "ms"});
+    };
+    compare("history, the version 1,000 back of a million steps", "a million steps", "version", 20);
+    compare("history, a kept version", "versions", "kept version", 5);
     report.finish();
 }
 

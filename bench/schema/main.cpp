@@ -71,6 +71,29 @@ void run_child(const std::vector<std::string>& words) {
     }
 }
 
+/// A line for our time beside the peer's.
+void compare_times(bench::report& report, const std::string& what, const std::string& workload,
+                   const std::pair<std::string, std::string>& system_and_op,
+                   const std::pair<std::string, std::string>& peer_and_op, double limit) {
+    const auto ours = report.seconds(system_and_op.first, workload, system_and_op.second);
+    const auto theirs = report.seconds(peer_and_op.first, workload, peer_and_op.second);
+    if (ours && theirs)
+        report.compare(
+            {what, *ours / *theirs, bench::bound::at_most, limit, "",
+             "ours " + bench::duration_text(*ours) + ", " + peer_and_op.first + ' ' + bench::duration_text(*theirs)});
+}
+
+void compare(bench::report& report) {
+    const std::pair<std::string, std::string> copy = {"heap", "copy in the heap"};
+    compare_times(report, "migration, objects made anew: time / a copy's", "migration", {"heap", "migration"}, copy, 2);
+    compare_times(report, "migration in place: time / a copy's", "migration", {"heap", "migration in place"}, copy,
+                  1.2);
+    const std::pair<std::string, std::string> portable = {"portable form", "load"};
+    compare_times(report, "load of the address book: time / cereal binary's", "address book", portable,
+                  {"cereal binary", "load"}, 1);
+    compare_times(report, "load of 10^6 numbers: time / Boost text's", "numbers", portable, {"Boost text", "load"}, 1);
+}
+
 void run_parent(const bench::options& chosen) {
     bench::report report("schema", chosen, "portable form");
     const bench::scratch_directory scratch(chosen.dir);
@@ -91,6 +114,7 @@ void run_parent(const bench::options& chosen) {
         }
         measure("heap", "migration", 1'000'000);
     }
+    compare(report);
     report.finish();
 }
 

@@ -70,11 +70,18 @@ void* allocate(std::size_t bytes, const void* caller) {
     return or_enomem(is_ready() ? the_heap.value.allocate(bytes) : nullptr);
 }
 
-void free_block(void* block) {
-    if (const auto* const theirs = scopes::heap_around(block)) [[unlikely]] {
+// Not inlined, so that free() needs no registers for it.
+[[gnu::noinline]] void free_in_any_heap(void* block) {
+    if (const auto* const theirs = scopes::heap_around(block)) {
         const scopes::pause paused;
         return theirs->free(block);
     }
+    the_heap.value.free(block);
+}
+
+void free_block(void* block) {
+    if (scopes::know_any()) [[unlikely]]
+        return free_in_any_heap(block);
     the_heap.value.free(block);
 }
 

@@ -48,6 +48,9 @@ private:
     return target.allocate(target.heap, bytes, alignment);
 }
 
+/// True if there may be a block of a heap, so that heap_around() has to be asked.
+[[nodiscard]] inline bool know_any() noexcept { return blocks_of_heaps[0].load(std::memory_order_acquire) != nullptr; }
+
 /// Returns the functions for a block of a heap; null if the block belongs to malloc() itself.
 [[nodiscard]] inline const detail::blocks_of_heaps* heap_around(const void* block) noexcept {
     for (const auto& each : blocks_of_heaps) {

@@ -281,12 +281,17 @@ slab* heap::make_slab(std::uint32_t index) noexcept {
 
 // --- freeing
 
-// Called after a block became free whose word of the bitmap `free` was zero. Keeps SL3 and SL4 (slab.hpp).
-void heap::word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
-    const bool was_full = of.filled == 0;
-    of.filled |= std::uint64_t{1} << in;
-    if (was_full && !of.is_current)
-        mine.put_in_list(of);
+// Called after a block became free, if its word of `free` had been zero, or has all blocks now. Keeps SL3 and SL4 (slab.hpp).
+void heap::note_freed(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << in;
+    if ((of.filled & bit) == 0) {
+        const bool was_full = of.filled == 0;
+        of.filled |= bit;
+        if (was_full && !of.is_current)
+            mine.put_in_list(of);
+    }
+    if (of.words[in].free.load(std::memory_order_relaxed) == of.whole_word(in))
+        word_is_idle(mine, of, in);
 }
 
 // Called after the last used block of a word became free. Keeps SL3.
@@ -315,6 +320,15 @@ void heap::take_out_of_list_or_keep(thread_cache& mine, slab& of, slab*& release
         mine.take_out_of_list(of);
     of.next = released;
     released = &of;
+}
+
+// A block of another thread's slab, or of this thread's, whose thread cache has to be found.
+void heap::free_other(slab& of, std::uint32_t index) noexcept {
+    thread_cache* const mine = known_thread_cache_of_this_thread();
+    if (mine != nullptr && of.owner.load(std::memory_order_relaxed) == mine)
+        free_own(*mine, of, index);
+    else
+        free_of_others(of, index);
 }
 
 void heap::free_of_others(slab& of, std::uint32_t index) noexcept {

@@ -74,11 +74,13 @@ public:
     /// Allocates a block at a multiple of 16. Returns null if there is no memory. A request for 0 bytes counts as 1
     /// byte. O(1), except when a slab is used up; O(log free runs) for large blocks.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
-        thread_cache* const mine = thread_cache_of_this_thread();
-        if (bytes <= k_table_bytes_max && mine != nullptr) [[likely]] {
-            const std::uint32_t index = (*mine->classes)[(bytes + (bytes == 0) + k_step_bytes - 1) / k_step_bytes];
-            void* const got = mine->bins[index].take();
-            return marked(got != nullptr ? got : allocate_in_next(*mine, index));
+        const known_thread_cache& known = t_known_thread_caches[number_ % k_known_thread_caches];
+        if (bytes <= k_table_bytes_max && known.heap_number == number_ && known.mine != nullptr) [[likely]] {
+            const std::uint32_t index = (*known.mine->classes)[(bytes + k_step_bytes - 1) / k_step_bytes];
+            void* const got = known.mine->bins[index].take();
+            if (got != nullptr) [[likely]]
+                return marked(got);
+            return marked(allocate_in_next(*known.mine, index));
         }
         return marked(allocate_other(bytes, k_step_bytes));
     }
@@ -101,11 +103,12 @@ public:
         const std::uint32_t index = of->block_at(address);
         if (index >= of->block_count) [[unlikely]]
             refuse(address, k_inside);
-        thread_cache* const mine = known_thread_cache_of_this_thread();
-        if (mine != nullptr && of->owner.load(std::memory_order_relaxed) == mine) [[likely]]
-            free_own(*mine, *of, index);
+        const known_thread_cache& known = t_known_thread_caches[number_ % k_known_thread_caches];
+        if (known.heap_number == number_ && known.mine != nullptr &&
+            of->owner.load(std::memory_order_relaxed) == known.mine) [[likely]]
+            free_own(*known.mine, *of, index);
         else
-            free_of_others(*of, index);
+            free_other(*of, index);
     }
     /// Changes the size of a block. Its contents are preserved up to the smaller of both sizes; the block may move.
     /// Returns null, and leaves the block unchanged, if there is no memory. Blocks of many pages are moved by changing
@@ -214,14 +217,13 @@ private:
         if (((free | word.returned.load(std::memory_order_relaxed)) & bit) != 0) [[unlikely]]
             refuse(of.block(index), k_twice);
         word.free.store(free | bit, std::memory_order_relaxed);
-        if ((of.filled >> in & 1U) == 0) [[unlikely]]
-            word_has_blocks(mine, of, in);
-        if ((free | bit) == of.whole_word(in)) [[unlikely]]
-            word_is_idle(mine, of, in);
+        if ((of.filled >> in & 1U) == 0 || (free | bit) == of.whole_word(in)) [[unlikely]]
+            note_freed(mine, of, in);
     }
-    [[gnu::noinline]] static void word_has_blocks(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
-    [[gnu::noinline]] void word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
-    [[gnu::noinline]] void free_of_others(slab& of, std::uint32_t index) noexcept;
+    [[gnu::noinline]] void note_freed(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
+    void word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
+    [[gnu::noinline]] void free_other(slab& of, std::uint32_t index) noexcept;
+    void free_of_others(slab& of, std::uint32_t index) noexcept;
     [[gnu::noinline]] void free_large(void* address) noexcept;
     void give_back(slab& of) noexcept;
     void note_given_back(std::uint64_t bytes) noexcept;

@@ -19,7 +19,7 @@ namespace remanence::transient {
 inline constexpr std::size_t k_step_bytes = 16;       // the alignment of malloc()
 inline constexpr std::size_t k_table_bytes_max = KiB; // class_table covers requests up to this size, without branches
 inline constexpr std::size_t k_class_bytes_max = 64 * KiB; // larger blocks are runs of pages
-inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of addresses; a slab has 1, 4 or 16 units
+inline constexpr std::uint64_t k_unit_bytes = 64 * KiB;    // of addresses; a slab has 1 or 4 units
 
 inline constexpr std::uint32_t k_stepped_classes = 8;
 inline constexpr std::uint32_t k_class_count = 44;
@@ -43,11 +43,9 @@ static_assert(class_bytes(class_of(1)) == 16 && class_bytes(class_of(128)) == 12
 static_assert(class_bytes(class_of(256)) == 256 && class_bytes(class_of(257)) == 320);
 static_assert(class_of(k_class_bytes_max) == k_class_count - 1 && class_bytes(k_class_count - 1) == k_class_bytes_max);
 
-/// Returns the units of a slab. A slab has at least 16 blocks; but slabs of small blocks are small, so that a few
-/// threads can afford to hold one of each size.
-constexpr std::uint32_t units_of_class(std::uint32_t index) {
-    return class_bytes(index) <= KiB ? 1 : class_bytes(index) <= 8 * KiB ? 4 : 16;
-}
+/// Returns the units of a slab. Slabs are small, so that a few threads can afford to hold one of each size, and that blocks
+/// which live long do not keep much memory from other sizes.
+constexpr std::uint32_t units_of_class(std::uint32_t index) { return class_bytes(index) <= 4 * KiB ? 1 : 4; }
 
 /// How blocks are placed: at multiples of 16; or so that each touches as few cache lines or pages as possible. Then a
 /// block of up to a cache line never crosses the end of one; a larger block begins on a cache line, and a block of a
@@ -58,13 +56,13 @@ constexpr std::size_t placed_bytes(std::size_t bytes, placing how) {
     return how == placing::compact ? bytes : alloc::bytes_on_lines(std::max(bytes, k_step_bytes));
 }
 
-/// Maps (bytes + 15) / 16 to the class.
+/// Maps (bytes + 15) / 16 to the class; a request for 0 bytes counts as 1 byte.
 using class_table = std::array<std::uint8_t, k_table_bytes_max / k_step_bytes + 1>;
 
 constexpr class_table make_class_table(placing how) {
     class_table made{};
-    for (std::size_t i = 1; i < made.size(); ++i)
-        made[i] = static_cast<std::uint8_t>(class_of(placed_bytes(i * k_step_bytes, how)));
+    for (std::size_t i = 0; i < made.size(); ++i)
+        made[i] = static_cast<std::uint8_t>(class_of(placed_bytes(std::max<std::size_t>(i, 1) * k_step_bytes, how)));
     return made;
 }
 
