@@ -174,7 +174,7 @@ result<void> redo_log::follow(std::uint64_t begin, const log_tail& end) {
     end_ = end.offset;
     needs_sync_ = needs_sync_ || end.durable_through < end.version;
     appended_ = written_ = taken_ = end.version;
-    durable_ = std::max(durable_, end.durable_through);
+    durable_ = std::max<std::uint64_t>(durable_, end.durable_through);
     return {};
 }
 
@@ -272,19 +272,18 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
             return durable_ >= version ? result<void>() : fail_again();
         how = durability::lazy;
     }
-    const std::uint64_t& reached = how == durability::durable ? durable_ : written_;
-    while (reached < version) {
+    while ((how == durability::durable ? durable_.load() : written_) < version) {
         REM_TRY(fail_again());
-        if (busy_) {
-            wait_for_turn(lock, version);
-        } else {
-            REM_TRY(write_pending(lock, how));
-        }
+        if (!busy_)
+            return write_pending(lock, how);
+        if (is_durable_after_turn(lock, version))
+            return {};
     }
     return durable_ >= version ? result<void>() : fail_again();
 }
 
-// Records appended meanwhile are written next, by one of the threads that wait for them.
+// Writes everything appended so far. Records appended meanwhile are written next, by one of the threads that wait for
+// them. Releases the lock.
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
     const prerequisite first = std::exchange(pending_first_, {});
@@ -302,8 +301,9 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     });
     if (!written) {
         failed_ = std::move(written.error().why());
+        auto failed = fail_again();
         wake(lock);
-        return fail_again();
+        return failed;
     }
     if (records.capacity() > unused_.capacity())
         unused_.swap(records);
@@ -351,30 +351,35 @@ void redo_log::leave_file(unique_lock& lock) {
     busy_ = false;
 }
 
-// Releases the lock before it notifies, since the threads that wake up need the lock at once.
+// Releases the lock, since the threads that wake up need it at once. First wakes the thread that writes next: while the
+// device waits for it, the others would only compete with it for a processor.
 void redo_log::wake(unique_lock& lock) {
-    std::atomic<std::uint32_t>& written = turns_[writes_ % 2];
-    std::atomic<std::uint32_t>& next = turns_[(writes_ + 1) % 2];
-    ++written;
-    ++next;
+    os::turn& written = turns_[writes_ % 2];
+    os::turn& next = turns_[(writes_ + 1) % 2];
+    written.pass();
+    next.pass();
     const bool is_over = failed_ || lacked_memory_ || was_abandoned_;
     lock.unlock();
-    written.notify_all();
     if (is_over)
-        next.notify_all();
+        next.wake_all();
     else
-        next.notify_one();
-    lock.lock();
+        next.wake_one();
+    written.wake_all();
 }
 
 /// Waits until the thread that uses the file is done. If that thread does not write this version, waits until it is the
-/// turn of the calling thread to write. Precondition: a thread uses the file.
-void redo_log::wait_for_turn(unique_lock& lock, std::uint64_t version) {
-    std::atomic<std::uint32_t>& turn = turns_[(version <= taken_ ? writes_ : writes_ + 1) % 2];
-    const std::uint32_t seen = turn;
+/// turn of the calling thread to write. Returns true, without the lock, if the version is durable now: the threads that
+/// shared a write need not queue for the lock. Precondition: a thread uses the file.
+bool redo_log::is_durable_after_turn(unique_lock& lock, std::uint64_t version) {
+    os::turn& turn = turns_[(version <= taken_ ? writes_ : writes_ + 1) % 2];
+    const std::uint32_t seen = turn.now();
     lock.unlock();
-    turn.wait(seen);
+    while (turn.now() == seen)
+        turn.wait(seen);
+    if (durable_ >= version)
+        return true;
     lock.lock();
+    return false;
 }
 
 result<void> redo_log::fail_again() const {

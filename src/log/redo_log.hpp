@@ -18,6 +18,7 @@
 #include "format/log_record.hpp"
 #include "log/record.hpp"
 #include "os/file.hpp"
+#include "os/turn.hpp"
 #include "store/heap_file.hpp"
 
 #include <array>
@@ -136,7 +137,7 @@ private:
 
     using unique_lock = std::unique_lock<std::mutex>;
     static constexpr std::size_t k_unused_bytes_max = 256 * KiB; // more is freed; new memory causes page faults
-    void wait_for_turn(unique_lock& lock, std::uint64_t version);
+    bool is_durable_after_turn(unique_lock& lock, std::uint64_t version);
     void leave_file(unique_lock& lock);
     void wake(unique_lock& lock);
     template <class F>
@@ -156,16 +157,16 @@ private:
     mutable std::mutex mutex_;                         // guards the members below
     std::uint64_t begin_ = format::k_log_header_bytes; // where the window begins
     std::uint64_t far_end_ = 0;
-    page_aligned_bytes unused_;  // memory of records that were written
-    page_aligned_bytes pending_; // the last records, up to end_, which are not being written
-    prerequisite pending_first_; // of the pending records
-    bool needs_sync_ = false;    // records or zeros may be in the page cache only
-    std::uint64_t appended_;     // last version appended
-    std::uint64_t written_;      // last version in the file, perhaps only in the page cache
-    std::uint64_t durable_;      // last version on the device
-    std::uint64_t taken_;        // last version whose write has begun
-    std::uint32_t writes_ = 0;   // number of writes begun
-    bool busy_ = false;          // a thread uses the file
+    page_aligned_bytes unused_;          // memory of records that were written
+    page_aligned_bytes pending_;         // the last records, up to end_, which are not being written
+    prerequisite pending_first_;         // of the pending records
+    bool needs_sync_ = false;            // records or zeros may be in the page cache only
+    std::uint64_t appended_;             // last version appended
+    std::uint64_t written_;              // last version in the file, perhaps only in the page cache
+    std::atomic<std::uint64_t> durable_; // last version on the device; changed under mutex_
+    std::uint64_t taken_;                // last version whose write has begun
+    std::uint32_t writes_ = 0;           // number of writes begun
+    bool busy_ = false;                  // a thread uses the file
     std::optional<failure> failed_;
     bool lacked_memory_ = false; // final, like failed_: memory ran out, even for the message
     bool was_abandoned_ = false; // final, like failed_: a thread ended while it used the file
@@ -173,7 +174,7 @@ private:
     /// changes both elements. It wakes all threads that waited for its write, and one of the threads that wait for the
     /// next write; that thread does the next write. These are not condition variables, since a forked child must be
     /// able to destroy its copy while threads of the parent wait.
-    std::array<std::atomic<std::uint32_t>, 2> turns_{};
+    std::array<os::turn, 2> turns_;
 };
 
 } // namespace remanence::log

@@ -221,6 +221,8 @@ result<void> moving_mapping::move_to(std::byte* where) {
 
 void exclude_from_core(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_DONTDUMP); }
 
+void populate(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_POPULATE_WRITE); }
+
 void prefer_huge_pages(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_HUGEPAGE); }
 
 void read_no_more_than_asked(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_RANDOM); }

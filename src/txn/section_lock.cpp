@@ -91,22 +91,19 @@ void section_lock::forget_all() noexcept {
 }
 
 section_lock::outcome section_lock::enter_write(bool wait) {
-    return enter_write_by([&](std::unique_lock<std::timed_mutex>& gate) {
+    return enter_write_by([&] {
         if (!wait)
-            return gate.try_lock() && mutex_.try_lock();
-        gate.lock();
+            return mutex_.try_lock();
         mutex_.lock();
         return true;
     });
 }
 
 section_lock::outcome section_lock::enter_write_until(std::chrono::steady_clock::time_point deadline) {
-    return enter_write_by([&](std::unique_lock<std::timed_mutex>& gate) {
-        return gate.try_lock_until(deadline) && mutex_.try_lock_until(deadline);
-    });
+    return enter_write_by([&] { return mutex_.try_lock_until(deadline); });
 }
 
-/// `lock(gate)` must lock the gate and mutex_, or return false.
+/// `lock()` must lock mutex_, or return false.
 template <class Lock>
 section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
     std::vector<held>& all = sections_to_change();
@@ -121,8 +118,7 @@ section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
         return outcome::nested;
     }
     all.reserve(all.size() + 1);
-    std::unique_lock gate(gate_, std::defer_lock);
-    if (!lock(gate))
+    if (!lock())
         return outcome::busy;
     if (is_ended_) {
         mutex_.unlock();
@@ -140,13 +136,10 @@ section_lock::outcome section_lock::enter_read(bool wait) {
     }
     std::vector<held>& all = sections_to_change();
     all.reserve(all.size() + 1);
-    std::unique_lock gate(gate_, std::defer_lock);
-    if (wait) {
-        gate.lock();
+    if (wait)
         mutex_.lock_shared();
-    } else if (!gate.try_lock() || !mutex_.try_lock_shared()) {
+    else if (!mutex_.try_lock_shared())
         return outcome::busy;
-    }
     if (is_ended_) {
         mutex_.unlock_shared();
         return outcome::ended;
@@ -197,14 +190,13 @@ bool section_lock::try_to_take_over() noexcept {
     if (own != nullptr && has_ended)
         return false;
     if (own != nullptr && own->is_exclusive)
-        return std::unique_lock(gate_, std::try_to_lock).owns_lock(); // false if a thread waits, which holds the gate
+        return !mutex_.is_awaited();
     if (own != nullptr) {
         forget(this);
         mutex_.unlock_shared();
     }
     // This is not noted as a section, since noting allocates memory: without memory the heap could not be closed.
-    const std::unique_lock gate(gate_, std::try_to_lock);
-    is_taken_over_ = gate.owns_lock() && mutex_.try_lock();
+    is_taken_over_ = !mutex_.is_awaited() && mutex_.try_lock();
     return is_taken_over_;
 }
 

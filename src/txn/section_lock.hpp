@@ -2,11 +2,11 @@
 // that sections nest. Knows nothing of what the lock protects.
 #pragma once
 
+#include "os/fair_shared_mutex.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <shared_mutex>
 
 namespace remanence::txn {
 
@@ -71,8 +71,7 @@ private:
     bool release(std::size_t depth, bool is_exclusive);
 
     void* owner_;
-    std::timed_mutex gate_; // a waiting writer holds it, so that new readers queue behind the writer
-    std::shared_timed_mutex mutex_;
+    os::fair_shared_mutex mutex_;
     bool is_taken_over_ = false; // try_to_take_over() has locked mutex_, until end() or destruction
     bool is_ended_ = false;      // guarded by mutex_
 };

@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "os/memory.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -16,7 +17,7 @@ void before_image_memory::free_deleter::operator()(std::byte* bytes) const { std
 before_image_memory::block before_image_memory::take(std::uint64_t pages, std::uint64_t more, bool is_small) {
     REM_CHECK(pages <= k_pages_max);
     if (unused_ != nullptr) {
-        block again{std::unique_ptr<std::byte, free_deleter>(unused_), k_pages_max};
+        block again{std::unique_ptr<std::byte, free_deleter>(unused_), k_pages_max, k_pages_max};
         std::memcpy(&unused_, again.bytes.get(), sizeof unused_);
         return again;
     }
@@ -27,10 +28,20 @@ before_image_memory::block before_image_memory::take(std::uint64_t pages, std::u
         static_cast<std::byte*>(std::aligned_alloc((is_small ? 1 : size) * k_page_bytes, size * k_page_bytes));
     if (bytes == nullptr)
         throw std::bad_alloc();
-    block fresh{std::unique_ptr<std::byte, free_deleter>(bytes), size};
+    block fresh{std::unique_ptr<std::byte, free_deleter>(bytes), size, size};
     if (!is_small && pages + more >= k_small_pages)
         os::prefer_huge_pages(bytes, size * k_page_bytes);
+    else if (!is_small)
+        fresh.populated = 0;
     return fresh;
+}
+
+void before_image_memory::populate(block& used, std::uint64_t pages) noexcept {
+    if (pages <= used.populated)
+        return;
+    const std::uint64_t end = std::min(align_up(pages, k_populated_at_once), used.pages);
+    os::populate(used.bytes.get() + used.populated * k_page_bytes, (end - used.populated) * k_page_bytes);
+    used.populated = end;
 }
 
 void before_image_memory::give_back(block unused) noexcept {

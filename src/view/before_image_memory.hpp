@@ -17,6 +17,7 @@ public:
     struct block {
         std::unique_ptr<std::byte, free_deleter> bytes;
         std::uint64_t pages;
+        std::uint64_t populated; // pages at the beginning that need no populate()
     };
     before_image_memory() = default;
     before_image_memory(const before_image_memory&) = delete;
@@ -29,12 +30,16 @@ public:
     /// next, of this block or of others. With `is_small`, returns a small block if that is enough and no free block
     /// exists.
     block take(std::uint64_t pages, std::uint64_t more, bool is_small);
+    /// Called before the first `pages` pages of the block are used. Populates some pages at a time, since a page fault
+    /// for each of them would take longer while a commit waits.
+    static void populate(block& used, std::uint64_t pages) noexcept;
     void give_back(block unused) noexcept;
     /// Returns the free blocks to the kernel.
     void trim() noexcept;
 
 private:
     static constexpr std::uint64_t k_small_pages = 64;
+    static constexpr std::uint64_t k_populated_at_once = 32;
 
     std::byte* unused_ = nullptr; // list of free blocks of k_pages_max; each begins with the address of the next one
 };

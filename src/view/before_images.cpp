@@ -36,6 +36,7 @@ std::byte* before_images::allocate(std::uint64_t count) {
     std::byte* pages = next_;
     next_ += count * k_page_bytes;
     block_pages_left_ -= count;
+    before_image_memory::populate(blocks_.back(), blocks_.back().pages - block_pages_left_);
     return pages;
 }
 
