@@ -18,9 +18,7 @@ void busy_tables::note_written(heap_range pages) {
     for (std::uint64_t at = pages.offset; at < pages.end();) {
         const std::uint64_t index = at / k_table_bytes;
         const std::uint64_t end = std::min(pages.end(), (index + 1) * k_table_bytes);
-        if (index >= tables_.size())
-            tables_.resize(static_cast<std::size_t>(index) + 1);
-        table& here = tables_[static_cast<std::size_t>(index)];
+        table& here = tables_[index];
         if (here.counted_in != round_) {
             here.counted_in = round_;
             here.written = 0;
@@ -33,17 +31,19 @@ void busy_tables::note_written(heap_range pages) {
 }
 
 void busy_tables::note_half(std::uint64_t index) {
-    table& here = tables_[static_cast<std::size_t>(index)];
+    table& here = tables_[index];
     const bool is_again = here.half_in + 1 == round_;
     here.half_in = round_;
     if (here.unknown_in == round_)
         return;
     here.times = is_again ? here.times + 1 : 1;
-    if (here.times >= k_times_min)
-        busy_.push_back({index, std::min(1U << std::min(here.times - k_times_min, 8U), k_rounds_max) + 1});
+    if (here.times < k_times_min)
+        return;
+    ranges_.reserve(busy_.size() + 1); // so that begin_round() need not allocate
+    busy_.push_back({index, std::min(1U << std::min(here.times - k_times_min, 8U), k_rounds_max) + 1});
 }
 
-void busy_tables::begin_round() {
+void busy_tables::begin_round() noexcept {
     ++round_;
     if (busy_.empty() && ranges_.empty())
         return;
@@ -51,7 +51,7 @@ void busy_tables::begin_round() {
     std::erase_if(busy_, [this](busy_one& each) {
         if (--each.rounds > 0)
             return false;
-        table& its = tables_[static_cast<std::size_t>(each.index)];
+        table& its = tables_.find(each.index)->second;
         its.unknown_in = round_;
         its.half_in = round_ - 1; // so that the round after this one counts as the next
         return true;

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace remanence::track {
@@ -24,7 +25,8 @@ public:
     [[nodiscard]] const std::vector<heap_range>& ranges() const { return ranges_; }
     /// Notes pages that were written, and that are protected from now on. Throws std::bad_alloc; the note is then lost.
     void note_written(heap_range pages);
-    void begin_round();
+    /// Allocates nothing.
+    void begin_round() noexcept;
 
 private:
     struct table {
@@ -41,7 +43,7 @@ private:
     void note_half(std::uint64_t index);
 
     std::uint64_t round_ = 2; // so that no table was written in the round before the first one
-    std::vector<table> tables_;
+    std::unordered_map<std::uint64_t, table> tables_; // by index; those that were written
     std::vector<busy_one> busy_;
     std::vector<heap_range> ranges_;
 };
