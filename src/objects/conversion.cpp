@@ -4,11 +4,7 @@
 #include "inspect/object_text.hpp"
 #include "objects/pair_walk.hpp"
 
-#include <remanence/containers/detail/hash_bytes.hpp>
-
 #include <algorithm>
-#include <bit>
-#include <functional>
 #include <string_view>
 #include <utility>
 

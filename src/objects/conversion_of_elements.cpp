@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <string_view>
 #include <utility>
 
 namespace remanence::objects {

@@ -164,11 +164,10 @@ result<void> root_conversion::check_garbage() {
 
 result<void> root_conversion::free_garbage() {
     sort_blocks(garbage_);
-    const auto middle = static_cast<std::ptrdiff_t>(garbage_.size());
-    garbage_.insert(garbage_.end(), old_blocks_.begin(), old_blocks_.end());
-    std::inplace_merge(garbage_.begin(), garbage_.begin() + middle, garbage_.end());
-    garbage_.erase(std::unique(garbage_.begin(), garbage_.end()), garbage_.end());
-    for (const std::uint64_t each : garbage_) {
+    std::vector<std::uint64_t> all;
+    all.reserve(garbage_.size() + old_blocks_.size());
+    std::set_union(garbage_.begin(), garbage_.end(), old_blocks_.begin(), old_blocks_.end(), std::back_inserter(all));
+    for (const std::uint64_t each : all) {
         if (auto freed = memory_.deallocate(memory_.base() + each);
             !freed && freed.why().code != errc::invalid_argument)
             return freed; // a place that is not a block is not freed, for example an object in an arena's block
