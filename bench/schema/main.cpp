@@ -78,9 +78,9 @@ void compare_times(bench::report& report, const std::string& what, const std::st
     const auto ours = report.seconds(system_and_op.first, workload, system_and_op.second);
     const auto theirs = report.seconds(peer_and_op.first, workload, peer_and_op.second);
     if (ours && theirs)
-        report.compare(
-            {what, *ours / *theirs, bench::bound::at_most, limit, "",
-             "ours " + bench::duration_text(*ours) + ", " + peer_and_op.first + ' ' + bench::duration_text(*theirs)});
+        report.compare({what, *ours / *theirs, bench::bound::at_most, limit, "",
+                        "ours " + bench::duration_text(*ours) + ", " + peer_and_op.first + ", " + peer_and_op.second +
+                            ' ' + bench::duration_text(*theirs)});
 }
 
 void compare(bench::report& report) {
