@@ -283,7 +283,7 @@ result<void> redo_log::await(std::uint64_t version, durability how) {
 }
 
 // Writes everything appended so far. Records appended meanwhile are written next, by one of the threads that wait for
-// them. Releases the lock.
+// them. May release the lock.
 result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     page_aligned_bytes records = std::exchange(pending_, {});
     const prerequisite first = std::exchange(pending_first_, {});
@@ -301,9 +301,9 @@ result<void> redo_log::write_pending(unique_lock& lock, durability how) {
     });
     if (!written) {
         failed_ = std::move(written.error().why());
-        auto failed = fail_again();
         wake(lock);
-        return failed;
+        lock.lock();
+        return fail_again();
     }
     if (records.capacity() > unused_.capacity())
         unused_.swap(records);
