@@ -4,7 +4,6 @@
 
 #include "base/range.hpp"
 #include "base/units.hpp"
-#include "os/blocked_signals.hpp"
 #include "recover/steps_beside.hpp"
 #include "txn/engine_options.hpp"
 
@@ -12,8 +11,6 @@
 #include <cstring>
 #include <span>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -29,56 +26,26 @@ unexpected cannot_open(const std::string& path, const std::string& why) {
 
 using ordered_deltas = std::span<const history::delta* const>;
 
-// What takes long is the kernel's copy of each page, so several threads share a large heap among themselves.
-constexpr std::uint64_t k_stripe_bytes = 2 * MiB;
-constexpr std::uint64_t k_ranges_per_thread = 1'000;
-constexpr std::uint64_t k_threads_max = 8;
-
-/// Writes the ranges that lie in every `count`-th stripe of the heap. A range lies within a page, and thus in a stripe.
-void apply_part(ordered_deltas way, std::byte* base, std::uint64_t part, std::uint64_t count) noexcept {
-    for (const history::delta* each : way) {
-        each->for_each([&](heap_range range, const std::byte* content) {
-            if (range.offset / k_stripe_bytes % count != part)
-                return;
-            if (content == nullptr)
-                std::memset(base + range.offset, 0, static_cast<std::size_t>(range.bytes));
-            else
-                std::memcpy(base + range.offset, content, static_cast<std::size_t>(range.bytes));
-        });
-    }
-}
-
-void apply_in_threads(ordered_deltas way, std::byte* base, std::uint64_t count) {
-    std::vector<std::jthread> others;
-    others.reserve(static_cast<std::size_t>(count));
-    try {
-        const os::blocked_signals none;
-        while (others.size() + 1 < count)
-            others.emplace_back([=, part = others.size()] { apply_part(way, base, part, count); });
-    } catch (const std::system_error&) { // there are too many threads: this one does the rest
-    }
-    for (std::uint64_t part = others.size(); part < count; ++part)
-        apply_part(way, base, part, count);
-}
-
 // No other code uses memory yet. Committed content is not changed to match, since the heap is read-only: no commit and
 // no checkpoint follows.
 result<void> apply(ordered_deltas way, view::mapped_memory& memory) {
     std::uint64_t end = 0;
-    std::uint64_t ranges = 0;
     for (const history::delta* each : way) {
-        each->for_each([&](heap_range range, const std::byte*) {
-            end = std::max(end, range.end());
-            ++ranges;
-        });
+        each->for_each([&](heap_range range, const std::byte*) { end = std::max(end, range.end()); });
     }
-    if (ranges == 0)
+    if (end == 0)
         return {};
     REM_TRY(memory.make_accessible(align_up(end, k_page_bytes)));
     REM_TRY(memory.allow_writes_to_all(true));
-    const std::uint64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
-    apply_in_threads(way, memory.base(),
-                     std::clamp(ranges / k_ranges_per_thread, std::uint64_t{1}, std::min(processors, k_threads_max)));
+    for (const history::delta* each : way) {
+        each->for_each([&](heap_range range, const std::byte* content) {
+            std::byte* const where = memory.base() + range.offset;
+            if (content == nullptr)
+                std::memset(where, 0, static_cast<std::size_t>(range.bytes));
+            else
+                std::memcpy(where, content, static_cast<std::size_t>(range.bytes));
+        });
+    }
     return memory.allow_writes_to_all(false);
 }
 

@@ -333,7 +333,6 @@ TEST_F(recent_versions, are_gone_when_limits_have_removed_them) {
     }
 }
 
-// So many ranges are written by several threads.
 TEST_F(opened_versions, of_many_changes_are_what_they_were) {
     constexpr std::size_t k_bytes = 24 * MiB;
     std::mt19937_64 random(test::seed_or(1));
