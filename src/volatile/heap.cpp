@@ -283,13 +283,10 @@ slab* heap::make_slab(std::uint32_t index) noexcept {
 
 // Called after a block became free, if its word of `free` had been zero, or has all blocks now. Keeps SL3 and SL4 (slab.hpp).
 void heap::note_freed(thread_cache& mine, slab& of, std::uint32_t in) noexcept {
-    const std::uint64_t bit = std::uint64_t{1} << in;
-    if ((of.filled & bit) == 0) {
-        const bool was_full = of.filled == 0;
-        of.filled |= bit;
-        if (was_full && !of.is_current)
-            mine.put_in_list(of);
-    }
+    const bool was_full = of.filled == 0;
+    of.filled |= std::uint64_t{1} << in;
+    if (was_full && !of.is_current)
+        mine.put_in_list(of);
     if (of.words[in].free.load(std::memory_order_relaxed) == of.whole_word(in))
         word_is_idle(mine, of, in);
 }
@@ -326,12 +323,7 @@ void heap::take_out_of_list_or_keep(thread_cache& mine, slab& of, slab*& release
 void heap::free_other(slab& of, std::uint32_t index) noexcept {
     thread_cache* const mine = known_thread_cache_of_this_thread();
     if (mine != nullptr && of.owner.load(std::memory_order_relaxed) == mine)
-        free_own(*mine, of, index);
-    else
-        free_of_others(of, index);
-}
-
-void heap::free_of_others(slab& of, std::uint32_t index) noexcept {
+        return free_own(*mine, of, index);
     slab::word& word = of.words[index / slab::k_word_bits];
     const std::uint64_t bit = std::uint64_t{1} << index % slab::k_word_bits;
     const std::uint64_t free = word.free.load(std::memory_order_relaxed);

@@ -223,7 +223,6 @@ private:
     [[gnu::noinline]] void note_freed(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
     void word_is_idle(thread_cache& mine, slab& of, std::uint32_t in) noexcept;
     [[gnu::noinline]] void free_other(slab& of, std::uint32_t index) noexcept;
-    void free_of_others(slab& of, std::uint32_t index) noexcept;
     [[gnu::noinline]] void free_large(void* address) noexcept;
     void give_back(slab& of) noexcept;
     void note_given_back(std::uint64_t bytes) noexcept;
