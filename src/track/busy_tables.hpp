@@ -42,7 +42,7 @@ private:
     };
     void note_half(std::uint64_t index);
 
-    std::uint64_t round_ = 2; // so that no table was written in the round before the first one
+    std::uint64_t round_ = 2;                         // so that no table was written in the round before the first one
     std::unordered_map<std::uint64_t, table> tables_; // by index; those that were written
     std::vector<busy_one> busy_;
     std::vector<heap_range> ranges_;
