@@ -1,7 +1,7 @@
 // Background threads in tests: threads of which one runs at a time, and files between an engine and a disk. Before an operation of
 // a file, or where a thread has to wait for another, the dice say who goes on. The same seed gives the same order.
 //
-// Waiting means a lock, std::atomic::wait() or a sleep. The program that is tested has these call let_others_go_on()
+// Waiting means a lock, std::atomic::wait(), os::turn or a sleep. The program that is tested has these call let_others_go_on()
 // (tests/crash/scheduled_waits.cpp), since nobody who is waited for goes on meanwhile.
 #pragma once
 

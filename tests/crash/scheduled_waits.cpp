@@ -24,10 +24,11 @@ extern "C" int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
     }
 }
 
-// std::atomic::wait(), which looks at the value again.
+// std::atomic::wait() and os::turn, which look at the value again.
 extern "C" long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
 extern "C" long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
-    const bool waits = number == SYS_futex && (b & FUTEX_CMD_MASK) == FUTEX_WAIT;
+    const long command = b & FUTEX_CMD_MASK;
+    const bool waits = number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
     if (!waits || !seeded_scheduler::let_others_go_on("waits for an atomic to change"))
         return __real_syscall(number, a, b, c, d, e, f);
     errno = EAGAIN;
