@@ -32,7 +32,7 @@ constexpr std::uint64_t k_uffd_feature_wp_async = 1U << 15;
 
 namespace {
 
-constexpr std::size_t k_regions = 1024;              // reported by one system call
+constexpr std::size_t k_regions = 128;               // reported by one system call
 constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // scanning such a gap takes less time than a system call
 
 // Before Linux 6.10 the kernel's fast path tested the wrong bit for the protection of a swapped page (fixed by commit
@@ -90,8 +90,10 @@ public:
         }
         if (!two_passes_)
             return report_and_protect({0, bytes}, runs);
-        for (auto* const scratch : {&unprotected_, &with_page_, &written_})
+        for (auto* const scratch : {&unprotected_, &with_page_, &written_, &between_, &spans_}) {
             scratch->clear();
+            scratch->reserve(k_regions); // so that scans of a heap that does not change allocate nothing
+        }
         REM_TRY(find_unprotected({0, bytes}));
         if (!busy_.ranges().empty())
             REM_TRY(report_busy(runs));
@@ -171,19 +173,31 @@ private:
     // that the fast path no longer reports the place; a page that is read there later is protected. An empty page table
     // stays empty, since markers would take memory for ranges of which nothing is in use.
     result<void> protect_empty_places(std::vector<page_run>& runs) {
-        between_.clear();
         sort_and_merge(with_page_);
-        for (const page_run& empty : without(unprotected_, with_page_)) {
-            const std::uint64_t begin = std::min(align_up(empty.offset, busy_tables::k_table_bytes), empty.end());
-            const std::uint64_t end = std::max(align_down(empty.end(), busy_tables::k_table_bytes), begin);
-            if (begin != empty.offset)
-                append_run(between_, empty.offset, begin - empty.offset);
-            if (end != empty.end())
-                append_run(between_, end, empty.end() - end);
+        auto next = with_page_.begin();
+        for (const page_run& range : unprotected_) {
+            std::uint64_t from = range.offset;
+            for (; next != with_page_.end() && next->offset < range.end(); ++next) {
+                note_empty(from, next->offset);
+                from = next->end();
+            }
+            note_empty(from, range.end());
         }
         for (const page_run& span : spans_of(between_))
             REM_TRY(protect(span, 0, runs));
         return {};
+    }
+
+    /// Notes the parts of a range without pages that lie in tables with other entries.
+    void note_empty(std::uint64_t from, std::uint64_t to) {
+        if (from >= to)
+            return;
+        const std::uint64_t begin = std::min(align_up(from, busy_tables::k_table_bytes), to);
+        const std::uint64_t end = std::max(align_down(to, busy_tables::k_table_bytes), begin);
+        if (begin != from)
+            append_run(between_, from, begin - from);
+        if (end != to)
+            append_run(between_, end, to - end);
     }
 
     /// Protects what is not protected in `where`, and reports what was written. `any_of`: the categories of which a
