@@ -90,7 +90,7 @@ public:
         }
         if (!two_passes_)
             return report_and_protect({0, bytes}, runs);
-        for (auto* const scratch : {&unprotected_, &with_page_, &written_, &between_, &spans_}) {
+        for (auto* const scratch : {&unprotected_, &written_, &spans_}) {
             scratch->clear();
             scratch->reserve(k_regions); // so that scans of a heap that does not change allocate nothing
         }
@@ -99,14 +99,14 @@ public:
             REM_TRY(report_busy(runs));
         for (const page_run& span : spans_of(unprotected_))
             REM_TRY(report_and_protect(span, runs));
-        REM_TRY(protect_empty_places(runs));
         for (const page_run& run : written_)
             busy_.note_written(run);
         return {};
     }
     void watch() override { busy_.begin_round(); }
 
-    // A swapped page that was written lacks the protection, while the marker of an empty place has it.
+    // A swapped page that was written lacks the protection, while the marker that the kernel leaves for a dropped page
+    // has it.
     result<void> append_unreported(page_run where, std::vector<page_run>& runs) override {
         kernel::pm_scan_arg arguments{};
         arguments.category_mask = kernel::k_page_is_written;
@@ -166,51 +166,14 @@ private:
     // Also protects pages that were only read (the zero page and pages of the file), so that the fast path no longer
     // reports them.
     result<void> report_and_protect(page_run where, std::vector<page_run>& runs) {
-        return protect(where, kernel::k_page_is_present | kernel::k_page_is_swapped, runs);
-    }
-
-    // A place without a page that lies between others gets a marker, which is a protected entry of the page table, so
-    // that the fast path no longer reports the place; a page that is read there later is protected. An empty page table
-    // stays empty, since markers would take memory for ranges of which nothing is in use.
-    result<void> protect_empty_places(std::vector<page_run>& runs) {
-        sort_and_merge(with_page_);
-        auto next = with_page_.begin();
-        for (const page_run& range : unprotected_) {
-            std::uint64_t from = range.offset;
-            for (; next != with_page_.end() && next->offset < range.end(); ++next) {
-                note_empty(from, next->offset);
-                from = next->end();
-            }
-            note_empty(from, range.end());
-        }
-        for (const page_run& span : spans_of(between_))
-            REM_TRY(protect(span, 0, runs));
-        return {};
-    }
-
-    /// Notes the parts of a range without pages that lie in tables with other entries.
-    void note_empty(std::uint64_t from, std::uint64_t to) {
-        if (from >= to)
-            return;
-        const std::uint64_t begin = std::min(align_up(from, busy_tables::k_table_bytes), to);
-        const std::uint64_t end = std::max(align_down(to, busy_tables::k_table_bytes), begin);
-        if (begin != from)
-            append_run(between_, from, begin - from);
-        if (end != to)
-            append_run(between_, end, to - end);
-    }
-
-    /// Protects what is not protected in `where`, and reports what was written. `any_of`: the categories of which a
-    /// place must have one; 0 includes places without a page.
-    result<void> protect(page_run where, std::uint64_t any_of, std::vector<page_run>& runs) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync | kernel::k_pm_scan_wp_matching;
         arguments.category_mask = kernel::k_page_is_written;
-        arguments.category_anyof_mask = any_of;
+        arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
         arguments.return_mask = k_categories;
         // Allocated first: pages that the scan protects must not be lost.
         const auto allocate = [&] {
-            for (auto* const list : {&runs, &with_page_, &written_})
+            for (auto* const list : {&runs, &written_})
                 reserve_more(*list, k_regions);
         };
         return walk(where, arguments, allocate, [&](page_run run, std::uint64_t categories) {
@@ -218,8 +181,6 @@ private:
                 append_run(runs, run.offset, run.bytes);
                 append_run(written_, run.offset, run.bytes);
             }
-            if (has_page(categories))
-                append_run(with_page_, run.offset, run.bytes);
         });
     }
 
@@ -274,9 +235,7 @@ private:
     busy_tables busy_;
     // Scratch of collect().
     std::vector<page_run> unprotected_;
-    std::vector<page_run> with_page_; // those of them that have a page
-    std::vector<page_run> written_;   // those of them that were written
-    std::vector<page_run> between_;   // those without a page that are to be protected
+    std::vector<page_run> written_; // those of them that were written
     std::vector<page_run> spans_;
     std::vector<kernel::page_region> regions_; // scratch of walk()
 };

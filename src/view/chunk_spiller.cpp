@@ -33,6 +33,12 @@ unexpected cannot_map(failure why) {
 } // namespace
 
 result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed_out) {
+    if (!written_copies_) {
+        auto copies = track::private_copies::create(memory_.base());
+        if (!copies)
+            return copies.error();
+        written_copies_.emplace(std::move(*copies));
+    }
     std::vector<heap_range> pages;
     REM_TRY(find_written_fresh(pages));
     REM_TRY(find_written_stored(pages));
@@ -57,11 +63,11 @@ result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed
 result<void> chunk_spiller::find_written_fresh(std::vector<heap_range>& pages) {
     for (const store::extent& e : copies_.extents()) {
         if (!e.stored)
-            REM_TRY(written_.append_uncommitted(e.heap, pages));
+            REM_TRY(written_copies_->append_sparse({e.heap.offset, e.heap.bytes}, pages));
     }
     const std::uint64_t end = memory_.accessible_bytes();
     if (copies_.image_bytes() < end)
-        REM_TRY(written_.append_uncommitted({copies_.image_bytes(), end - copies_.image_bytes()}, pages));
+        REM_TRY(written_copies_->append_sparse({copies_.image_bytes(), end - copies_.image_bytes()}, pages));
     return {};
 }
 
@@ -72,7 +78,7 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
     std::vector<heap_range> copies;
     const auto look_at = [&](std::uint64_t first, std::uint64_t end) -> result<void> {
         copies.clear();
-        REM_TRY(written_.append_uncommitted(
+        REM_TRY(written_copies_->append_sparse(
             {first * copies_.where().chunk_bytes(), (end - first) * copies_.where().chunk_bytes()}, copies));
         for (const heap_range& range : copies) {
             for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes) {
@@ -137,8 +143,8 @@ bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
 
 void chunk_spiller::reserve_to_stage() {
     staged_.resize(static_cast<std::size_t>(copies_.where().chunk_bytes()));
-    for (auto* ranges : {&written_here_, &staged_pages_}) // twice, since pages may be gathered and written again
-        ranges->reserve(2 * static_cast<std::size_t>(copies_.where().chunk_pages()));
+    for (auto* ranges : {&private_, &staged_pages_})
+        ranges->reserve(static_cast<std::size_t>(copies_.where().chunk_pages()));
 }
 
 // Copies the pages to be written to staged_ and sets their checksums; memory may change afterwards. Pages of a stored
@@ -149,17 +155,16 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
     const heap_range all = memory_.range_of(chunk);
     const bool is_stored = copies_.is_stored(chunk);
     const bool is_moving = is_to_move(chunk);
-    written_here_.clear();
-    REM_TRY(written_.append_uncommitted(all, written_here_));
-    sort_and_merge(written_here_);
+    private_.clear();
+    REM_TRY(written_copies_->append({all.offset, all.bytes}, private_));
     if (is_moving)
         os::will_read(memory_.base() + all.offset, all.bytes);
-    auto written = written_here_.begin();
+    auto copied = private_.begin();
     for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
-        while (written != written_here_.end() && written->end() <= at)
-            ++written;
-        const bool is_written = written != written_here_.end() && written->offset <= at;
-        if (!is_written && !is_moving)
+        while (copied != private_.end() && copied->end() <= at)
+            ++copied;
+        const bool is_private = copied != private_.end() && copied->offset <= at;
+        if (!is_private && !is_moving)
             continue;
         std::byte* const copy = staged_.data() + (at - all.offset);
         copy_page(copy, memory_.base() + at);
@@ -169,7 +174,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
             continue; // the copy already has zeros there
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
         append_run(pages, at, k_page_bytes);
-        if (is_written || committed_.is_newer_than_image(at / k_page_bytes))
+        if (is_private || committed_.is_newer_than_image(at / k_page_bytes))
             continue;
         auto is_sound = committed_.is_as_in_image(at / k_page_bytes, {copy, k_page_bytes}, checksum);
         if (!is_sound)
@@ -225,27 +230,21 @@ result<std::uint64_t> chunk_spiller::give_back_zeros(std::uint64_t chunk) {
     if (is_to_move(chunk) || (memory_.is_in_file_hole(chunk) && !spilled_.contains(chunk)))
         return std::uint64_t{0};
     const heap_range all = memory_.range_of(chunk);
-    std::vector<heap_range> pages;
-    REM_TRY(written_.append_uncommitted(all, pages));
-    sort_and_merge(pages);
+    std::vector<heap_range> copies; // excludes pages that were only read, which use no memory
+    REM_TRY(written_copies_->append_sparse({all.offset, all.bytes}, copies));
+    const std::uint64_t bytes = bytes_of(copies);
     std::vector<std::uint32_t> checksums = spilled_.as_in_copy(chunk).checksums;
     reserve_to_stage();
-    auto are_zeros = while_paused(all, [&]() -> result<bool> {
+    return while_paused(all, [&]() -> result<std::uint64_t> {
         staged_pages_.clear();
         if (auto staged = stage(chunk, checksums, staged_pages_); !staged)
             return cannot_map(staged.why());
         if (!staged_pages_.empty())
-            return false;
+            return std::uint64_t{0};
         if (auto dropped = os::drop_pages(memory_.base() + all.offset, all.bytes); !dropped)
             return cannot_map(dropped.why());
-        return true;
+        return bytes;
     });
-    if (!are_zeros)
-        return are_zeros.error();
-    if (!*are_zeros)
-        return std::uint64_t{0};
-    written_.forget(all);
-    return bytes_of(pages);
 }
 
 result<std::uint64_t> chunk_spiller::spill(std::uint64_t chunk, const std::vector<heap_range>& pages) {

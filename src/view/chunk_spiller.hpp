@@ -17,6 +17,7 @@
 #include "os/memory.hpp"
 #include "store/chunk_copies.hpp"
 #include "store/whole_chunks.hpp"
+#include "track/private_copies.hpp"
 #include "view/committed_content.hpp"
 #include "view/mapped_memory.hpp"
 #include "view/page_predicate.hpp"
@@ -104,10 +105,11 @@ private:
     written_pages& written_;
     committed_content& committed_;
     spilled_chunks& spilled_;
-    std::vector<std::uint64_t> found_in_turn_; // result of the last find_spillable()
-    page_aligned_bytes staged_;                // one chunk; like the buffers below, allocated at the first spill
-    std::vector<heap_range> written_here_;     // scratch of stage()
-    std::vector<heap_range> staged_pages_;     // scratch of spill()
+    std::vector<std::uint64_t> found_in_turn_;            // result of the last find_spillable()
+    std::optional<track::private_copies> written_copies_; // like the buffers below, allocated at the first spill
+    page_aligned_bytes staged_;                           // one chunk
+    std::vector<heap_range> private_;                     // scratch of stage()
+    std::vector<heap_range> staged_pages_;                // scratch of spill()
     bool has_paused_all_ = false;
     change::declared_pages kept_in_memory_;
     bool has_left_copies_ = false;

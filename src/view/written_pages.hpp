@@ -7,7 +7,6 @@
 #include "base/result.hpp"
 #include "track/page_scan.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -29,17 +28,6 @@ public:
         REM_TRY(tracker_->collect(bytes, ranges_));
         sort_and_merge(ranges_);
         return {};
-    }
-    /// Appends the pages of `where` that were written in this round, gathered or not, in no order and some of them
-    /// twice. May append other private copies. Other threads may be writing. The second call and later ones allocate
-    /// nothing but what `pages` needs.
-    result<void> append_uncommitted(heap_range where, std::vector<heap_range>& pages) {
-        const auto behind = std::ranges::upper_bound(ranges_, where.offset, {}, &heap_range::end);
-        for (auto each = behind; each != ranges_.end() && each->offset < where.end(); ++each) {
-            const std::uint64_t from = std::max(each->offset, where.offset);
-            pages.push_back({from, std::min(each->end(), where.end()) - from});
-        }
-        return tracker_->append_unreported(where, pages);
     }
     /// Returns the written pages, sorted.
     [[nodiscard]] const std::vector<heap_range>& ranges() const { return ranges_; }

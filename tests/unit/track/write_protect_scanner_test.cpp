@@ -243,17 +243,6 @@ TEST_P(on_kernel, a_scan_makes_no_page_tables) {
     EXPECT_EQ(memory_.tables(), 2U);
 }
 
-// Each place without a page was reported again by each scan, and each such run cost a system call.
-TEST_P(on_kernel, pages_that_are_read_here_and_there_cost_later_scans_no_calls) {
-    for (std::uint64_t page = 0; page < k_of_file; page += 97)
-        memory_.read(page);
-    (void)collect();
-    const unsigned before = memory_.calls();
-    memory_.write(1000);
-    EXPECT_EQ(collect(), (std::set<std::uint64_t>{1000}));
-    EXPECT_LE(memory_.calls() - before, 3U); // all, the page, and the tables that nobody has touched
-}
-
 TEST_P(on_kernel, a_table_written_in_each_round_is_not_protected_each_time) {
     if (!GetParam().has_right_fast_path)
         GTEST_SKIP() << "busy tables are told apart by the fast path only";
