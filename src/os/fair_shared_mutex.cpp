@@ -106,9 +106,9 @@ void fair_shared_mutex::unlock_shared() noexcept {
     }
 }
 
-bool fair_shared_mutex::is_awaited() const noexcept {
+std::uint64_t fair_shared_mutex::waiting() const noexcept {
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
-    return waiting_readers(state) != 0 || waiting_writers(state) != 0;
+    return waiting_readers(state) + waiting_writers(state);
 }
 
 } // namespace remanence::os

@@ -33,8 +33,8 @@ public:
     /// Returns false if a writer has the lock or waits for it.
     [[nodiscard]] bool try_lock_shared() noexcept;
     void unlock_shared() noexcept;
-    /// True if a thread waits for the lock.
-    [[nodiscard]] bool is_awaited() const noexcept;
+    /// Returns how many threads wait for the lock.
+    [[nodiscard]] std::uint64_t waiting() const noexcept;
 
 private:
     // Fields of state_, from the lowest bit on.

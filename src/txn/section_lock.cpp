@@ -190,13 +190,13 @@ bool section_lock::try_to_take_over() noexcept {
     if (own != nullptr && has_ended)
         return false;
     if (own != nullptr && own->is_exclusive)
-        return !mutex_.is_awaited();
+        return mutex_.waiting() == 0;
     if (own != nullptr) {
         forget(this);
         mutex_.unlock_shared();
     }
     // This is not noted as a section, since noting allocates memory: without memory the heap could not be closed.
-    is_taken_over_ = !mutex_.is_awaited() && mutex_.try_lock();
+    is_taken_over_ = mutex_.waiting() == 0 && mutex_.try_lock();
     return is_taken_over_;
 }
 
