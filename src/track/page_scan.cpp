@@ -22,9 +22,6 @@ public:
     result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) override {
         return copies_.append({0, bytes}, runs);
     }
-    result<void> append_unreported(page_run where, std::vector<page_run>& runs) override {
-        return copies_.append_sparse(where, runs);
-    }
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
     result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) override {

@@ -3,8 +3,8 @@
 //
 // Contract of all tiers: a page that was written since the last watch() (or since it was mapped) is reported. Other
 // pages may be reported, too; each then costs a comparison and nothing else. mapped(), collect() and watch() must be
-// called while nobody writes. append_unreported(), declare(), make_private(), and the functions that replace memory may
-// be called while other threads write.
+// called while nobody writes. declare(), make_private(), and the functions that replace memory may be called while other
+// threads write.
 #pragma once
 
 #include "base/range.hpp"
@@ -51,10 +51,6 @@ public:
     /// collect() has reported yet, with others where most pages are written in each round (scan); all written since the
     /// last watch() (trap); or also earlier ones (fallback; see tells_rounds_apart()). Callers must cope with each.
     virtual result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) = 0;
-    /// Appends the pages of `where` that were written and that no collect() has reported yet, in address order. May
-    /// append other private copies. Changes nothing, so other threads may be writing. The second call and later ones
-    /// allocate nothing but what `runs` needs.
-    virtual result<void> append_unreported(page_run where, std::vector<page_run>& runs) = 0;
     /// Begins a new round. Precondition: the pages reported so far were handled, and memory holds committed content.
     virtual void watch() {}
 

@@ -127,15 +127,17 @@ result<void> private_copies::append_sparse(page_run where, std::vector<page_run>
     arguments.category_inverted = kernel::k_page_is_file | kernel::k_page_is_pfnzero;
     arguments.category_mask = arguments.category_inverted;
     arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
-    arguments.return_mask = arguments.category_anyof_mask;
+    arguments.return_mask = kernel::k_page_is_present | kernel::k_page_is_written; // a marker is neither
     for (arguments.start = base + where.offset; arguments.start < arguments.end; arguments.start = arguments.walk_end) {
         const int found = ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
         if (found < 0) {
             scans_ = false;
             return append({arguments.start - base, arguments.end - arguments.start}, runs);
         }
-        for (const kernel::page_region& region : std::span(regions_).first(static_cast<std::size_t>(found)))
-            append_run(runs, region.start - base, region.end - region.start);
+        for (const kernel::page_region& region : std::span(regions_).first(static_cast<std::size_t>(found))) {
+            if (region.categories != 0)
+                append_run(runs, region.start - base, region.end - region.start);
+        }
     }
     return {};
 }

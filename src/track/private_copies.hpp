@@ -41,7 +41,8 @@ public:
     static result<private_copies> create(std::byte* base);
     /// Appends the private copies in `where` to `runs`, in address order. O(bytes).
     result<void> append(page_run where, std::vector<page_run>& runs);
-    /// As append(), but may skip pages of zeros. For large ranges with little in memory: from Linux 6.7 on O(pages in
+    /// As append(), but may skip pages of zeros, and skips pages in swap that the scan tier has protected since they were
+    /// written, since its markers look like them. For large ranges with little in memory: from Linux 6.7 on O(pages in
     /// memory).
     result<void> append_sparse(page_run where, std::vector<page_run>& runs);
 

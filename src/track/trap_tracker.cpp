@@ -159,10 +159,6 @@ public:
         return {};
     }
 
-    result<void> append_unreported(page_run where, std::vector<page_run>& runs) override {
-        return copies_.append_sparse(where, runs);
-    }
-
     void watch() override {
         const spin_lock::guard guard(lock_);
         if (all_open_ || opened_count_ != 0)

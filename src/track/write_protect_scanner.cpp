@@ -89,34 +89,24 @@ public:
             registered_ = true;
         }
         if (!two_passes_)
-            return report_and_protect({0, bytes}, runs);
-        for (auto* const scratch : {&unprotected_, &written_, &spans_}) {
+            return report_and_protect({0, bytes}, k_any_page, runs);
+        for (auto* const scratch : {&unprotected_, &whole_tables_, &parts_, &written_, &spans_}) {
             scratch->clear();
             scratch->reserve(k_regions); // so that scans of a heap that does not change allocate nothing
         }
         REM_TRY(find_unprotected({0, bytes}));
         if (!busy_.ranges().empty())
             REM_TRY(report_busy(runs));
-        for (const page_run& span : spans_of(unprotected_))
-            REM_TRY(report_and_protect(span, runs));
+        split_at_tables();
+        for (const page_run& span : spans_of(whole_tables_))
+            REM_TRY(report_and_protect(span, k_any_page, runs));
+        for (const page_run& span : spans_of(parts_))
+            REM_TRY(report_and_protect(span, k_any_place, runs));
         for (const page_run& run : written_)
             busy_.note_written(run);
         return {};
     }
     void watch() override { busy_.begin_round(); }
-
-    // A swapped page that was written lacks the protection, while the marker that the kernel leaves for a dropped page
-    // has it.
-    result<void> append_unreported(page_run where, std::vector<page_run>& runs) override {
-        kernel::pm_scan_arg arguments{};
-        arguments.category_mask = kernel::k_page_is_written;
-        arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
-        arguments.return_mask = k_categories;
-        return walk(where, arguments, [&](page_run run, std::uint64_t categories) {
-            if (is_private(categories))
-                append_run(runs, run.offset, run.bytes);
-        });
-    }
 
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
 
@@ -134,13 +124,14 @@ private:
     static constexpr std::uint64_t k_categories = kernel::k_page_is_written | kernel::k_page_is_file |
                                                   kernel::k_page_is_present | kernel::k_page_is_swapped |
                                                   kernel::k_page_is_pfnzero;
+    // For `any_of`: the categories of which a place must have one.
+    static constexpr std::uint64_t k_any_page = kernel::k_page_is_present | kernel::k_page_is_swapped;
+    static constexpr std::uint64_t k_any_place = 0; // also one without a page
 
-    static bool has_page(std::uint64_t categories) {
-        return (categories & (kernel::k_page_is_present | kernel::k_page_is_swapped)) != 0;
-    }
     /// True for pages that are not of the file and not the page of zeros, which can only be read.
     static bool is_private(std::uint64_t categories) {
-        return has_page(categories) && (categories & (kernel::k_page_is_file | kernel::k_page_is_pfnzero)) == 0;
+        return (categories & k_any_page) != 0 &&
+               (categories & (kernel::k_page_is_file | kernel::k_page_is_pfnzero)) == 0;
     }
 
     // Asks the kernel only for the property "written", since the kernel then uses a fast path. That path also reports
@@ -158,18 +149,46 @@ private:
     result<void> report_busy(std::vector<page_run>& runs) {
         std::vector<page_run> others = without(unprotected_, busy_.ranges());
         for (const page_run& busy : without(unprotected_, others))
-            REM_TRY(append_unreported(busy, runs));
+            REM_TRY(report(busy, runs));
         unprotected_ = std::move(others);
         return {};
     }
 
+    result<void> report(page_run where, std::vector<page_run>& runs) {
+        kernel::pm_scan_arg arguments{};
+        arguments.category_mask = kernel::k_page_is_written;
+        arguments.category_anyof_mask = k_any_page;
+        arguments.return_mask = k_categories;
+        return walk(where, arguments, [&](page_run run, std::uint64_t categories) {
+            if (is_private(categories))
+                append_run(runs, run.offset, run.bytes);
+        });
+    }
+
+    // A place without a page gets a marker, a protected entry of the page table, so that the fast path no longer reports
+    // it. But only in a table that has other protected entries: a table of which nothing is protected may not exist, and
+    // tables of markers would take memory for ranges that nobody uses.
+    void split_at_tables() {
+        for (const page_run& range : unprotected_) {
+            const std::uint64_t begin = std::min(align_up(range.offset, busy_tables::k_table_bytes), range.end());
+            const std::uint64_t end = std::max(align_down(range.end(), busy_tables::k_table_bytes), begin);
+            append_part(parts_, range.offset, begin);
+            append_part(whole_tables_, begin, end);
+            append_part(parts_, end, range.end());
+        }
+    }
+    static void append_part(std::vector<page_run>& parts, std::uint64_t begin, std::uint64_t end) {
+        if (begin < end)
+            append_run(parts, begin, end - begin);
+    }
+
     // Also protects pages that were only read (the zero page and pages of the file), so that the fast path no longer
     // reports them.
-    result<void> report_and_protect(page_run where, std::vector<page_run>& runs) {
+    result<void> report_and_protect(page_run where, std::uint64_t any_of, std::vector<page_run>& runs) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync | kernel::k_pm_scan_wp_matching;
         arguments.category_mask = kernel::k_page_is_written;
-        arguments.category_anyof_mask = kernel::k_page_is_present | kernel::k_page_is_swapped;
+        arguments.category_anyof_mask = any_of;
         arguments.return_mask = k_categories;
         // Allocated first: pages that the scan protects must not be lost.
         const auto allocate = [&] {
@@ -235,7 +254,9 @@ private:
     busy_tables busy_;
     // Scratch of collect().
     std::vector<page_run> unprotected_;
-    std::vector<page_run> written_; // those of them that were written
+    std::vector<page_run> whole_tables_; // the parts of them that are whole tables
+    std::vector<page_run> parts_;        // the other parts
+    std::vector<page_run> written_;      // those of them that were written
     std::vector<page_run> spans_;
     std::vector<kernel::page_region> regions_; // scratch of walk()
 };

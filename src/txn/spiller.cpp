@@ -103,7 +103,7 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
             if (!found)
                 return {};
         }
-        std::span<const std::uint64_t> chunks = found->chunks;
+        std::span<const view::chunk_spiller::written_chunk> chunks = found->chunks;
         REM_TRY(spill_some(chunks, left, budget / 2));
         while (!chunks.empty() && left > budget / 2) {
             if (paused)
@@ -119,14 +119,15 @@ result<void> spiller::spill(heap_range handed_out, spilled_by whom) {
 
 // Spills chunks until no more than `enough` bytes are left or there is no room, but at most as many bytes as paused
 // threads may wait for. Removes the chunks that it has handled from `chunks`.
-result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough) {
+result<void> spiller::spill_some(std::span<const view::chunk_spiller::written_chunk>& chunks, std::uint64_t& left,
+                                 std::uint64_t enough) {
     const std::uint64_t end = std::max(enough, left - std::min(left, k_spilled_in_a_pause));
     while (!chunks.empty() && left > end) {
         auto spilled = spill_chunk(chunks.front());
         space_.note_left_copies();
         if (!spilled)
             return spilled.error();
-        chunks = *spilled ? chunks.subspan(1) : std::span<const std::uint64_t>();
+        chunks = *spilled ? chunks.subspan(1) : std::span<const view::chunk_spiller::written_chunk>();
         left -= std::min(left, spilled->value_or(0));
     }
     return {};
@@ -134,7 +135,8 @@ result<void> spiller::spill_some(std::span<const std::uint64_t>& chunks, std::ui
 
 // Returns the number of bytes freed; nothing if there is no room, so that the chunk stays in memory. Fails only if the
 // file fails.
-result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
+result<std::optional<std::uint64_t>> spiller::spill_chunk(const view::chunk_spiller::written_chunk& written) {
+    const std::uint64_t chunk = written.chunk;
     const auto kept = [](const failure& why) -> result<std::optional<std::uint64_t>> {
         if (is_refusal(why.code) || why.code == errc::exhausted)
             return std::optional<std::uint64_t>();
@@ -159,7 +161,7 @@ result<std::optional<std::uint64_t>> spiller::spill_chunk(std::uint64_t chunk) {
     if (!spilled)
         return spilled.error(); // I5: even errc::no_space, since the space was reserved
     spilled_bytes_ += *spilled;
-    return std::optional<std::uint64_t>(*spilled);
+    return std::optional<std::uint64_t>(*spilled == 0 ? 0 : written.bytes);
 }
 
 result<void> spiller::reserve_to_spill(std::uint64_t chunk, const std::vector<track::page_run>& pages) {

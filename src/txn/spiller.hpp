@@ -77,8 +77,9 @@ private:
     /// Returns false if it could not check, since another thread holds at_store or a copied commit is not finished.
     [[nodiscard]] bool try_to_spill(heap_range handed_out, spilled_by whom) noexcept;
     result<void> spill(heap_range handed_out, spilled_by whom);
-    result<void> spill_some(std::span<const std::uint64_t>& chunks, std::uint64_t& left, std::uint64_t enough);
-    result<std::optional<std::uint64_t>> spill_chunk(std::uint64_t chunk);
+    result<void> spill_some(std::span<const view::chunk_spiller::written_chunk>& chunks, std::uint64_t& left,
+                            std::uint64_t enough);
+    result<std::optional<std::uint64_t>> spill_chunk(const view::chunk_spiller::written_chunk& written);
     result<void> reserve_to_spill(std::uint64_t chunk, const std::vector<track::page_run>& pages);
     result<void> reserve_to_move_early(std::uint64_t chunk);
 

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace remanence::view {
 
@@ -46,16 +46,18 @@ result<chunk_spiller::spillable> chunk_spiller::find_spillable(heap_range handed
     spillable found;
     found.written_bytes = bytes_of(pages);
     found.chunks = put_in_turn(pages);
-    found_in_turn_ = found.chunks;
+    found_in_turn_.clear();
+    for (const written_chunk& each : found.chunks)
+        found_in_turn_.push_back(each.chunk);
 
     std::vector<heap_range> stays = kept_in_memory_.ranges();
     stays.push_back({align_down(handed_out.offset, k_page_bytes), handed_out.bytes + k_page_bytes});
     sort_and_merge(stays);
-    std::erase_if(found.chunks, [&](std::uint64_t chunk) {
-        const heap_range all = memory_.range_of(chunk);
+    std::erase_if(found.chunks, [&](const written_chunk& each) {
+        const heap_range all = memory_.range_of(each.chunk);
         const auto first_behind = std::ranges::upper_bound(stays, all.offset, {}, &heap_range::end);
-        return all.end() > memory_.accessible_bytes() || !kept_in_memory_.is_complete() || !may_be_spilled(chunk) ||
-               (first_behind != stays.end() && first_behind->offset < all.end());
+        return all.end() > memory_.accessible_bytes() || !kept_in_memory_.is_complete() ||
+               !may_be_spilled(each.chunk) || (first_behind != stays.end() && first_behind->offset < all.end());
     });
     return found;
 }
@@ -109,24 +111,26 @@ result<void> chunk_spiller::find_written_stored(std::vector<heap_range>& pages) 
 }
 
 // Returns the chunks of these pages: first those that the last call returned, in its order, then the others by address.
-std::vector<std::uint64_t> chunk_spiller::put_in_turn(const std::vector<heap_range>& pages) {
-    std::unordered_set<std::uint64_t> are_written;
-    std::vector<std::uint64_t> by_address;
-    for (const heap_range& range : pages) {
-        for (std::uint64_t chunk = range.offset / copies_.where().chunk_bytes();
-             chunk * copies_.where().chunk_bytes() < range.end(); ++chunk) {
-            if (are_written.insert(chunk).second)
-                by_address.push_back(chunk);
-        }
+std::vector<chunk_spiller::written_chunk> chunk_spiller::put_in_turn(const std::vector<heap_range>& pages) {
+    const std::uint64_t chunk_bytes = copies_.where().chunk_bytes();
+    std::vector<written_chunk> by_address;
+    for (const heap_range& range : split_at_chunks(pages, chunk_bytes)) {
+        const std::uint64_t chunk = range.offset / chunk_bytes;
+        if (by_address.empty() || by_address.back().chunk != chunk)
+            by_address.push_back({chunk, 0});
+        by_address.back().bytes += range.bytes;
     }
-    std::vector<std::uint64_t> in_turn;
+    std::unordered_map<std::uint64_t, std::uint64_t> left;
+    for (const written_chunk& each : by_address)
+        left.emplace(each.chunk, each.bytes);
+    std::vector<written_chunk> in_turn;
     for (const std::uint64_t chunk : found_in_turn_) {
-        if (are_written.erase(chunk) != 0)
-            in_turn.push_back(chunk);
+        if (const auto found = left.extract(chunk))
+            in_turn.push_back({chunk, found.mapped()});
     }
-    for (const std::uint64_t chunk : by_address) {
-        if (are_written.contains(chunk))
-            in_turn.push_back(chunk);
+    for (const written_chunk& each : by_address) {
+        if (left.contains(each.chunk))
+            in_turn.push_back(each);
     }
     return in_turn;
 }
@@ -143,8 +147,8 @@ bool chunk_spiller::is_to_move(std::uint64_t chunk) const {
 
 void chunk_spiller::reserve_to_stage() {
     staged_.resize(static_cast<std::size_t>(copies_.where().chunk_bytes()));
-    for (auto* ranges : {&private_, &staged_pages_})
-        ranges->reserve(static_cast<std::size_t>(copies_.where().chunk_pages()));
+    for (auto* ranges : {&written_here_, &staged_pages_}) // twice, since the tracker may have reported a private copy
+        ranges->reserve(2 * static_cast<std::size_t>(copies_.where().chunk_pages()));
 }
 
 // Copies the pages to be written to staged_ and sets their checksums; memory may change afterwards. Pages of a stored
@@ -155,16 +159,18 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
     const heap_range all = memory_.range_of(chunk);
     const bool is_stored = copies_.is_stored(chunk);
     const bool is_moving = is_to_move(chunk);
-    private_.clear();
-    REM_TRY(written_copies_->append({all.offset, all.bytes}, private_));
+    written_here_.clear();
+    REM_TRY(written_copies_->append_sparse(all, written_here_));
+    written_.append_reported(all, written_here_); // for copies in swap that the tracker has protected since
+    sort_and_merge(written_here_);
     if (is_moving)
         os::will_read(memory_.base() + all.offset, all.bytes);
-    auto copied = private_.begin();
+    auto written = written_here_.begin();
     for (std::uint64_t at = all.offset; at < all.end(); at += k_page_bytes) {
-        while (copied != private_.end() && copied->end() <= at)
-            ++copied;
-        const bool is_private = copied != private_.end() && copied->offset <= at;
-        if (!is_private && !is_moving)
+        while (written != written_here_.end() && written->end() <= at)
+            ++written;
+        const bool is_written = written != written_here_.end() && written->offset <= at;
+        if (!is_written && !is_moving)
             continue;
         std::byte* const copy = staged_.data() + (at - all.offset);
         copy_page(copy, memory_.base() + at);
@@ -174,7 +180,7 @@ result<void> chunk_spiller::stage(std::uint64_t chunk, std::vector<std::uint32_t
             continue; // the copy already has zeros there
         checksum = is_zeros && is_stored ? 0 : page_checksum({copy, k_page_bytes});
         append_run(pages, at, k_page_bytes);
-        if (is_private || committed_.is_newer_than_image(at / k_page_bytes))
+        if (is_written || committed_.is_newer_than_image(at / k_page_bytes))
             continue;
         auto is_sound = committed_.is_as_in_image(at / k_page_bytes, {copy, k_page_bytes}, checksum);
         if (!is_sound)

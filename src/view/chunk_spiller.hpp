@@ -42,9 +42,13 @@ public:
           committed_(committed),
           spilled_(spilled) {}
 
+    struct written_chunk {
+        std::uint64_t chunk;
+        std::uint64_t bytes; // of its memory that count as written
+    };
     struct spillable {
-        std::uint64_t written_bytes = 0;     // memory with content that was written and not committed
-        std::vector<std::uint64_t> chunks{}; // its chunks that may be spilled, those of the last call first
+        std::uint64_t written_bytes = 0;     // private copies of pages, which may be committed
+        std::vector<written_chunk> chunks{}; // the chunks of these that may be spilled, those of the last call first
     };
     /// Finds the chunks that may be spilled. Excludes those of `handed_out`: memory that the allocator is about to
     /// return, and that will be written next. O(pages in memory + stored chunks).
@@ -88,7 +92,7 @@ public:
 private:
     result<void> find_written_fresh(std::vector<heap_range>& pages);
     result<void> find_written_stored(std::vector<heap_range>& pages);
-    std::vector<std::uint64_t> put_in_turn(const std::vector<heap_range>& pages);
+    std::vector<written_chunk> put_in_turn(const std::vector<heap_range>& pages);
     [[nodiscard]] bool may_be_spilled(std::uint64_t chunk) const;
     [[nodiscard]] bool is_to_move(std::uint64_t chunk) const;
     void reserve_to_stage();
@@ -108,7 +112,7 @@ private:
     std::vector<std::uint64_t> found_in_turn_;            // result of the last find_spillable()
     std::optional<track::private_copies> written_copies_; // like the buffers below, allocated at the first spill
     page_aligned_bytes staged_;                           // one chunk
-    std::vector<heap_range> private_;                     // scratch of stage()
+    std::vector<heap_range> written_here_;                // scratch of stage()
     std::vector<heap_range> staged_pages_;                // scratch of spill()
     bool has_paused_all_ = false;
     change::declared_pages kept_in_memory_;

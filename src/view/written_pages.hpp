@@ -7,6 +7,7 @@
 #include "base/result.hpp"
 #include "track/page_scan.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -28,6 +29,14 @@ public:
         REM_TRY(tracker_->collect(bytes, ranges_));
         sort_and_merge(ranges_);
         return {};
+    }
+    /// Appends the reported pages of `where`, sorted. Allocates nothing but what `pages` needs.
+    void append_reported(heap_range where, std::vector<heap_range>& pages) const {
+        auto each = std::ranges::upper_bound(ranges_, where.offset, {}, &heap_range::end);
+        for (; each != ranges_.end() && each->offset < where.end(); ++each) {
+            const std::uint64_t from = std::max(each->offset, where.offset);
+            pages.push_back({from, std::min(each->end(), where.end()) - from});
+        }
     }
     /// Returns the written pages, sorted.
     [[nodiscard]] const std::vector<heap_range>& ranges() const { return ranges_; }

@@ -111,7 +111,9 @@ void run(std::string_view what, remanence::heap& heap, std::size_t words) {
 int main(int count, char** words) try {
     if (count != 4)
         return 2;
-    remanence::heap heap = remanence::heap::open(words[2]);
+    // Where the kernel reads 8 MiB ahead, the scattered writes took minutes.
+    remanence::heap heap =
+        remanence::heap::open(words[2], {.memory = {.read_ahead = words[1] != std::string_view("at_random")}});
     run(words[1], heap, std::strtoull(words[3], nullptr, 10) * (std::uint64_t{1024} * 1024 / sizeof(std::uint64_t)));
     std::printf("spilled %llu MiB\n", static_cast<unsigned long long>(heap.stats().spilled_bytes >> 20));
     heap.close();

@@ -171,7 +171,7 @@ TEST_P(declared_changes, end_the_promise_that_their_pages_stay_in_memory) {
     const auto is_spillable = [&] {
         auto found = view_->spiller().find_spillable({});
         EXPECT_TRUE(found);
-        return std::ranges::count(found->chunks, 3U) != 0;
+        return std::ranges::count(found->chunks, 3U, &chunk_spiller::written_chunk::chunk) != 0;
     };
     ASSERT_TRUE(store_->room().add_regions(k_bytes));
     put(3 * k_chunk_pages, 0, 1);

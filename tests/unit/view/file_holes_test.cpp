@@ -150,7 +150,7 @@ TEST_P(view_of_stretches, random_changes_agree_with_a_model) {
         case 2: { // a chunk in a gap is spilled, perhaps written again, and gone with the next rollback
             auto spillable = view_->spiller().find_spillable({});
             ASSERT_TRUE(spillable);
-            for (const std::uint64_t chunk : spillable->chunks) {
+            for (const auto& [chunk, bytes] : spillable->chunks) {
                 if (store_->image().is_stored(chunk))
                     continue;
                 ASSERT_TRUE(store_->room().add_regions((chunk + 1) * k_chunk));

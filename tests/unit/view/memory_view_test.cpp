@@ -280,6 +280,25 @@ TEST_P(memory_view, growth_beyond_the_reservation_is_exhausted_when_something_is
     EXPECT_EQ(collect().pages.size(), 0U);
 }
 
+// The kernel leaves markers in the place of protected pages that are dropped, which look like swapped pages.
+TEST_P(memory_view, what_a_checkpoint_has_written_does_not_count_as_written_memory) {
+    ASSERT_TRUE(store_->room().add_regions(k_bytes));
+    constexpr std::uint64_t k_chunks = 8;
+    const auto written_chunks = [&] { // of those; where the kernel gave a huge page, others are in memory, too
+        auto found = view_->spiller().find_spillable({k_bytes, 0});
+        EXPECT_TRUE(found);
+        return std::ranges::count_if(found->chunks, [](const auto& each) { return each.chunk < k_chunks; });
+    };
+    for (std::uint8_t round = 1; round <= 2; ++round) {
+        for (std::uint64_t page = 0; page < k_chunks * k_chunk_pages; ++page)
+            put(page, 0, round);
+        EXPECT_EQ(written_chunks(), k_chunks);
+        commit();
+        checkpoint(true);
+        EXPECT_EQ(written_chunks(), 0);
+    }
+}
+
 // As when the process lacks memory in the midst of a commit, and spills before the next one.
 TEST_P(memory_view, copies_that_were_left_are_told_of_even_if_something_is_spilled_before_anybody_asks) {
     ASSERT_TRUE(store_->room().add_regions(k_bytes));
