@@ -32,6 +32,8 @@ public:
     [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
     [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    /// Returns the copy of a page; null if the page was not copied.
+    [[nodiscard]] const std::byte* find(std::uint64_t page) const;
     /// Returns the copy of a page. Precondition: the page was copied.
     [[nodiscard]] const std::byte* of(std::uint64_t page) const;
     [[nodiscard]] bool has_any_in(heap_range range) const;

@@ -10,7 +10,7 @@ namespace {
 
 using log::durability;
 
-constexpr std::uint64_t k_doings = 9;
+constexpr std::uint64_t k_doings = 10;
 
 /// Something of each kind, while a commit may be in flight.
 void do_something(session& program, std::uint64_t which) {
@@ -43,6 +43,14 @@ void do_something(session& program, std::uint64_t which) {
     case 8:
         program.add_block(70 * KiB);
         program.rollback();
+        break;
+    case 9: // several follow: the first adds new memory, and the last frees it
+        program.add_block(9000);
+        program.commit_async();
+        program.poke(largest(program), 20'000, 300);
+        program.commit_async();
+        program.remove_block(program.current().blocks().size() - 1);
+        program.commit_async();
         break;
     }
 }
@@ -91,7 +99,9 @@ void points_cut_short(session& program, session::cut how) {
         change_pages(program, ++change % 20);
         program.commit(); // the session's log is there
         change_pages(program, ++change % 20);
-        const std::uint64_t version = program.commit_async();
+        program.commit_async();
+        change_pages(program, ++change % 20);
+        const std::uint64_t version = program.commit_async(); // another is in flight
         program.poke(largest(program), 60'000, 20);
         return version;
     };
