@@ -165,22 +165,30 @@ result<void> engine::await(std::uint64_t version, log::durability how) {
     return session_.await(version, how);
 }
 
-// Releases at_store after each step, and reads from the device without it, so that others wait for one step only.
+// Releases at_store after each step, so that others wait for one step only. Reads from the device, and asks the kernel for
+// the memory of the next point, without it.
 result<void> engine::finish_points(std::uint64_t through) {
     scratch_of_reads scratch;
+    view::before_image_memory::block spare;
     for (bool is_read = false;; is_read = true) {
         std::vector<file_range> next;
+        bool needs_spare = false;
         {
             std::unique_lock turn(locks_.turn);
             const std::lock_guard alone(locks_.at_store);
             turn.unlock();
             if (!point_.is_in_flight() || session_.version() >= through)
                 return {};
+            if (spare.pages != 0)
+                point_.add_spare(std::exchange(spare, {}));
+            needs_spare = point_.needs_spare();
             if (is_read)
                 REM_TRY(point_.step());
             if (session_.version() < through)
                 next = point_.places_of_next_step();
         }
+        if (needs_spare)
+            spare = view::before_image_memory::make_spare();
         scratch.read(heap_.store->file(), next);
     }
 }

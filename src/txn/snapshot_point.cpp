@@ -13,6 +13,7 @@ namespace {
 // How many bytes of log are reserved for each copied page. How much of a page has changed is known only after the later
 // comparison. Reserving for the worst case would write as many zeros to the log as the pages have bytes.
 constexpr std::uint64_t k_record_bytes_of_page = 64;
+constexpr std::uint64_t k_spare_from_bytes = 2 * MiB; // smaller points do not need whole blocks
 constexpr std::size_t k_points_max = 64; // whoever looks for the newest content of a page looks through all of them
 
 /// Adds the time for which it exists.
@@ -78,7 +79,7 @@ result<void> snapshot_point::make_room_for_copies() {
     const std::uint64_t written = view_.collector().gathered_bytes();
     const auto are_too_many = [&] {
         return is_in_flight() &&
-               (in_flight_.size() >= k_points_max || bytes_in_flight() + written > budget_.copies_limit_bytes());
+               (in_flight_.size() >= k_points_max || bytes_in_flight() + written > budget_.all_copies_limit_bytes());
     };
     while (are_too_many()) {
         const waiting_time waiting(wait_);
@@ -197,6 +198,12 @@ result<void> snapshot_point::give_up(std::optional<failure> why) {
         }
         return {};
     });
+}
+
+// The next point probably has as many pages as the last one.
+bool snapshot_point::needs_spare() const {
+    return is_in_flight() && in_flight_.back().copies.bytes() >= k_spare_from_bytes &&
+           view_.committed().memory().free_pages() * k_page_bytes < in_flight_.back().copies.bytes();
 }
 
 std::vector<file_range> snapshot_point::places_of_next_step() const noexcept {

@@ -88,6 +88,9 @@ public:
     /// Returns how long commits have waited for older points.
     [[nodiscard]] std::chrono::nanoseconds wait() const { return wait_; }
     void note_wait(std::chrono::nanoseconds waited) { wait_ += waited; }
+    /// Returns whether the next point would have to wait for the kernel's memory, unless a spare block is added first.
+    [[nodiscard]] bool needs_spare() const;
+    void add_spare(view::before_image_memory::block spare) { view_.committed().memory().give_back(std::move(spare)); }
     /// Returns where the file has what the next step() needs. If somebody reads these places, without holding a lock,
     /// the step does not wait for the device.
     [[nodiscard]] std::vector<file_range> places_of_next_step() const noexcept;

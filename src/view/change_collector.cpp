@@ -76,6 +76,7 @@ result<std::optional<page_copies>> change_collector::copy_written(const page_pre
 // commit.
 result<std::optional<page_copies>> change_collector::copy_from_first_change(const std::vector<heap_range>& pages) {
     page_copies copies = committed_.new_copies();
+    copies.expect(bytes_of(pages) / k_page_bytes);
     for (const heap_range& range : pages) {
         std::uint64_t at = range.offset;
         while (copies.is_empty() && at < range.end()) {

@@ -102,6 +102,8 @@ public:
     // the oldest copies, freeze(), and code that takes has_copies_in() or newest() into account may use it.
 
     [[nodiscard]] page_copies new_copies() { return page_copies(before_image_memory_); }
+    /// The memory of copies and before-images, to which spare blocks may be added.
+    [[nodiscard]] before_image_memory& memory() { return before_image_memory_; }
     /// Registers the copies of the newest commit. They must not move. Throws std::bad_alloc; then nothing has changed.
     void add_copies(const page_copies& copies) { copies_.push_back(&copies); }
     /// Precondition: there are copies.

@@ -13,7 +13,8 @@ void page_copies::add(heap_range pages, const std::byte* base) {
     while (pages.bytes != 0) {
         if (pages_left_ == 0) {
             blocks_.reserve(blocks_.size() + 1);
-            blocks_.push_back(memory_->take(1, pages.bytes / k_page_bytes, blocks_.empty()));
+            const std::uint64_t left = expected_ - std::min(expected_, bytes_ / k_page_bytes);
+            blocks_.push_back(memory_->take(1, std::max(left, pages.bytes / k_page_bytes), blocks_.empty()));
             pages_left_ = blocks_.back().pages;
         }
         const before_image_memory::block& last = blocks_.back();

@@ -11,6 +11,7 @@ namespace {
 using log::durability;
 
 constexpr std::uint64_t k_doings = 10;
+constexpr std::uint64_t k_syncs = 7; // one of them
 
 /// Something of each kind, while a commit may be in flight.
 void do_something(session& program, std::uint64_t which) {
@@ -37,7 +38,7 @@ void do_something(session& program, std::uint64_t which) {
     case 6:
         program.verify();
         break;
-    case 7:
+    case k_syncs:
         program.sync();
         break;
     case 8:
@@ -49,7 +50,7 @@ void do_something(session& program, std::uint64_t which) {
         program.commit_async();
         program.poke(largest(program), 20'000, 300);
         program.commit_async();
-        program.remove_block(program.current().blocks().size() - 1);
+        program.remove_block(0);
         program.commit_async();
         break;
     }
@@ -147,7 +148,10 @@ void points_on_full_disk(session& program) {
                 program.open();
             } else {
                 program.poke(largest(program), 70'000, 20);
-                do_something(program, which);
+                if (which == k_syncs)
+                    program.sync_beside_failed();
+                else
+                    do_something(program, which);
             }
             program.change_serial();
             program.commit();
