@@ -67,7 +67,8 @@ std::uint64_t memory_budget::copies_limit_bytes() const {
 }
 
 std::uint64_t memory_budget::all_copies_limit_bytes() const {
-    return std::min(copies_limit_bytes(), std::max(k_copies_bytes_min, view_.memory().accessible_bytes()));
+    return std::min(memory_limit() / k_part_for_before_images,
+                    std::max(k_copies_bytes_min, 2 * view_.memory().accessible_bytes()));
 }
 
 std::uint64_t memory_budget::retired_limit_bytes() const {

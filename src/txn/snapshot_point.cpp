@@ -13,6 +13,7 @@ namespace {
 // How many bytes of log are reserved for each copied page. How much of a page has changed is known only after the later
 // comparison. Reserving for the worst case would write as many zeros to the log as the pages have bytes.
 constexpr std::uint64_t k_record_bytes_of_page = 64;
+constexpr std::uint64_t k_few_bytes = 4 * MiB;
 constexpr std::uint64_t k_spare_from_bytes = 2 * MiB; // smaller points do not need whole blocks
 constexpr std::size_t k_points_max = 64; // whoever looks for the newest content of a page looks through all of them
 
@@ -77,9 +78,11 @@ result<std::optional<std::uint64_t>> snapshot_point::begin() {
 
 result<void> snapshot_point::make_room_for_copies() {
     const std::uint64_t written = view_.collector().gathered_bytes();
+    const auto exceeds_memory = [&](std::uint64_t bytes) { // few bytes are not worth asking for the limit
+        return bytes > k_few_bytes && bytes > budget_.all_copies_limit_bytes();
+    };
     const auto are_too_many = [&] {
-        return is_in_flight() &&
-               (in_flight_.size() >= k_points_max || bytes_in_flight() + written > budget_.all_copies_limit_bytes());
+        return is_in_flight() && (in_flight_.size() >= k_points_max || exceeds_memory(bytes_in_flight() + written));
     };
     while (are_too_many()) {
         const waiting_time waiting(wait_);
