@@ -266,6 +266,41 @@ TEST_F(snapshot_points, hold_zeros_that_follow_contents_of_new_memory) {
     EXPECT_EQ(at(1), std::byte{3});
 }
 
+// The file has what memory has, but the next checkpoint writes the content of the first of the two in its place.
+TEST_F(snapshot_points, keep_their_pages_in_memory_while_an_older_one_is_in_flight) {
+    log_limit_bytes_ = 64 * KiB;
+    begin_anew(2);
+    const auto put = [&](int value) {
+        for (std::uint64_t page = 0; page < k_pages; ++page)
+            std::memset(&at(page), value, 1500);
+    };
+    for (int value = 3; engine_->stats().checkpoint.total_bytes == 0; ++value) {
+        ASSERT_LT(value, 20);
+        put(value);
+        ASSERT_TRUE(engine_->commit());
+    }
+    const auto in_file = static_cast<int>(at(0));
+    while (*engine_->step_checkpoint()) {
+    }
+    put(50);
+    const std::uint64_t first = copy(); // returns some pages of the checkpoint to the kernel
+    put(in_file);
+    const std::uint64_t second = copy(); // and the others
+    ASSERT_TRUE(engine_->await(first, log::durability::durable));
+    at(0) = std::byte{51};
+    (void)copy();
+    EXPECT_TRUE(engine_->is_point_in_flight(second));
+    EXPECT_NE(engine_->stats().checkpoint.total_bytes, 0U); // begun, with what the first has committed
+    while (*engine_->step_checkpoint()) {
+    }
+    for (std::uint64_t page = 1; page < k_pages; ++page)
+        ASSERT_EQ(at(page), std::byte(in_file)) << page;
+    ASSERT_TRUE(engine_->sync());
+    reopen();
+    for (std::uint64_t page = 1; page < k_pages; ++page)
+        ASSERT_EQ(at(page), std::byte(in_file)) << page;
+}
+
 /// Steps of a random walk of commits, checkpoints, rollbacks and deaths, and what memory and files must contain.
 class walks_of_points : public snapshot_points {
 protected:
