@@ -85,6 +85,10 @@ public:
     }
     void begin_sync(std::uint64_t offset, std::uint64_t bytes) override { below_->begin_sync(offset, bytes); }
     result<void> read(std::uint64_t offset, std::span<std::byte> into) override { return below_->read(offset, into); }
+    void will_read(std::uint64_t offset, std::uint64_t bytes) override {
+        owner_.come_to_operation("read ahead");
+        below_->will_read(offset, bytes);
+    }
     result<std::uint64_t> size() override { return below_->size(); }
     result<bool> is_hole(file_range range) override { return below_->is_hole(range); }
     result<bool> try_lock(os::lock_kind kind) override { return below_->try_lock(kind); }

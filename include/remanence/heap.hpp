@@ -348,9 +348,12 @@ public:
     ///
     /// If 1 MiB of pages or more were written, this call only copies them, and a thread of the heap compares the copies
     /// later. Then errc::no_space (the changes need more of the log than usual), errc::corrupt and std::bad_alloc are
-    /// reported by the ticket alone. A commit that fails in this way has not happened: the heap stays usable, the next
-    /// commit includes its changes, and rollback() undoes them too. The next commit, rollback(), sync() and close()
-    /// wait for the comparison, or do it themselves.
+    /// reported by the ticket alone. A commit that fails in this way has not happened, nor have later ones that were
+    /// copied by then: the heap stays usable, the next commit includes their changes, and rollback() undoes them too.
+    /// The next commit of another kind, rollback(), sync() and close() wait for the comparison, or do it themselves.
+    /// The next commit_async() does not, unless the copies together would take more than twice the heap's size (at
+    /// least 64 MiB) or an eighth of memory, or there are 64; heap_stats::point_wait says how long commits waited. With
+    /// a history, commit_async() compares the pages itself, as commit() does, and only does not wait for the device.
     ///
     /// commit_async() itself writes bulk data and large amounts of new memory, and begins a checkpoint that is due (see
     /// durability::none). All else is written by a thread that the heap starts with the first asynchronous commit; if

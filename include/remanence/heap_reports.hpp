@@ -69,6 +69,8 @@ struct heap_stats {
     /// Durations of commits that wrote a record, with their work for checkpoints. For asynchronous commits: the
     /// duration of the call.
     latency_histogram commit_times;
+    /// For how long commits waited for earlier asynchronous ones that were not in the log yet: see heap::commit_async().
+    std::chrono::nanoseconds point_wait{};
     std::uint64_t log_used_bytes;  ///< gauge: records not yet applied
     std::uint64_t log_limit_bytes; ///< log length at which a commit begins a checkpoint; see log_options
     /// Gauge: memory of before-images (copies of pages as they were committed, until the next checkpoint).

@@ -1097,6 +1097,8 @@ typedef struct rem_stats {
     double availability;
     /** Bytes of blocks as a share of the pages that they, and the allocator's tables, are on. */
     double page_efficiency;
+    /** For how long commits waited for earlier asynchronous ones that were not in the log yet, in nanoseconds. */
+    uint64_t point_wait_ns;
 } rem_stats;
 /** Fills *stats. O(1), or O(blocks) with rem_stats::surveys. */
 rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats);

@@ -255,6 +255,7 @@ heap_stats heap::stats() const {
         stats.discarded_bytes = impl->losses.discarded_bytes();
         stats.syncs = counted.syncs;
         stats.commit_times = impl->commits.times();
+        stats.point_wait = counted.point_wait;
         stats.log_limit_bytes = counted.log_limit_bytes;
         stats.log_used_bytes = counted.log_used_bytes;
         stats.before_image_bytes = counted.before_image_bytes;

@@ -69,7 +69,8 @@ result<void> checkpointer::begin_if_due(change::commit_scope committed, std::uin
             return {};
         }
     }
-    if (budget_.holds_too_many_unmapped() && committed == change::commit_scope::everything) {
+    if (budget_.holds_too_many_unmapped() && committed == change::commit_scope::everything &&
+        !view_.committed().has_copies()) { // otherwise memory is newer than its before-images
         if (auto mapped = view_.settler().map_unmapped(); !mapped) {
             (void)health_.poison(mapped.error());
             return {};

@@ -1,5 +1,6 @@
 #include "txn/committer.hpp"
 
+#include "base/assert.hpp"
 #include "base/range.hpp"
 #include "os/beside.hpp"
 #include "txn/file_runs.hpp"
@@ -186,6 +187,7 @@ result<void> committer::reserve_for_apply(const change::change_set& changes) {
 
 // From here on a failure poisons, since it is unknown which bytes have reached the disk (I5).
 result<void> committer::write(pending_commit& commit) {
+    REM_CHECK(commit.copies != nullptr || session_.promised() == session_.version());
     change::change_set& changes = commit.changes;
     log::redo_log::prerequisite first;
     if (changes.has_whole_chunks()) {

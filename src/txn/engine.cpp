@@ -10,6 +10,36 @@
 
 namespace remanence::txn {
 
+namespace {
+
+/// Reads places of a file for nothing but to have them in the page cache. Uses no memory before the first place.
+class scratch_of_reads {
+public:
+    void read(os::file& file, std::span<const file_range> places) noexcept {
+        if (places.empty() || !has_memory())
+            return;
+        for (const file_range& place : places)
+            file.will_read(place.offset, place.bytes);
+        for (const file_range& place : places) {
+            for (std::uint64_t done = 0; done < place.bytes; done += k_bytes) {
+                const auto bytes = static_cast<std::size_t>(std::min(k_bytes, place.bytes - done));
+                (void)file.read(place.offset + done, {bytes_.get(), bytes}); // a failure is met again by the comparison
+            }
+        }
+    }
+
+private:
+    static constexpr std::uint64_t k_bytes = 256 * KiB;
+    bool has_memory() noexcept {
+        if (!bytes_)
+            bytes_.reset(new (std::nothrow) std::byte[k_bytes]);
+        return bytes_ != nullptr;
+    }
+    std::unique_ptr<std::byte[]> bytes_; // NOLINT(modernize-avoid-c-arrays)
+};
+
+} // namespace
+
 engine::engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap)
     : options_(options),
       files_(std::move(files)),
@@ -66,6 +96,7 @@ result<void> engine::begin_alone() {
 result<bool> engine::holds_changes() {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
+    REM_TRY(point_.finish());
     const std::lock_guard allocation(locks_.allocation);
     memory_.allocator().flush();
     return heap_.view->collector().holds_changes(memory_.unused_pages());
@@ -84,14 +115,22 @@ result<void> engine::commit(const commit_order& order) {
 }
 
 result<std::uint64_t> engine::make_commit(const commit_order& order) {
-    const std::lock_guard alone(locks_.at_store);
+    std::unique_lock alone(locks_.at_store, std::try_to_lock);
+    if (!alone.owns_lock()) {
+        const bool is_for_point = is_point_in_flight(session_.promised());
+        const auto begun = std::chrono::steady_clock::now();
+        const std::lock_guard turn(locks_.turn);
+        alone.lock();
+        if (is_for_point)
+            point_.note_wait(std::chrono::steady_clock::now() - begun);
+    }
     if (history_ != nullptr)
         REM_TRY(history_->may_commit());
     return transactions_.repeat_with_room([&] { return try_to_commit(order); });
 }
 
 result<std::uint64_t> engine::try_to_commit(const commit_order& order) {
-    REM_TRY(transactions_.finish_earlier());
+    REM_TRY(transactions_.begin(order.awaited));
     const std::lock_guard allocation(locks_.allocation);
     REM_TRY(transactions_.make_room_in_memory());
     auto scope = transactions_.gather(order.scope);
@@ -121,14 +160,37 @@ result<void> engine::await(std::uint64_t version, log::durability how) {
     if (is_point_in_flight(version)) {
         if (how == log::durability::none)
             return {};
-        REM_TRY(finish_point());
+        REM_TRY(finish_points(version));
     }
     return session_.await(version, how);
 }
 
-result<void> engine::finish_point() {
-    const std::lock_guard alone(locks_.at_store);
-    return point_.finish();
+// Releases at_store after each step, so that others wait for one step only. Reads from the device, and asks the kernel for
+// the memory of the next point, without it.
+result<void> engine::finish_points(std::uint64_t through) {
+    scratch_of_reads scratch;
+    view::before_image_memory::block spare;
+    for (bool is_read = false;; is_read = true) {
+        std::vector<file_range> next;
+        bool needs_spare = false;
+        {
+            std::unique_lock turn(locks_.turn);
+            const std::lock_guard alone(locks_.at_store);
+            turn.unlock();
+            if (!point_.is_in_flight() || session_.version() >= through)
+                return {};
+            if (spare.pages != 0)
+                point_.add_spare(std::exchange(spare, {}));
+            needs_spare = point_.needs_spare();
+            if (is_read)
+                REM_TRY(point_.step());
+            if (session_.version() < through)
+                next = point_.places_of_next_step();
+        }
+        if (needs_spare)
+            spare = view::before_image_memory::make_spare();
+        scratch.read(heap_.store->file(), next);
+    }
 }
 
 result<void> engine::sync() {
@@ -137,9 +199,9 @@ result<void> engine::sync() {
     REM_TRY(health_.usable());
     if (!session_.has_begun())
         return {};
+    REM_TRY(finish_point());
     {
         const std::lock_guard alone(locks_.at_store);
-        REM_TRY(point_.finish());
         REM_TRY(names_.find());
     }
     REM_TRY(await(session_.appended_through(), log::durability::durable));
@@ -147,6 +209,7 @@ result<void> engine::sync() {
 }
 
 result<void> engine::find_failed_point() {
+    REM_TRY(finish_point());
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
     REM_TRY(point_.finish());
@@ -371,6 +434,7 @@ engine_stats engine::stats() const {
     stats.checkpoint = checkpoints_.under_way();
     stats.recovered_commits = heap_.recovered.commits;
     stats.recovered_bytes = heap_.recovered.bytes;
+    stats.point_wait = point_.wait();
     stats.open_time = open_time_;
     stats.tracker = heap_.view->tracker_name();
     return stats;

@@ -73,6 +73,7 @@ struct engine_stats {
     checkpoint_progress checkpoint; // under way, or done and not adopted yet
     std::uint64_t recovered_commits = 0;
     std::uint64_t recovered_bytes = 0;
+    std::chrono::nanoseconds point_wait{}; // how long commits have waited for points in flight
     std::chrono::nanoseconds open_time{};
     const char* tracker = "";
 };
@@ -100,7 +101,8 @@ public:
     /// commit of everything finds the others. Outside of such a section it includes everything.
     /// Writes new memory to the heap file, unless `order` allows to write it to the log.
     /// If `order` awaits nothing and much was written, only copies the changed pages (a point, snapshot_point.hpp). The
-    /// record is made later by finish_point(), await(), or the first caller that needs it. If that fails without
+    /// record is made later by finish_point(), await(), or the first caller that needs it. Such a commit does not wait
+    /// for earlier points, unless their copies take too much memory; all others do. If that fails without
     /// poisoning (no space, no memory, or a page of the file that cannot be read), the listener of
     /// let_points_be_told_of() is called. Then the version is that of a commit without changes, and the next commit
     /// includes the changes.
@@ -129,14 +131,17 @@ public:
     [[nodiscard]] bool is_point_in_flight(std::uint64_t version) const {
         return session_.has_begun() && session_.appended_through() < version;
     }
-    /// Makes the record of the point in flight, if there is one. From any thread. A failure poisons.
-    result<void> finish_point();
-    /// Finishes the point in flight. If the last point was not committed, and no later commit has its changes, fails as
+    /// Makes the records of the points in flight now. From any thread, which must not hold at_store. Commits may begin
+    /// other points meanwhile. A failure poisons.
+    result<void> finish_point() { return finish_points(session_.promised()); }
+    /// Finishes the points in flight. If the last point was not committed, and no later commit has its changes, fails as
     /// that point did, or throws std::bad_alloc if that was the reason. From any thread.
     result<void> find_failed_point();
-    /// Sets how many bytes must be written for a point to be copied, instead of 1 MiB. For tests, before the first
-    /// commit.
-    void copy_points_from(std::uint64_t bytes) { point_.copy_from(bytes); }
+    /// Sets how many bytes must be written for a point to be copied, and how many are compared at once, instead of
+    /// 1 MiB. For tests, before the first commit.
+    void copy_points_from(std::uint64_t bytes, std::uint64_t step_bytes = k_page_bytes) {
+        point_.copy_from(bytes, step_bytes);
+    }
     /// From now on calls `failed` for each point that was not committed. Call it before the first commit.
     void let_points_be_told_of(point_listener failed) { point_.tell_of_failures(std::move(failed)); }
 
@@ -247,6 +252,7 @@ public:
 private:
     engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap);
     result<std::uint64_t> try_to_commit(const commit_order& order);
+    result<void> finish_points(std::uint64_t through);
     [[nodiscard]] result<void> tell_of_failed_point() const;
     result<void> begin_history(history_begins how);
     // These prepare the memory of an open heap: one that is not shared, one that this process shares as the first, and

@@ -22,6 +22,7 @@ constexpr std::uint64_t k_log_bytes_min = 64 * MiB;
 constexpr std::uint64_t k_log_bytes_max = 256 * MiB; // at worst a recovery reads four times as many bytes
 constexpr std::uint64_t k_retired_bytes_max = 256 * MiB;
 constexpr std::uint64_t k_dirty_chunks_min = 8;
+constexpr std::uint64_t k_copies_bytes_min = 64 * MiB; // of points in flight
 constexpr std::uint64_t k_worth_watching = 64 * MiB;
 constexpr std::uint64_t k_small_bytes = 4 * MiB; // smaller amounts need no limit, so memory_limit() is not called
 
@@ -63,6 +64,11 @@ std::uint64_t memory_budget::copies_limit_bytes() const {
     if (view_.memory().accessible_bytes() < k_part_for_before_images * k_small_bytes)
         return ~std::uint64_t{0};
     return memory_limit() / k_part_for_before_images; // there may be a before-image for each copy
+}
+
+std::uint64_t memory_budget::all_copies_limit_bytes() const {
+    return std::min(memory_limit() / k_part_for_before_images,
+                    std::max(k_copies_bytes_min, 2 * view_.memory().accessible_bytes()));
 }
 
 std::uint64_t memory_budget::retired_limit_bytes() const {

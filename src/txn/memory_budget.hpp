@@ -33,6 +33,9 @@ public:
     [[nodiscard]] std::uint64_t retired_limit_bytes() const;
     /// Returns how many bytes of pages a commit may copy to make its record later.
     [[nodiscard]] std::uint64_t copies_limit_bytes() const;
+    /// Returns how many bytes the copies of several commits may have together, if they have more than a few MiB: at most
+    /// twice the heap's size, since more of them would only show that commits are made faster than their records.
+    [[nodiscard]] std::uint64_t all_copies_limit_bytes() const;
     /// True if the limit of retired copies is less than its maximum, for lack of memory.
     [[nodiscard]] bool is_memory_short() const;
     [[nodiscard]] bool holds_too_many_unsettled() const;

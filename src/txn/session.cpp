@@ -58,7 +58,9 @@ std::uint64_t session::append(log::record_builder& record, std::uint64_t image_b
     const std::uint64_t bytes =
         record.finish({super.session, super.epoch, version_ + 1, chain_, log_->durable_through()}, image_bytes).size();
     log_->append(record.take(), std::move(first));
-    promised_ = ++version_;
+    ++version_;
+    if (promised_ < version_)
+        promised_ = version_;
     chain_ = record.checksum();
     return bytes;
 }

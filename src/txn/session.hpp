@@ -58,9 +58,9 @@ public:
     /// Returns the version of the last commit, durable or not.
     [[nodiscard]] std::uint64_t version() const { return version_; }
     [[nodiscard]] std::uint64_t chain() const { return chain_; }
-    /// Assigns the next version to a commit whose record is made later. Then append() must be called before another
-    /// promise().
-    void promise() { promised_ = version_ + 1; }
+    /// Assigns the next version to a commit whose record is made later. The records must be appended in the order of
+    /// the promises, before those of other commits.
+    void promise() { ++promised_; }
     /// Returns the version of the last commit, whether its record is in the log or only promised. From any thread.
     [[nodiscard]] std::uint64_t promised() const { return promised_; }
     /// Returns the state to be written to a superblock that covers all commits.
@@ -90,7 +90,7 @@ private:
     std::atomic<log::redo_log*> shared_log_ = nullptr; // log_.get(), for any thread
     std::uint64_t version_;
     std::uint64_t chain_;                 // checksum of the last record
-    std::atomic<std::uint64_t> promised_; // equals version_, or is the next one
+    std::atomic<std::uint64_t> promised_; // equals version_, or is more
 };
 
 } // namespace remanence::txn

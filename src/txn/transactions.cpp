@@ -5,10 +5,18 @@
 
 namespace remanence::txn {
 
+result<void> transactions::begin(log::durability awaited) {
+    if (awaited != log::durability::none || !point_.may_begin())
+        return finish_earlier();
+    REM_TRY(health_.usable());
+    checkpoints_.adopt_if_done();
+    return {};
+}
+
 result<void> transactions::finish_earlier() {
     REM_TRY(health_.usable());
     checkpoints_.adopt_if_done();
-    return point_.is_in_flight() ? point_.finish() : result<void>();
+    return point_.finish_for_commit();
 }
 
 // In a shared heap, undeclared changes must be committed, too, before another process acquires the writer lock.
@@ -51,6 +59,7 @@ result<std::uint64_t> transactions::conclude(const pending_commit& commit, log::
 }
 
 result<void> transactions::make_room_in_file() {
+    REM_TRY(point_.finish_for_commit());
     REM_TRY(checkpoints_.finish());
     REM_TRY(checkpoints_.make_one());
     space_.discard_former_copies();
@@ -59,11 +68,18 @@ result<void> transactions::make_room_in_file() {
 
 // A checkpoint that is begun here covers only the commits before this point.
 result<std::optional<std::uint64_t>> transactions::try_to_copy(commit_scope scope) {
-    const std::uint64_t before = session_.version();
-    auto version = point_.begin(scope);
-    if (version && *version)
-        savepoints_.end_all();
-    if (!version || !*version || **version == before)
+    const std::uint64_t before = session_.promised();
+    auto version = scope == commit_scope::everything && point_.may_begin()
+                       ? point_.begin()
+                       : result<std::optional<std::uint64_t>>(std::nullopt);
+    if (!version)
+        return version;
+    if (!*version) {
+        REM_TRY(point_.finish_for_commit());
+        return version;
+    }
+    savepoints_.end_all();
+    if (**version == before)
         return version;
     try {
         REM_TRY(checkpoints_.begin_if_due(commit_scope::everything, point_.pages_changed(), log::durability::none));

@@ -19,6 +19,7 @@
 #include "view/memory_view.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace remanence::txn {
 
@@ -29,8 +30,8 @@ struct commit_order {
     log::durability awaited = log::durability::durable;
 };
 
-/// Callers hold at_store. For all but finish_earlier(), repeat_with_room() and roll_back() they hold the allocation
-/// lock, too.
+/// Callers hold at_store. For all but begin(), finish_earlier(), repeat_with_room() and roll_back() they hold the
+/// allocation lock, too.
 class transactions {
 public:
     /// All must outlive this object.
@@ -56,7 +57,10 @@ public:
 
     // The steps of a commit, in this order.
 
-    /// Adopts a checkpoint that is done, and finishes a point in flight. errc::poisoned.
+    /// Adopts a checkpoint that is done. Finishes the points in flight, unless this commit may be another one.
+    /// errc::poisoned.
+    result<void> begin(log::durability awaited);
+    /// Adopts a checkpoint that is done, and finishes the points in flight. errc::poisoned.
     result<void> finish_earlier();
     /// Makes room for before-images and in the log, if a checkpoint is far overdue.
     result<void> make_room_in_memory() { return checkpoints_.make_room_for_before_images(); }
@@ -83,8 +87,8 @@ public:
         REM_TRY(make_room_in_file());
         return commit();
     }
-    /// Instead of prepare() and the steps after it: begins a point, as snapshot_point::begin(). Returns none if the
-    /// commit must be made at once.
+    /// Instead of prepare() and the steps after it: begins a point, as snapshot_point::begin(). If the commit must be
+    /// made at once, finishes the points in flight, and returns none.
     result<std::optional<std::uint64_t>> try_to_copy(commit_scope scope);
     /// In a shared heap: makes the last commit visible to others. `how` is how durable that commit is. Then begins a
     /// due checkpoint. If `differs` is true, because this process's history may differ from the others', it stops

@@ -19,6 +19,7 @@ before_image_memory::block before_image_memory::take(std::uint64_t pages, std::u
     if (unused_ != nullptr) {
         block again{std::unique_ptr<std::byte, free_deleter>(unused_), k_pages_max, k_pages_max};
         std::memcpy(&unused_, again.bytes.get(), sizeof unused_);
+        free_pages_ -= k_pages_max;
         return again;
     }
     // The kernel clears a whole huge page at the first access. A commit of few pages should not wait for that.
@@ -50,6 +51,17 @@ void before_image_memory::give_back(block unused) noexcept {
     std::byte* const first = unused.bytes.release();
     std::memcpy(first, &unused_, sizeof unused_);
     unused_ = first;
+    free_pages_ += k_pages_max;
+}
+
+before_image_memory::block before_image_memory::make_spare() noexcept {
+    constexpr std::size_t k_bytes = k_pages_max * k_page_bytes;
+    auto* const bytes = static_cast<std::byte*>(std::aligned_alloc(k_bytes, k_bytes));
+    if (bytes == nullptr)
+        return {};
+    os::prefer_huge_pages(bytes, k_bytes);
+    os::populate(bytes, k_bytes);
+    return {std::unique_ptr<std::byte, free_deleter>(bytes), k_pages_max, k_pages_max};
 }
 
 void before_image_memory::trim() noexcept {

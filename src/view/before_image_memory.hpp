@@ -15,9 +15,9 @@ class before_image_memory {
 
 public:
     struct block {
-        std::unique_ptr<std::byte, free_deleter> bytes;
-        std::uint64_t pages;
-        std::uint64_t populated; // pages at the beginning that need no populate()
+        std::unique_ptr<std::byte, free_deleter> bytes{};
+        std::uint64_t pages = 0;
+        std::uint64_t populated = 0; // pages at the beginning that need no populate()
     };
     before_image_memory() = default;
     before_image_memory(const before_image_memory&) = delete;
@@ -34,6 +34,11 @@ public:
     /// for each of them would take longer while a commit waits.
     static void populate(block& used, std::uint64_t pages) noexcept;
     void give_back(block unused) noexcept;
+    /// Returns a new block of k_pages_max that is populated, for give_back(); an empty one if memory is lacking. Thread-safe,
+    /// and takes a millisecond or more.
+    static block make_spare() noexcept;
+    /// Returns the pages of free blocks.
+    [[nodiscard]] std::uint64_t free_pages() const { return free_pages_; }
     /// Returns the free blocks to the kernel.
     void trim() noexcept;
 
@@ -41,6 +46,7 @@ private:
     static constexpr std::uint64_t k_small_pages = 64;
     static constexpr std::uint64_t k_populated_at_once = 32;
 
+    std::uint64_t free_pages_ = 0;
     std::byte* unused_ = nullptr; // list of free blocks of k_pages_max; each begins with the address of the next one
 };
 

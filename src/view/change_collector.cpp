@@ -7,6 +7,7 @@
 #include "os/memory.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace remanence::view {
@@ -60,6 +61,7 @@ result<std::optional<page_copies>> change_collector::copy_written(const page_pre
         }
         std::vector<heap_range> contents;
         append_contents(range, contents);
+        append_copied(range, contents);
         if (!contents.empty())
             memory_.reserve_place_of(range.offset / image_.chunk_bytes()); // so that accept() need not allocate
         pages.insert(pages.end(), contents.begin(), contents.end());
@@ -74,10 +76,11 @@ result<std::optional<page_copies>> change_collector::copy_written(const page_pre
 // commit.
 result<std::optional<page_copies>> change_collector::copy_from_first_change(const std::vector<heap_range>& pages) {
     page_copies copies = committed_.new_copies();
+    copies.expect(bytes_of(pages) / k_page_bytes);
     for (const heap_range& range : pages) {
         std::uint64_t at = range.offset;
         while (copies.is_empty() && at < range.end()) {
-            auto differs = comparer_.differs(at / k_page_bytes, memory_.base() + at);
+            auto differs = differs_from_newest(at);
             if (!differs)
                 return differs.error();
             if (*differs)
@@ -88,6 +91,13 @@ result<std::optional<page_copies>> change_collector::copy_from_first_change(cons
             copies.add({at, range.end() - at}, memory_.base());
     }
     return std::optional(std::move(copies));
+}
+
+result<bool> change_collector::differs_from_newest(std::uint64_t page_offset) {
+    const std::byte* const now = memory_.base() + page_offset;
+    if (committed_.is_copied(page_offset / k_page_bytes))
+        return std::memcmp(committed_.newest(page_offset / k_page_bytes), now, k_page_bytes) != 0;
+    return comparer_.differs(page_offset / k_page_bytes, now);
 }
 
 change_set change_collector::fresh_in_copies(const page_copies& copies) const {
@@ -106,23 +116,54 @@ change_set change_collector::fresh_in_copies(const page_copies& copies) const {
     return changes;
 }
 
-result<change_set> change_collector::changes_in_copies(const page_copies& copies) {
-    change_set changes;
-    committed_.expect_before_images(copies.bytes() / k_page_bytes);
-    std::vector<heap_range> pages;
-    for (const page_copies::piece& piece : copies.pieces())
-        pages.push_back(piece.pages);
-    committed_.will_read(split_at_chunks(pages, image_.chunk_bytes()));
-    for (const page_copies::piece& piece : copies.pieces()) {
-        for (const heap_range& range : split_at_chunks({&piece.pages, 1}, image_.chunk_bytes())) {
-            const std::uint64_t chunk = range.offset / image_.chunk_bytes();
-            if (!image_.is_stored(chunk) && (changes.fresh.empty() || changes.fresh.back().chunk != chunk))
-                changes.fresh.push_back(spilled_.as_in_copy(chunk));
-            REM_TRY(comparer_.compare(range, piece.bytes + (range.offset - piece.pages.offset), kept_bytes::not_usable,
-                                      changes));
+result<bool> change_collector::compare_copies(const page_copies& copies, compared_copies& so_far,
+                                              std::uint64_t bytes_max) {
+    if (so_far.drops != committed_.drops())
+        so_far = {.drops = committed_.drops()};
+    committed_.expect_before_images((copies.bytes() - so_far.bytes) / k_page_bytes);
+    const std::uint64_t end = so_far.bytes + std::min(bytes_max, copies.bytes() - so_far.bytes);
+    if (end == copies.bytes())
+        committed_.will_read(pages_to_compare(copies, so_far, bytes_max));
+    while (so_far.bytes < end) {
+        const page_copies::piece& piece = copies.pieces()[so_far.piece];
+        const std::uint64_t offset = piece.pages.offset + so_far.piece_bytes;
+        const std::uint64_t chunk = offset / image_.chunk_bytes();
+        const std::uint64_t behind =
+            std::min({piece.pages.end(), (chunk + 1) * image_.chunk_bytes(), offset + (end - so_far.bytes)});
+        change_set& changes = so_far.changes;
+        if (!image_.is_stored(chunk) && (changes.fresh.empty() || changes.fresh.back().chunk != chunk))
+            changes.fresh.push_back(spilled_.as_in_copy(chunk));
+        REM_TRY(comparer_.compare({offset, behind - offset}, piece.bytes + so_far.piece_bytes, kept_bytes::not_usable,
+                                  changes));
+        so_far.bytes += behind - offset;
+        so_far.piece_bytes += behind - offset;
+        if (behind == piece.pages.end()) {
+            ++so_far.piece;
+            so_far.piece_bytes = 0;
         }
     }
-    return changes;
+    return so_far.bytes == copies.bytes();
+}
+
+std::vector<file_range> change_collector::places_to_compare(const page_copies& copies, const compared_copies& so_far,
+                                                            std::uint64_t bytes_max) const {
+    return committed_.places_to_read(pages_to_compare(copies, so_far, bytes_max));
+}
+
+// Returns the next pages, split at chunks.
+std::vector<heap_range> change_collector::pages_to_compare(const page_copies& copies, const compared_copies& so_far,
+                                                           std::uint64_t bytes_max) const {
+    std::vector<heap_range> next;
+    std::uint64_t done = so_far.piece_bytes;
+    for (const page_copies::piece& piece : copies.pieces().subspan(so_far.piece)) {
+        const std::uint64_t bytes = std::min(piece.pages.bytes - done, bytes_max);
+        next.push_back({piece.pages.offset + done, bytes});
+        bytes_max -= bytes;
+        if (bytes_max == 0)
+            break;
+        done = 0;
+    }
+    return split_at_chunks(next, image_.chunk_bytes());
 }
 
 result<std::vector<heap_range>> change_collector::written() {
@@ -298,6 +339,19 @@ void change_collector::append_contents(heap_range fresh, std::vector<heap_range>
         if (!is_all_zeros({memory_.base() + at, k_page_bytes})) // a page of zeros has not changed
             append_run(pages, at, k_page_bytes);
     }
+}
+
+// Adds pages of zeros whose committed content is in copies, where it may not be zeros.
+void change_collector::append_copied(heap_range fresh, std::vector<heap_range>& pages) const {
+    if (!committed_.has_copies())
+        return;
+    const std::size_t before = pages.size();
+    for (std::uint64_t at = fresh.offset; at < fresh.end(); at += k_page_bytes) {
+        if (committed_.is_copied(at / k_page_bytes))
+            pages.push_back({at, k_page_bytes});
+    }
+    if (pages.size() != before)
+        sort_and_merge(pages);
 }
 
 // Gives unused chunks back, and returns the other ranges, split at chunks.

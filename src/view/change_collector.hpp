@@ -36,6 +36,15 @@ struct copying_limits {
     std::uint64_t held_back_max; // as in change_collector::collect()
 };
 
+/// How far the copies of a commit are compared, and what was found.
+struct compared_copies {
+    change::change_set changes{};
+    std::size_t piece = 0;         // the next of page_copies::pieces()
+    std::uint64_t piece_bytes = 0; // of it, already compared
+    std::uint64_t bytes = 0;       // compared in all
+    std::uint64_t drops = 0;       // committed_content::drops() when the comparison began
+};
+
 class change_collector {
 public:
     change_collector(store::image& image, mapped_memory& memory, written_pages& written, committed_content& committed,
@@ -55,6 +64,8 @@ public:
     /// Asks the tracker which pages were written. The program must not write between this and collect() or
     /// copy_written().
     result<void> gather() { return written_.gather(memory_.accessible_bytes()); }
+    /// Returns how many bytes of pages were written, according to the last gather().
+    [[nodiscard]] std::uint64_t gathered_bytes() const { return bytes_of(written_.ranges()); }
     /// Returns everything that differs from the committed content. A chunk whose pages are all unused, according to
     /// `is_unused`, is no change: its memory returns to the kernel and reads as last committed. Chunks that should be
     /// written whole but may move only after a checkpoint are *held back*. If these have more than `held_back_max`
@@ -67,15 +78,18 @@ public:
                                                 change::fresh_contents fresh = change::fresh_contents::in_copy);
     /// As collect(), but for everything that was not declared: changes that the program should have declared.
     result<change::change_set> collect_undeclared(const page_predicate& is_unused);
-    /// Copies what collect() would compare, for changes_in_copies(). Returns nothing if the caller must call collect()
+    /// Copies what collect() would compare, for compare_copies(). Returns nothing if the caller must call collect()
     /// instead: the size is outside the limits, or chunks must be written whole (a little new memory is allowed).
     /// Returns empty copies if nothing differs.
     result<std::optional<page_copies>> copy_written(const page_predicate& is_unused, const copying_limits& limits);
-    /// Returns the chunks of new memory among the copies. changes_in_copies() finds everything else.
+    /// Returns the chunks of new memory among the copies. compare_copies() finds everything else.
     [[nodiscard]] change::change_set fresh_in_copies(const page_copies& copies) const;
-    /// As collect(), but reads the pages that copy_written() copied instead of the program's memory. After
-    /// errc::corrupt or errc::io it may be called again.
-    result<change::change_set> changes_in_copies(const page_copies& copies);
+    /// As collect(), but compares the oldest copies instead of the program's memory. Compares about `bytes_max` of the
+    /// rest, and returns true if nothing is left. Begins again if before-images were dropped since the last call.
+    result<bool> compare_copies(const page_copies& copies, compared_copies& so_far, std::uint64_t bytes_max);
+    /// Returns where the file has what compare_copies() will need next, for about `bytes_max` of the copies.
+    [[nodiscard]] std::vector<file_range> places_to_compare(const page_copies& copies, const compared_copies& so_far,
+                                                            std::uint64_t bytes_max) const;
     /// Returns the pages that may differ from the committed content: all pages written in this round. If the tracker
     /// cannot tell rounds apart, compares and returns the pages that do differ. Spilled chunks are not included; the
     /// caller adds them.
@@ -109,6 +123,10 @@ private:
     [[nodiscard]] declarations declared() const;
     /// Appends the nonzero pages of a chunk that was never committed.
     void append_contents(heap_range fresh, std::vector<heap_range>& pages) const;
+    void append_copied(heap_range fresh, std::vector<heap_range>& pages) const;
+    [[nodiscard]] std::vector<heap_range> pages_to_compare(const page_copies& copies, const compared_copies& so_far,
+                                                           std::uint64_t bytes_max) const;
+    result<bool> differs_from_newest(std::uint64_t page_offset);
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);
     result<bool> give_back(std::uint64_t chunk, const page_predicate& is_unused);

@@ -121,7 +121,7 @@ result<bool> chunk_mover::is_cheaper_whole(std::span<const heap_range> written, 
             if (pages++ % step != 0)
                 continue;
             ++sampled;
-            const std::byte* committed = committed_.copy(at / k_page_bytes);
+            const std::byte* committed = committed_.newest(at / k_page_bytes);
             if (committed == nullptr) {
                 REM_TRY(committed_.read_image({at, k_page_bytes}, nullptr, image.data()));
                 committed = image.data();

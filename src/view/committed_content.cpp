@@ -11,9 +11,8 @@
 
 namespace remanence::view {
 
-// Asks for each chunk's pages at once, with those between them: the device takes longer for many reads than for long ones.
-void committed_content::will_read(std::span<const heap_range> pages) {
-    constexpr std::uint64_t k_chunks_min = 4;
+// Joins each chunk's pages, with those between them: the device takes longer for many reads than for long ones.
+std::vector<heap_range> committed_content::not_in_memory(std::span<const heap_range> pages) const {
     std::vector<heap_range> asked;
     for (auto first = pages.begin(); first != pages.end();) {
         const std::uint64_t chunk = first->offset / image_.chunk_bytes();
@@ -32,10 +31,40 @@ void committed_content::will_read(std::span<const heap_range> pages) {
             asked.push_back({begin, end - begin});
         first += static_cast<std::ptrdiff_t>(of_chunk.size());
     }
+    return asked;
+}
+
+void committed_content::will_read(std::span<const heap_range> pages) {
+    constexpr std::uint64_t k_chunks_min = 4;
+    const std::vector<heap_range> asked = not_in_memory(pages);
     if (asked.size() < k_chunks_min)
         return;
     for (const heap_range& range : asked)
         image_.will_read(range);
+}
+
+std::vector<file_range> committed_content::places_to_read(std::span<const heap_range> pages) const {
+    std::vector<file_range> places;
+    for (const heap_range& range : not_in_memory(pages))
+        places.push_back({image_.copy_of(range.offset), range.bytes});
+    return places;
+}
+
+bool committed_content::is_copied(std::uint64_t page) const {
+    return std::ranges::any_of(copies_, [&](const page_copies* each) { return each->find(page) != nullptr; });
+}
+
+bool committed_content::has_copies_in(std::uint64_t chunk) const {
+    const heap_range all{chunk * image_.chunk_bytes(), image_.chunk_bytes()};
+    return std::ranges::any_of(copies_, [&](const page_copies* each) { return each->has_any_in(all); });
+}
+
+const std::byte* committed_content::newest(std::uint64_t page) const {
+    for (auto each = copies_.rbegin(); each != copies_.rend(); ++each) {
+        if (const std::byte* const copy = (*each)->find(page); copy != nullptr)
+            return copy;
+    }
+    return copy(page);
 }
 
 result<void> committed_content::read_image(heap_range pages, const std::byte* kept, std::byte* into) {
@@ -109,6 +138,7 @@ std::vector<store::applied_page> committed_content::before_image_pages() const {
 
 void committed_content::freeze() {
     REM_CHECK(frozen_.is_empty());
+    ++drops_;
     frozen_.clear(); // frees the memory even if there are no before-images
     before_images_.freeze_into(frozen_);
     frozen_is_in_image_ = false;
@@ -122,6 +152,7 @@ void committed_content::drop_frozen() {
 
 void committed_content::drop_all_but(std::span<const std::uint64_t> newer) {
     REM_CHECK(frozen_.is_empty());
+    ++drops_;
     before_images kept(before_image_memory_, image_.chunk_pages());
     for (const store::applied_page& before_image : before_images_.sorted()) {
         if (!std::ranges::binary_search(newer, before_image.page))
@@ -136,6 +167,7 @@ void committed_content::drop_all_but(std::span<const std::uint64_t> newer) {
 }
 
 void committed_content::drop_all() {
+    ++drops_;
     drop_frozen();
     before_images_.clear();
     before_image_memory_.trim();

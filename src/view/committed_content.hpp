@@ -47,11 +47,12 @@ public:
     }
     /// True if the image lacks the committed content of the page.
     [[nodiscard]] bool is_newer_than_image(std::uint64_t page) const {
-        return before_images_.find(page) != nullptr || (!frozen_is_in_image_ && frozen_.find(page) != nullptr);
+        return before_images_.find(page) != nullptr || (!frozen_is_in_image_ && frozen_.find(page) != nullptr) ||
+               is_copied(page);
     }
     /// True if the image lacks the committed content of a page of the chunk.
     [[nodiscard]] bool has_newer_in(std::uint64_t chunk) const {
-        return before_images_.has_any_in(chunk) || is_being_written(chunk) || (copies_ != nullptr && is_copied(chunk));
+        return before_images_.has_any_in(chunk) || is_being_written(chunk) || has_copies_in(chunk);
     }
     /// True if a checkpoint is writing pages of the chunk in place.
     [[nodiscard]] bool is_being_written(std::uint64_t chunk) const {
@@ -63,6 +64,8 @@ public:
     /// Starts to read those of these pages that are not in memory, if they are many, so that read_image() does not wait
     /// for the device each time. `pages` must be split at chunks.
     void will_read(std::span<const heap_range> pages);
+    /// Returns what will_read() would read, as places in the file. They are a hint: the chunks may move.
+    [[nodiscard]] std::vector<file_range> places_to_read(std::span<const heap_range> pages) const;
     /// Reads pages for which copy() returns null. `kept`, if not null, is the tracker's copy of a single page's former
     /// content; it is used only if it fits the image's checksum.
     result<void> read_image(heap_range pages, const std::byte* kept, std::byte* into);
@@ -89,18 +92,29 @@ public:
     void take(std::uint64_t page, const std::byte* bytes, std::uint32_t checksum);
     /// Notes that the image has all committed content of the chunk.
     void forget(std::uint64_t chunk) {
+        ++drops_;
         before_images_.forget(chunk);
         frozen_.forget(chunk);
     }
 
-    // Copies of pages that are committed but not in a record yet. The pages of them that differ become before-images
-    // later. Until then only the comparer of the copies, freeze() and code that maps chunks may ask for committed
-    // content.
+    // Copies of pages that are committed but not in a record yet: of several commits, oldest first. The pages of them
+    // that differ become before-images later. Until then copy() is older than what is committed. Only the comparer of
+    // the oldest copies, freeze(), and code that takes has_copies_in() or newest() into account may use it.
 
     [[nodiscard]] page_copies new_copies() { return page_copies(before_image_memory_); }
-    /// Registers the copies, which must not move; null: there are none now.
-    void note_copies(const page_copies* copies) { copies_ = copies; }
-    [[nodiscard]] bool has_copies() const { return copies_ != nullptr; }
+    /// The memory of copies and before-images, to which spare blocks may be added.
+    [[nodiscard]] before_image_memory& memory() { return before_image_memory_; }
+    /// Registers the copies of the newest commit. They must not move. Throws std::bad_alloc; then nothing has changed.
+    void add_copies(const page_copies& copies) { copies_.push_back(&copies); }
+    /// Precondition: there are copies.
+    void forget_oldest_copies() { copies_.erase(copies_.begin()); }
+    [[nodiscard]] bool has_copies() const { return !copies_.empty(); }
+    [[nodiscard]] bool is_copied(std::uint64_t page) const;
+    /// As copy(), but looks through the copies first.
+    [[nodiscard]] const std::byte* newest(std::uint64_t page) const;
+    /// Counts how often before-images were dropped that no commit had accepted. A comparison that goes on after that
+    /// must begin again.
+    [[nodiscard]] std::uint64_t drops() const { return drops_; }
 
     // Checkpoints.
 
@@ -130,13 +144,13 @@ public:
     [[nodiscard]] std::uint64_t unsettled_bytes() const { return frozen_is_in_image_ ? frozen_.bytes() : 0; }
 
 private:
-    [[nodiscard]] bool is_copied(std::uint64_t chunk) const {
-        return copies_->has_any_in({chunk * image_.chunk_bytes(), image_.chunk_bytes()});
-    }
+    [[nodiscard]] std::vector<heap_range> not_in_memory(std::span<const heap_range> pages) const;
+    [[nodiscard]] bool has_copies_in(std::uint64_t chunk) const;
 
     store::image& image_;
     before_image_memory before_image_memory_;
-    const page_copies* copies_ = nullptr;
+    std::vector<const page_copies*> copies_; // oldest first
+    std::uint64_t drops_ = 0;
     before_images before_images_;
     before_images frozen_;                          // until settled, even after thaw()
     bool frozen_is_in_image_ = false;               // set by thaw()

@@ -51,7 +51,8 @@ result<void> memory_settler::settle_rest() {
     return committed_.has_thawed() ? settle_pages(committed_.frozen().size()) : result<void>();
 }
 
-// A page that equals the image may be read from the file, even if other pages have uncommitted changes.
+// A page that equals the image may be read from the file, even if other pages have uncommitted changes. But if a commit
+// without a record has a copy of the page, the next checkpoint may write another content of it first.
 result<void> memory_settler::settle_pages(std::uint64_t pages) {
     std::vector<heap_range> copies;
     const auto all = committed_.frozen();
@@ -60,7 +61,7 @@ result<void> memory_settler::settle_pages(std::uint64_t pages) {
         const store::applied_page& frozen = all[settled_];
         const std::uint64_t at = frozen.page * k_page_bytes;
         if (committed_.is_frozen_copy(frozen.page) && memory_.maps_copy(frozen.page / image_.chunk_pages()) &&
-            std::memcmp(memory_.base() + at, frozen.bytes, k_page_bytes) == 0)
+            std::memcmp(memory_.base() + at, frozen.bytes, k_page_bytes) == 0 && !committed_.is_copied(frozen.page))
             copies.push_back({at, k_page_bytes});
     }
     REM_TRY(drop(memory_.base(), copies));

@@ -66,14 +66,14 @@ void memory_view::accept_declared(const change_set& changes) {
 }
 
 void memory_view::begin_with_copies(const page_copies& copies) {
-    committed_.note_copies(&copies);
+    committed_.add_copies(copies);
     spiller_.accept();
     declared_.clear();
     written_.begin_round();
 }
 
 void memory_view::accept_copies(const change_set& changes, const page_copies& copies) {
-    committed_.note_copies(nullptr);
+    committed_.forget_oldest_copies();
     committed_.renew(changes, page_source(copies));
     for (const whole_chunk& fresh : changes.fresh)
         memory_.note_committed(fresh.chunk);
@@ -84,7 +84,7 @@ void memory_view::give_up_copies(const page_copies& copies) {
     for (const page_copies::piece& piece : copies.pieces())
         pages.push_back(piece.pages);
     written_.gather_again(pages);
-    committed_.note_copies(nullptr);
+    committed_.forget_oldest_copies();
 }
 
 void memory_view::restore_copies(const page_copies& copies) {

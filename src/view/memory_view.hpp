@@ -105,14 +105,16 @@ public:
     /// Second step: the changes are durable.
     void accept_declared(const change::change_set& changes);
 
-    // A commit that only copies its pages; the record is written later.
+    // Commits that only copy their pages; the records are written later, in the same order.
 
     /// Makes the copied pages committed content. Precondition: memory equals the copies. The copies must not move until
-    /// accept_copies() or give_up_copies().
+    /// accept_copies() or give_up_copies(). Throws std::bad_alloc; then nothing has changed.
     void begin_with_copies(const page_copies& copies);
-    /// Notes that a record has these changes, which changes_in_copies() found. Precondition: as for accept().
+    /// Notes that a record has these changes, which compare_copies() found in the oldest copies. Precondition: as for
+    /// accept().
     void accept_copies(const change::change_set& changes, const page_copies& copies);
-    /// Notes that the copied changes are not committed. The next collect() finds those that are still in memory.
+    /// Notes that the changes of the oldest copies are not committed. The next collect() finds those that are still in
+    /// memory. Call it for all copies, since the changes of newer ones are relative to these.
     void give_up_copies(const page_copies& copies);
     /// Copies the pages back to memory, where they count as written.
     void restore_copies(const page_copies& copies);

@@ -13,7 +13,8 @@ void page_copies::add(heap_range pages, const std::byte* base) {
     while (pages.bytes != 0) {
         if (pages_left_ == 0) {
             blocks_.reserve(blocks_.size() + 1);
-            blocks_.push_back(memory_->take(1, pages.bytes / k_page_bytes, blocks_.empty()));
+            const std::uint64_t left = expected_ - std::min(expected_, bytes_ / k_page_bytes);
+            blocks_.push_back(memory_->take(1, std::max(left, pages.bytes / k_page_bytes), blocks_.empty()));
             pages_left_ = blocks_.back().pages;
         }
         const before_image_memory::block& last = blocks_.back();
@@ -36,11 +37,18 @@ void page_copies::clear() noexcept {
     bytes_ = 0;
 }
 
-const std::byte* page_copies::of(std::uint64_t page) const {
+const std::byte* page_copies::find(std::uint64_t page) const {
     const std::uint64_t at = page * k_page_bytes;
     const auto behind = std::ranges::upper_bound(pieces_, at, {}, [](const piece& each) { return each.pages.offset; });
-    REM_CHECK(behind != pieces_.begin() && at < behind[-1].pages.end());
+    if (behind == pieces_.begin() || at >= behind[-1].pages.end())
+        return nullptr;
     return behind[-1].bytes + (at - behind[-1].pages.offset);
+}
+
+const std::byte* page_copies::of(std::uint64_t page) const {
+    const std::byte* const copy = find(page);
+    REM_CHECK(copy != nullptr);
+    return copy;
 }
 
 bool page_copies::has_any_in(heap_range range) const {

@@ -19,6 +19,8 @@ public:
     /// Uses free blocks of `memory`, whose pages are allocated already. `memory` must outlive the copies.
     explicit page_copies(before_image_memory& memory) : memory_(&memory) {}
 
+    /// Says that about this many pages will be copied, so that fresh memory for them is made of huge pages.
+    void expect(std::uint64_t pages) { expected_ = pages; }
     /// Copies pages from the memory at `base`. Precondition: they lie behind all pages copied before.
     void add(heap_range pages, const std::byte* base);
     /// Returns the blocks to `memory` for reuse. The destructor frees them.
@@ -32,6 +34,8 @@ public:
     [[nodiscard]] std::span<const piece> pieces() const { return pieces_; }
     [[nodiscard]] bool is_empty() const { return pieces_.empty(); }
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    /// Returns the copy of a page; null if the page was not copied.
+    [[nodiscard]] const std::byte* find(std::uint64_t page) const;
     /// Returns the copy of a page. Precondition: the page was copied.
     [[nodiscard]] const std::byte* of(std::uint64_t page) const;
     [[nodiscard]] bool has_any_in(heap_range range) const;
@@ -42,6 +46,7 @@ private:
     std::uint64_t pages_left_ = 0; // unused pages at the end of the last block
     std::vector<piece> pieces_;
     std::uint64_t bytes_ = 0;
+    std::uint64_t expected_ = 0; // pages
 };
 
 /// The source of the bytes that a commit writes: the heap's memory, or copies.

@@ -213,6 +213,7 @@ int main(void) {
     MEMBER(rem_stats, surveys);
     MEMBER(rem_stats, availability);
     MEMBER(rem_stats, page_efficiency);
+    MEMBER(rem_stats, point_wait_ns);
     NUMBER(REM_SIGNED);
     NUMBER(REM_UNSIGNED);
     NUMBER(REM_FLOATING);

@@ -10,7 +10,8 @@ namespace {
 
 using log::durability;
 
-constexpr std::uint64_t k_doings = 9;
+constexpr std::uint64_t k_doings = 10;
+constexpr std::uint64_t k_syncs = 7; // one of them
 
 /// Something of each kind, while a commit may be in flight.
 void do_something(session& program, std::uint64_t which) {
@@ -37,12 +38,20 @@ void do_something(session& program, std::uint64_t which) {
     case 6:
         program.verify();
         break;
-    case 7:
+    case k_syncs:
         program.sync();
         break;
     case 8:
         program.add_block(70 * KiB);
         program.rollback();
+        break;
+    case 9: // several follow: the first adds new memory, and the last frees it
+        program.add_block(9000);
+        program.commit_async();
+        program.poke(largest(program), 20'000, 300);
+        program.commit_async();
+        program.remove_block(0);
+        program.commit_async();
         break;
     }
 }
@@ -91,7 +100,9 @@ void points_cut_short(session& program, session::cut how) {
         change_pages(program, ++change % 20);
         program.commit(); // the session's log is there
         change_pages(program, ++change % 20);
-        const std::uint64_t version = program.commit_async();
+        program.commit_async();
+        change_pages(program, ++change % 20);
+        const std::uint64_t version = program.commit_async(); // another is in flight
         program.poke(largest(program), 60'000, 20);
         return version;
     };
@@ -137,7 +148,10 @@ void points_on_full_disk(session& program) {
                 program.open();
             } else {
                 program.poke(largest(program), 70'000, 20);
-                do_something(program, which);
+                if (which == k_syncs)
+                    program.sync_beside_failed();
+                else
+                    do_something(program, which);
             }
             program.change_serial();
             program.commit();

@@ -604,6 +604,12 @@ void session::wait(std::uint64_t version) { require(do_wait(version), "wait"); }
 
 void session::sync() { require(do_sync(), "sync"); }
 
+void session::sync_beside_failed() {
+    auto done = do_sync();
+    if (!done && done.why().code != errc::no_space)
+        require(std::move(done), "sync");
+}
+
 void session::prepare_cut(std::uint64_t n, cut how) {
     REM_CHECK(disk_ != nullptr);
     if (how == cut::failure)

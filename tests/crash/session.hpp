@@ -101,6 +101,8 @@ public:
     bool commit_async_on_full_disk(std::uint64_t n, const std::function<void()>& change);
     /// Everything committed becomes durable.
     void sync();
+    /// Where an asynchronous commit may have come to nothing, which the sync then tells.
+    void sync_beside_failed();
     void rollback();
     // Of a store with a history; what is not committed comes in between.
     void undo(std::uint64_t steps = 1);
