@@ -33,6 +33,7 @@ constexpr std::uint64_t k_uffd_feature_wp_async = 1U << 15;
 namespace {
 
 constexpr std::size_t k_regions = 128;               // reported by one system call
+constexpr std::uint64_t k_empty_bytes_min = 4 * MiB; // walking less takes less time than a system call
 constexpr std::uint64_t k_gap_bytes_max = 256 * KiB; // scanning such a gap takes less time than a system call
 
 // Before Linux 6.10 the kernel's fast path tested the wrong bit for the protection of a swapped page (fixed by commit
@@ -88,20 +89,30 @@ public:
                 return tracker_failure("cannot register");
             registered_ = true;
         }
-        if (!two_passes_)
-            return report_and_protect({0, bytes}, k_any_page, runs);
+        if (!two_passes_) {
+            auto all = report_and_protect({0, bytes}, k_any_page, runs);
+            return all ? result<void>() : all.error();
+        }
         for (auto* const scratch : {&unprotected_, &whole_tables_, &parts_, &written_, &spans_}) {
             scratch->clear();
             scratch->reserve(k_regions); // so that scans of a heap that does not change allocate nothing
         }
-        REM_TRY(find_unprotected({0, bytes}));
+        REM_TRY(find_unprotected_or_report(bytes, runs));
         if (!busy_.ranges().empty())
             REM_TRY(report_busy(runs));
         split_at_tables();
-        for (const page_run& span : spans_of(whole_tables_))
-            REM_TRY(report_and_protect(span, k_any_page, runs));
-        for (const page_run& span : spans_of(parts_))
-            REM_TRY(report_and_protect(span, k_any_place, runs));
+        for (const page_run& span : spans_of(whole_tables_)) {
+            auto has_pages = report_and_protect(span, k_any_page, runs);
+            if (!has_pages)
+                return has_pages.error();
+            if (!*has_pages && span.bytes >= k_empty_bytes_min)
+                empty_.push_back(span);
+        }
+        for (const page_run& span : spans_of(parts_)) {
+            if (auto done = report_and_protect(span, k_any_place, runs); !done)
+                return done.error();
+        }
+        sort_and_merge(empty_);
         for (const page_run& run : written_)
             busy_.note_written(run);
         return {};
@@ -145,6 +156,24 @@ private:
                     [&](page_run run, std::uint64_t) { append_run(unprotected_, run.offset, run.bytes); });
     }
 
+    // Ranges in which the last scan found no page are walked once, not twice: the fast path would name all of them.
+    result<void> find_unprotected_or_report(std::uint64_t bytes, std::vector<page_run>& runs) {
+        std::uint64_t from = 0;
+        for (page_run& each : empty_) {
+            if (each.end() > bytes)
+                break;
+            REM_TRY(find_unprotected({from, each.offset - from}));
+            from = each.end();
+            auto has_pages = report_and_protect(each, k_any_page, runs);
+            if (!has_pages)
+                return has_pages.error();
+            if (*has_pages)
+                each.bytes = 0;
+        }
+        std::erase_if(empty_, [](const page_run& each) { return each.bytes == 0; });
+        return find_unprotected({from, bytes - from});
+    }
+
     // Leaves busy tables unprotected, so their pages are reported in each round.
     result<void> report_busy(std::vector<page_run>& runs) {
         std::vector<page_run> others = without(unprotected_, busy_.ranges());
@@ -183,8 +212,8 @@ private:
     }
 
     // Also protects pages that were only read (the zero page and pages of the file), so that the fast path no longer
-    // reports them.
-    result<void> report_and_protect(page_run where, std::uint64_t any_of, std::vector<page_run>& runs) {
+    // reports them. Returns whether it has protected anything.
+    result<bool> report_and_protect(page_run where, std::uint64_t any_of, std::vector<page_run>& runs) {
         kernel::pm_scan_arg arguments{};
         arguments.flags = kernel::k_pm_scan_check_wpasync | kernel::k_pm_scan_wp_matching;
         arguments.category_mask = kernel::k_page_is_written;
@@ -195,12 +224,15 @@ private:
             for (auto* const list : {&runs, &written_})
                 reserve_more(*list, k_regions);
         };
-        return walk(where, arguments, allocate, [&](page_run run, std::uint64_t categories) {
+        bool is_any = false;
+        REM_TRY(walk(where, arguments, allocate, [&](page_run run, std::uint64_t categories) {
+            is_any = true;
             if (is_private(categories)) {
                 append_run(runs, run.offset, run.bytes);
                 append_run(written_, run.offset, run.bytes);
             }
-        });
+        }));
+        return is_any;
     }
 
     template <class F>
@@ -258,6 +290,7 @@ private:
     std::vector<page_run> parts_;        // the other parts
     std::vector<page_run> written_;      // those of them that were written
     std::vector<page_run> spans_;
+    std::vector<page_run> empty_;              // large ranges in which the last collect() found no page; sorted
     std::vector<kernel::page_region> regions_; // scratch of walk()
 };
 
