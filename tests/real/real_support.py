@@ -165,7 +165,7 @@ OPENED_FOR_DIRECT_WRITES = re.compile(r"openat\((.*O_DIRECT.*)\) += (\d+)<")
 NUMBER = re.compile(r"\w+\((\d+)<")
 # Those that change no file, as far as the program makes them, and those that failed.
 HARMLESS = re.compile(
-    r"(execve|access|newfstatat|fstatfs|pread64|read|lseek|close|fcntl|readlink|mkdir)\(|openat\((?!.*O_CREAT)|mmap\(.*MAP_PRIVATE|"
+    r"(execve|access|newfstatat|fstatfs|pread64|read|fadvise64|lseek|close|fcntl|readlink|mkdir)\(|openat\((?!.*O_CREAT)|mmap\(.*MAP_PRIVATE|"
     r"statx\(.*, STATX_TYPE\|STATX_INO, |"  # asking for times would make the next durable write slower
     r"sync_file_range\(.*, SYNC_FILE_RANGE_WRITE\) += 0|"  # any write may get to the disk at any time
     r".* = -1 E|.* = \?$")
