@@ -1,9 +1,9 @@
 #include "txn/snapshot_point.hpp"
 
 #include "base/assert.hpp"
+#include "base/range_list.hpp"
 #include "base/units.hpp"
 
-#include <algorithm>
 #include <new>
 
 namespace remanence::txn {
@@ -64,7 +64,7 @@ result<std::optional<std::uint64_t>> snapshot_point::begin() {
     begun.nothing.reserve(0, 0, 0, {});
     auto reserved = names_.find();
     if (reserved)
-        reserved = reserve(begun);
+        reserved = reserve(begun.copies);
     if (!reserved) {
         begun.copies.clear();
         return reserved.error();
@@ -101,24 +101,19 @@ std::uint64_t snapshot_point::bytes_in_flight() const {
 // Reserves places in the file, with space, for fresh chunks. Other pages have a place already, and whether they have
 // changed is known only after the later comparison. Includes what the points in flight have reserved, since nothing of
 // that is used yet.
-result<void> snapshot_point::reserve(point& next) {
-    next.fresh = view_.collector().fresh_in_copies(next.copies);
-    next.record_bytes = sizeof(format::record_header) + next.copies.bytes() / k_page_bytes * k_record_bytes_of_page;
-    change::change_set fresh = next.fresh;
-    std::uint64_t record_bytes = next.record_bytes;
-    for (const point& each : in_flight_) {
-        fresh.fresh.insert(fresh.fresh.end(), each.fresh.fresh.begin(), each.fresh.fresh.end());
-        fresh.pages.insert(fresh.pages.end(), each.fresh.pages.begin(), each.fresh.pages.end());
-        record_bytes += each.record_bytes;
-    }
-    const auto keep_one_of_each = [](auto& all, auto key) {
-        std::ranges::sort(all, {}, key);
-        const auto rest = std::ranges::unique(all, {}, key);
-        all.erase(rest.begin(), rest.end());
+result<void> snapshot_point::reserve(const view::page_copies& next) {
+    std::vector<heap_range> pages;
+    const auto append = [&](const view::page_copies& copies) {
+        for (const view::page_copies::piece& piece : copies.pieces())
+            pages.push_back(piece.pages);
     };
-    keep_one_of_each(fresh.fresh, &change::whole_chunk::chunk);
-    keep_one_of_each(fresh.pages, &change::changed_page::page);
-    return committer_.reserve_early(fresh, record_bytes);
+    append(next);
+    for (const point& each : in_flight_)
+        append(each.copies);
+    sort_and_merge(pages);
+    return committer_.reserve_early(view_.collector().fresh_in(pages),
+                                    (in_flight_.size() + 1) * sizeof(format::record_header) +
+                                        (bytes_in_flight() + next.bytes()) / k_page_bytes * k_record_bytes_of_page);
 }
 
 result<void> snapshot_point::finish() {

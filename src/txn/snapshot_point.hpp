@@ -114,14 +114,12 @@ private:
     struct point {
         std::uint64_t version;
         view::page_copies copies;
-        log::record_builder nothing{};  // an empty record, with its memory reserved, in case the point fails
-        change::change_set fresh{};     // what reserve() has reserved: new memory among the copies,
-        std::uint64_t record_bytes = 0; // and a part of the log
+        log::record_builder nothing{}; // an empty record, with its memory reserved, in case the point fails
         view::compared_copies compared{};
     };
     result<void> make_room_for_copies();
     [[nodiscard]] std::uint64_t bytes_in_flight() const;
-    result<void> reserve(point& next);
+    result<void> reserve(const view::page_copies& next);
     result<void> advance(std::uint64_t bytes_max);
     result<std::optional<failure>> make(point& oldest, bool& is_writing);
     result<void> give_up(std::optional<failure> why);

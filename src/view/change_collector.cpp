@@ -100,18 +100,16 @@ result<bool> change_collector::differs_from_newest(std::uint64_t page_offset) {
     return comparer_.differs(page_offset / k_page_bytes, now);
 }
 
-change_set change_collector::fresh_in_copies(const page_copies& copies) const {
+change_set change_collector::fresh_in(std::span<const heap_range> pages) const {
     change_set changes;
-    for (const page_copies::piece& piece : copies.pieces()) {
-        for (const heap_range& range : split_at_chunks({&piece.pages, 1}, image_.chunk_bytes())) {
-            const std::uint64_t chunk = range.offset / image_.chunk_bytes();
-            if (image_.is_stored(chunk))
-                continue;
-            if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
-                changes.fresh.push_back(spilled_.as_in_copy(chunk));
-            for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes)
-                changes.pages.push_back({at / k_page_bytes, 0, 0, 0});
-        }
+    for (const heap_range& range : split_at_chunks(pages, image_.chunk_bytes())) {
+        const std::uint64_t chunk = range.offset / image_.chunk_bytes();
+        if (image_.is_stored(chunk))
+            continue;
+        if (changes.fresh.empty() || changes.fresh.back().chunk != chunk)
+            changes.fresh.push_back(spilled_.as_in_copy(chunk));
+        for (std::uint64_t at = range.offset; at < range.end(); at += k_page_bytes)
+            changes.pages.push_back({at / k_page_bytes, 0, 0, 0});
     }
     return changes;
 }

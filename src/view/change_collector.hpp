@@ -82,8 +82,8 @@ public:
     /// instead: the size is outside the limits, or chunks must be written whole (a little new memory is allowed).
     /// Returns empty copies if nothing differs.
     result<std::optional<page_copies>> copy_written(const page_predicate& is_unused, const copying_limits& limits);
-    /// Returns the chunks of new memory among the copies. compare_copies() finds everything else.
-    [[nodiscard]] change::change_set fresh_in_copies(const page_copies& copies) const;
+    /// Returns the new memory among copied pages, which must be sorted. compare_copies() finds everything else.
+    [[nodiscard]] change::change_set fresh_in(std::span<const heap_range> pages) const;
     /// As collect(), but compares the oldest copies instead of the program's memory. Compares about `bytes_max` of the
     /// rest, and returns true if nothing is left. Begins again if before-images were dropped since the last call.
     result<bool> compare_copies(const page_copies& copies, compared_copies& so_far, std::uint64_t bytes_max);
