@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
+#include <utility>
 
 namespace remanence::view {
 
@@ -120,16 +120,14 @@ std::vector<chunk_spiller::written_chunk> chunk_spiller::put_in_turn(const std::
             by_address.push_back({chunk, 0});
         by_address.back().bytes += range.bytes;
     }
-    std::unordered_map<std::uint64_t, std::uint64_t> left;
-    for (const written_chunk& each : by_address)
-        left.emplace(each.chunk, each.bytes);
     std::vector<written_chunk> in_turn;
     for (const std::uint64_t chunk : found_in_turn_) {
-        if (const auto found = left.extract(chunk))
-            in_turn.push_back({chunk, found.mapped()});
+        const auto at = std::ranges::lower_bound(by_address, chunk, {}, &written_chunk::chunk);
+        if (at != by_address.end() && at->chunk == chunk)
+            in_turn.push_back({chunk, std::exchange(at->bytes, 0)});
     }
     for (const written_chunk& each : by_address) {
-        if (left.contains(each.chunk))
+        if (each.bytes != 0)
             in_turn.push_back(each);
     }
     return in_turn;
