@@ -10,36 +10,6 @@
 
 namespace remanence::txn {
 
-namespace {
-
-/// Reads places of a file for nothing but to have them in the page cache. Uses no memory before the first place.
-class scratch_of_reads {
-public:
-    void read(os::file& file, std::span<const file_range> places) noexcept {
-        if (places.empty() || !has_memory())
-            return;
-        for (const file_range& place : places)
-            file.will_read(place.offset, place.bytes);
-        for (const file_range& place : places) {
-            for (std::uint64_t done = 0; done < place.bytes; done += k_bytes) {
-                const auto bytes = static_cast<std::size_t>(std::min(k_bytes, place.bytes - done));
-                (void)file.read(place.offset + done, {bytes_.get(), bytes}); // a failure is met again by the comparison
-            }
-        }
-    }
-
-private:
-    static constexpr std::uint64_t k_bytes = 256 * KiB;
-    bool has_memory() noexcept {
-        if (!bytes_)
-            bytes_.reset(new (std::nothrow) std::byte[k_bytes]);
-        return bytes_ != nullptr;
-    }
-    std::unique_ptr<std::byte[]> bytes_; // NOLINT(modernize-avoid-c-arrays)
-};
-
-} // namespace
-
 engine::engine(const engine_options& options, std::unique_ptr<os::counting_files> files, opened_heap heap)
     : options_(options),
       files_(std::move(files)),
@@ -165,12 +135,11 @@ result<void> engine::await(std::uint64_t version, log::durability how) {
     return session_.await(version, how);
 }
 
-// Releases at_store after each step, so that others wait for one step only. Reads from the device, and asks the kernel for
-// the memory of the next point, without it.
+// Releases at_store after each step, so that others wait for one step only. Without it, asks the kernel to read what the
+// next steps need, and for the memory of the next point.
 result<void> engine::finish_points(std::uint64_t through) {
-    scratch_of_reads scratch;
     view::before_image_memory::block spare;
-    for (bool is_read = false;; is_read = true) {
+    for (bool is_announced = false;; is_announced = true) {
         std::vector<file_range> next;
         bool needs_spare = false;
         {
@@ -182,14 +151,15 @@ result<void> engine::finish_points(std::uint64_t through) {
             if (spare.pages != 0)
                 point_.add_spare(std::exchange(spare, {}));
             needs_spare = point_.needs_spare();
-            if (is_read)
+            if (is_announced)
                 REM_TRY(point_.step());
             if (session_.version() < through)
-                next = point_.places_of_next_step();
+                next = point_.places_of_next_steps();
         }
         if (needs_spare)
             spare = view::before_image_memory::make_spare();
-        scratch.read(heap_.store->file(), next);
+        for (const file_range& place : next)
+            heap_.store->file().will_read(place.offset, place.bytes);
     }
 }
 

@@ -13,6 +13,7 @@ namespace {
 // How many bytes of log are reserved for each copied page. How much of a page has changed is known only after the later
 // comparison. Reserving for the worst case would write as many zeros to the log as the pages have bytes.
 constexpr std::uint64_t k_record_bytes_of_page = 64;
+constexpr std::uint64_t k_steps_read_ahead = 4;
 constexpr std::uint64_t k_few_bytes = 4 * MiB;
 constexpr std::uint64_t k_spare_from_bytes = 2 * MiB; // smaller points do not need whole blocks
 constexpr std::size_t k_points_max = 64; // whoever looks for the newest content of a page looks through all of them
@@ -204,11 +205,11 @@ bool snapshot_point::needs_spare() const {
            view_.committed().memory().free_pages() * k_page_bytes < in_flight_.back().copies.bytes();
 }
 
-std::vector<file_range> snapshot_point::places_of_next_step() const noexcept {
+std::vector<file_range> snapshot_point::places_of_next_steps() const noexcept {
     try {
         if (is_in_flight())
             return view_.collector().places_to_compare(in_flight_.front().copies, in_flight_.front().compared,
-                                                       step_bytes_);
+                                                       k_steps_read_ahead * step_bytes_);
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): the step reads them itself
     }
     return {};

@@ -91,9 +91,9 @@ public:
     /// Returns whether the next point would have to wait for the kernel's memory, unless a spare block is added first.
     [[nodiscard]] bool needs_spare() const;
     void add_spare(view::before_image_memory::block spare) { view_.committed().memory().give_back(std::move(spare)); }
-    /// Returns where the file has what the next step() needs. If somebody reads these places, without holding a lock,
-    /// the step does not wait for the device.
-    [[nodiscard]] std::vector<file_range> places_of_next_step() const noexcept;
+    /// Returns where the file has what the next steps need, for a caller that asks the kernel to read it while no lock is
+    /// held. They are hints.
+    [[nodiscard]] std::vector<file_range> places_of_next_steps() const noexcept;
 
     [[nodiscard]] bool is_in_flight() const { return !in_flight_.empty(); }
     /// Returns how many pages the last finished point has changed.

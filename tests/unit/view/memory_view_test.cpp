@@ -4,6 +4,8 @@
 #include <fstream>
 #include <new>
 #include <random>
+#include <string>
+#include <sys/mman.h>
 
 namespace remanence::view {
 namespace {
@@ -297,6 +299,29 @@ TEST_P(memory_view, what_a_checkpoint_has_written_does_not_count_as_written_memo
         checkpoint(true);
         EXPECT_EQ(written_chunks(), 0);
     }
+}
+
+// The tracker has protected them since, so that in swap they look like markers.
+TEST_P(memory_view, written_pages_in_swap_are_spilled_after_somebody_has_looked_at_them) {
+    std::ifstream swaps("/proc/swaps");
+    std::string line;
+    std::getline(swaps, line); // the heading
+    if (!std::getline(swaps, line))
+        GTEST_SKIP() << "this machine has no swap";
+    ASSERT_TRUE(store_->room().add_regions(k_bytes));
+    constexpr std::uint64_t k_first = 3 * k_chunk_pages;
+    for (std::uint64_t page = k_first; page < k_first + k_chunk_pages; ++page)
+        put(page, 0, 7);
+    ASSERT_TRUE(view_->collector().written());
+    ASSERT_EQ(::madvise(base() + 3 * k_chunk, k_chunk, MADV_PAGEOUT), 0);
+    ASSERT_TRUE(view_->spiller().find_spillable({k_bytes, 0}));
+    auto pages = view_->spiller().pages_to_spill(3);
+    ASSERT_TRUE(pages);
+    auto spilled = view_->spiller().spill(3, *pages);
+    ASSERT_TRUE(spilled) << spilled.why().message;
+    EXPECT_EQ(*spilled, k_chunk);
+    for (std::uint64_t page = k_first; page < k_first + k_chunk_pages; ++page)
+        EXPECT_EQ(base()[page * k_page_bytes], std::byte{7});
 }
 
 // As when the process lacks memory in the midst of a commit, and spills before the next one.
