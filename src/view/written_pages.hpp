@@ -26,9 +26,9 @@ public:
 
     /// Asks the tracker which pages of the first `bytes` of memory were written.
     result<void> gather(std::uint64_t bytes) {
-        REM_TRY(tracker_->collect(bytes, ranges_));
-        sort_and_merge(ranges_);
-        return {};
+        auto collected = tracker_->collect(bytes, ranges_);
+        sort_and_merge(ranges_); // after a failure, too, since some may have been reported
+        return collected;
     }
     /// Appends the reported pages of `where`, sorted. Allocates nothing but what `pages` needs.
     void append_reported(heap_range where, std::vector<heap_range>& pages) const {
