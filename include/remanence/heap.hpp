@@ -393,6 +393,14 @@ public:
     /// errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed since the last
     /// checkpoint); when space is given back, also the cost of commit() and O(pages given back).
     void checkpoint();
+    /// Makes the heap's file as short as what it holds permits, as close() does: a checkpoint(), after which the file also
+    /// loses what it keeps for parts of the heap that hold nothing any more. Returns by how many bytes it became shorter.
+    /// What lies behind the last chunk in use goes; chunks before it become holes.
+    ///
+    /// Errors: those of checkpoint(); errc::uncommitted when memory has changes that are not committed;
+    /// errc::not_supported when processes share the heap, which becomes shorter when the last of them closes it, or with
+    /// a history, since an undo may need what is free now. Then nothing has changed. Complexity: as checkpoint().
+    std::uint64_t shrink();
 
     /// Runs `f` in a write section and returns its result. Commits at the end, rolls back when `f` throws. Waits for
     /// the sections of other threads.

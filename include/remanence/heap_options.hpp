@@ -155,9 +155,12 @@ struct memory_options {
     /// Creation: the address where the heap is mapped, now and later. A multiple of 1 GiB, below 64 TiB. 0 (the
     /// default): random. find_address_space() finds free ones.
     std::uintptr_t base = 0;
-    /// Creation: no block spans more cache lines or pages than it must. A block of up to 64 bytes lies in one cache
-    /// line, a longer one begins on a cache line, one of 4 KiB or more on a page. This costs space: blocks of 24 bytes
-    /// take 32, of 65 take 128, of 5,000 take 8,192. Default false. Earlier releases open such a heap read-only.
+    /// Creation: no block spans more cache lines or pages than it must. Sizes are rounded up: to a power of two up to 64
+    /// bytes, to cache lines below 4 KiB, else to pages. A block begins at a multiple of the largest power of two that
+    /// divides its size, at most 64 KiB: one of 128 bytes fills two cache lines that the processor fetches together. One
+    /// of 2 MiB or more begins on a huge page. This costs space: blocks of 24 bytes take 32, of 65 take 128, of 5,000
+    /// take 8,192. Blocks of earlier releases may lie elsewhere. Default false. Earlier releases open such a heap
+    /// read-only.
     bool aligned_blocks = false;
     /// How many bytes of uncommitted changes stay in memory. Beyond that, chunks of them are written to the heap file
     /// early, where no reader sees them, and their memory is returned to the kernel. So one commit may change more than

@@ -261,8 +261,9 @@ typedef struct rem_options {
     void (*on_progress)(void* context, rem_phase phase, size_t bytes_done, size_t bytes_total);
     void* context; /**< passed to on_progress */
     /**
-     * Creation: a block of up to 64 bytes lies in one cache line, a longer one begins on a cache line, one of 4 KiB or
-     * more on a page. It costs space: blocks of 24 bytes take 32, of 65 take 128, of 5,000 take 8,192.
+     * Creation: sizes are rounded up to a power of two up to 64 bytes, to cache lines below 4 KiB, else to pages; a
+     * block begins at a multiple of the largest power of two that divides its size, at most 64 KiB, or 2 MiB for blocks
+     * that fill so much. It costs space: blocks of 24 bytes take 32, of 65 take 128, of 5,000 take 8,192.
      */
     bool aligned_blocks;
     /**
@@ -766,6 +767,12 @@ rem_status rem_savepoint_end(rem_heap* heap, uint64_t savepoint);
  * are due.
  */
 rem_status rem_checkpoint(rem_heap* heap);
+/**
+ * As rem_checkpoint(), but also makes the heap's file as short as what it holds permits. Sets *shorter, unless it is
+ * NULL, to the number of bytes that are gone. REM_UNCOMMITTED; REM_NOT_SUPPORTED when processes share the heap, or with a
+ * history: then nothing has changed.
+ */
+rem_status rem_shrink(rem_heap* heap, uint64_t* shorter);
 
 /**
  * Counts the pages of 4 KiB that may have changed since the last commit: all that were written, and perhaps a few of

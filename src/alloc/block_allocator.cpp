@@ -54,16 +54,17 @@ void* block_allocator::allocate_other(std::size_t bytes, std::size_t alignment) 
                                       : allocate_large(bytes, alignment);
 }
 
-std::vector<heap_range> block_allocator::free_stretches(std::uint64_t bytes_min, std::uint64_t end) {
+std::vector<heap_range> block_allocator::unused_stretches(std::uint64_t bytes_min, std::uint64_t end) {
     std::vector<heap_range> found;
-    for_each_free_stretch(bytes_min, end, [&found](heap_range stretch) { found.push_back(stretch); });
+    for_each_free_stretch(bytes_min, end, planes::if_unused,
+                          [&found](heap_range stretch) { found.push_back(stretch); });
     if (damaged())
         return {};
     std::ranges::sort(found, {}, &heap_range::offset);
     return found;
 }
 
-void block_allocator::for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end,
+void block_allocator::for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end, planes also,
                                             const std::function<void(heap_range)>& visit) {
     const auto show = [&](std::uint64_t page, std::uint64_t end_page) {
         const std::uint64_t from = page * k_page_bytes;
@@ -75,8 +76,18 @@ void block_allocator::for_each_free_stretch(std::uint64_t bytes_min, std::uint64
                           [&](std::uint32_t page, std::uint32_t count) { show(page, page + std::uint64_t{count}); });
     for (std::uint32_t index = 0; index < k_section_count; ++index) {
         const section& home = section_at(index);
-        show(std::max<std::uint64_t>(pages_.used_end(home), home.first_data_page), home.end_page());
+        const bool is_whole = also == planes::if_unused && index != 0 && pages_.state().used_pages[index] == 0;
+        show(is_whole ? home.first_page : std::max<std::uint64_t>(pages_.used_end(home), home.first_data_page),
+             home.end_page());
     }
+}
+
+// Section 0's plane is in use with the first block.
+bool block_allocator::may_become_zeros(std::uint64_t page) const {
+    const section& of = section_of(static_cast<std::uint32_t>(page));
+    if (of.index == 0 || page >= of.first_data_page)
+        return is_free_page(page);
+    return !damaged() && pages_.state().used_pages[of.index] == 0 && pages_.is_zero(page * k_page_bytes);
 }
 
 void block_allocator::free_returned() {

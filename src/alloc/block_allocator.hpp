@@ -123,13 +123,18 @@ public:
     /// True if no byte of a data page belongs to a block, so that its contents do not matter. Blocks that were given
     /// back count as blocks until they are really freed: see flush(). O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
-    /// Returns the free pages before `end`, in stretches of at least `bytes_min`, sorted, without slabs in use. A slab
-    /// is in use also if all of its blocks were given back, but are not really freed yet. O(log of free runs) for each
-    /// stretch, and O(sections).
-    [[nodiscard]] std::vector<heap_range> free_stretches(std::uint64_t bytes_min, std::uint64_t end);
-    /// Calls `visit` for each stretch that free_stretches() would return, in no order; continues after damage.
-    /// Allocates no memory. `visit` must not change the allocator.
-    void for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end,
+    /// Returns what may become zeros before `end`, in stretches of at least `bytes_min`, sorted: free pages, without
+    /// slabs in use, and the metadata planes of sections without a page in use, which are zero already. A slab is in use
+    /// also if all of its blocks were given back, but are not really freed yet. O(log of free runs) for each stretch,
+    /// and O(sections).
+    [[nodiscard]] std::vector<heap_range> unused_stretches(std::uint64_t bytes_min, std::uint64_t end);
+    /// True if a page of such a stretch, which must be accessible, is what it should be: free, or a page of zeros in a
+    /// plane.
+    [[nodiscard]] bool may_become_zeros(std::uint64_t page) const;
+    enum class planes { left_out, if_unused };
+    /// Calls `visit` for each stretch of free pages, or each that unused_stretches() would return, in no order; continues
+    /// after damage. Allocates no memory. `visit` must not change the allocator.
+    void for_each_free_stretch(std::uint64_t bytes_min, std::uint64_t end, planes also,
                                const std::function<void(heap_range)>& visit);
     /// Visits all allocated blocks in the order of their addresses. `visit` must not allocate or deallocate.
     void for_each_block(const std::function<void(block)>& visit) const;

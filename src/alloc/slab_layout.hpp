@@ -51,6 +51,16 @@ constexpr std::size_t bytes_on_lines(std::size_t bytes) {
 static_assert(bytes_on_lines(0) == 8 && bytes_on_lines(24) == 32 && bytes_on_lines(64) == 64);
 static_assert(bytes_on_lines(65) == 128 && bytes_on_lines(4095) == 4096 && bytes_on_lines(4097) == 8192);
 
+/// Returns the alignment of a block of this size: the largest power of two that divides it, at most 64 KiB; a huge page
+/// for blocks that fill one.
+constexpr std::size_t alignment_on_lines(std::size_t bytes) {
+    constexpr std::size_t k_huge_page_bytes = 2 * MiB;
+    constexpr std::size_t k_alignment_max = 64 * KiB;
+    return bytes >= k_huge_page_bytes ? k_huge_page_bytes : std::min(bytes & -bytes, k_alignment_max);
+}
+static_assert(alignment_on_lines(192) == 64 && alignment_on_lines(128) == 128 &&
+              alignment_on_lines(3 * MiB) == 2 * MiB);
+
 inline constexpr std::uint32_t k_line_granules = 64 / k_granule_bytes; // a cache line
 
 /// Returns the alignment of a block of `granules` granules, in granules.

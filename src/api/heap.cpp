@@ -15,6 +15,7 @@ namespace remanence {
 
 using detail::check;
 using detail::checked;
+using detail::exclusively;
 
 static void belong_to(heap* handle, detail::heap_impl* impl) {
     if (impl != nullptr)
@@ -40,19 +41,6 @@ void heap::close() {
 }
 
 namespace {
-
-/// Runs `f` with the write lock held, inside or outside of a write section.
-template <class F>
-void exclusively(detail::heap_impl* impl, F&& f) {
-    impl->sections.enter_write(detail::section_kind::joining);
-    try {
-        f();
-    } catch (...) {
-        impl->sections.leave_write();
-        throw;
-    }
-    impl->sections.leave_write();
-}
 
 /// Checks before explicit commits; the caller holds the write lock. Inside a write section it checks nothing, because
 /// the commit at the end of a section checks nothing either.

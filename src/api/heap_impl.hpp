@@ -158,6 +158,19 @@ private:
     heap_impl* kept_before_ = nullptr; // the next object in the list of those that stay until the process ends
 };
 
+/// Runs `f` with the write lock held, inside or outside of a write section.
+template <class F>
+void exclusively(heap_impl* impl, F&& f) {
+    impl->sections.enter_write(section_kind::joining);
+    try {
+        f();
+    } catch (...) {
+        impl->sections.leave_write();
+        throw;
+    }
+    impl->sections.leave_write();
+}
+
 /// Makes a block of whole pages longer or shorter in place. Returns false, without a change, if that is not possible.
 /// Throws std::bad_alloc.
 [[nodiscard]] bool resize(heap_impl& impl, void* block, std::size_t bytes);

@@ -221,7 +221,7 @@ void chunk_copies::give_back(std::span<const chunk_range> chunks, std::uint64_t 
 }
 
 void chunk_copies::note_checkpoint() {
-    // If the offsets differ, reserve_map() has reserved a larger area since the last checkpoint.
+    // If the offsets differ, the map was given another area since the last checkpoint.
     if (next_map_area_.area_offset == current_.map.area_offset)
         next_map_area_ = current_.map;
     retired_.note_checkpoint(current_.checkpoint_version);

@@ -53,6 +53,11 @@ public:
     [[nodiscard]] bool is_stored(std::uint64_t chunk) const {
         return chunk * layout_.chunk_bytes() < image_bytes_ && map_.place_of(chunk) != chunk_place::nowhere;
     }
+    /// True if neither the image nor anything durable has a chunk at this heap offset or behind it, as far as a quick look
+    /// shows. (A chunk that has left a copy is in the image.)
+    [[nodiscard]] bool holds_nothing_from(std::uint64_t heap_offset) const {
+        return image_bytes_ <= heap_offset && early_.empty() && given_back_.empty();
+    }
     [[nodiscard]] std::vector<extent> extents() const;
     /// Returns the file offset of a heap offset: in the copy that its chunk is in, or in copy A if the chunk is not
     /// stored. Precondition: a region covers it.

@@ -51,6 +51,8 @@ public:
 
     [[nodiscard]] std::span<const format::chunk_exception> exceptions() const { return exceptions_; }
     [[nodiscard]] bool changed() const { return changed_; }
+    /// Marks the map as changed, so that the next checkpoint writes it to another place.
+    void note_moved() { changed_ = true; }
     /// Marks the map as changed unless it is empty.
     void take_over() { changed_ = changed_ || !exceptions_.empty(); }
 

@@ -102,6 +102,29 @@ result<void> commit_room::reserve_map(std::uint64_t more) {
     return {};
 }
 
+bool commit_room::return_map() {
+    const std::uint64_t bytes = copies_.map().exceptions().size_bytes();
+    if (copies_.next_map_area().area_offset == format::k_first_map_offset || bytes > format::k_first_map_slot_bytes)
+        return false;
+    copies_.use_map_area({.area_offset = format::k_first_map_offset, .slot_bytes = format::k_first_map_slot_bytes});
+    copies_.map().note_moved();
+    return true;
+}
+
+result<bool> commit_room::remove_regions() {
+    superblock next = supers_.current();
+    while (next.region_count > 1 && copies_.holds_nothing_from(next.regions[next.region_count - 1].heap_offset)) {
+        --next.region_count;
+        next.regions[next.region_count] = {};
+        next.copy_b_offsets[next.region_count] = 0;
+    }
+    if (next.region_count == supers_.current().region_count)
+        return false;
+    REM_TRY(supers_.write(next));
+    checksums_.forget_regions();
+    return true;
+}
+
 result<void> commit_room::reserve_move(std::uint64_t first_chunk, std::uint64_t count) {
     REM_TRY(file_.reserve("store: reserve relocated extents",
                           {copies_.other_copy_of(first_chunk), count * copies_.where().chunk_bytes()}));

@@ -35,6 +35,14 @@ public:
     result<void> add_copies_b(std::span<const std::uint64_t> chunks);
     [[nodiscard]] bool needs_copies_b(std::span<const std::uint64_t> chunks) const;
 
+    // What keeps the file long although it holds nothing. Only while nothing is reserved.
+
+    /// Plans the next chunk map for the beginning of the file, if it lies elsewhere and fits there; then returns true.
+    bool return_map();
+    /// Removes the regions at the end that hold nothing. Writes a superblock if there are any; then returns true.
+    /// Precondition: no publication is under way, and this process alone has the heap open.
+    result<bool> remove_regions();
+
     /// Notes that another process wrote the current superblock.
     void note_other_superblock() { places_reserved_ = false; }
 

@@ -82,6 +82,8 @@ public:
 
     [[nodiscard]] const std::string& path() const { return sized_.path(); }
     [[nodiscard]] os::file& file() { return sized_.file(); }
+    /// Returns the file's length.
+    [[nodiscard]] std::uint64_t file_bytes() const { return sized_.bytes(); }
     [[nodiscard]] const format::superblock& super() const { return supers_.current(); }
     [[nodiscard]] bool is_clean() const { return supers_.is_clean(); }
     [[nodiscard]] std::string_view abi() const;

@@ -45,6 +45,11 @@ public:
     result<void> reserve(std::uint64_t page);
     /// Adds the table of the last region, which the current superblock has gained.
     void add_region();
+    /// Forgets the tables of all regions that the current superblock has no longer.
+    void forget_regions() {
+        while (tables_.size() > current_.region_count)
+            tables_.pop_back();
+    }
     /// Returns one table per region, as of the last publication that was composed.
     [[nodiscard]] std::span<const checksum_table> tables() const { return tables_; }
     /// Moves unpublished checksums into the tables.

@@ -333,6 +333,7 @@ result<void> engine::close_session() {
         const std::lock_guard allocation(locks_.allocation);
         REM_TRY(space_.give_back_unused(memory_.allocator(), session_));
     }
+    space_.return_map();
     REM_TRY(checkpoints_.apply_at_close());
     // If the log cannot be removed, nothing is lost: the heap file has all commits, and the next open removes the log.
     if (auto removed = names_.remove_log(); !removed) {
@@ -343,6 +344,7 @@ result<void> engine::close_session() {
         heap_.store->copies().retired().note_all_unmapped();
         space_.owe_discard(); // retired copies may be at the end of the file, which can then be cut off
     }
+    REM_TRY(space_.remove_regions());
     REM_TRY(space_.discard_owed());
     return found ? result<void>() : names_.tell_what_is_left(found.error());
 }

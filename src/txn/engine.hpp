@@ -168,6 +168,9 @@ public:
     /// Uncommitted changes stay uncommitted. If there are none, gives chunks without blocks back to the file system.
     /// errc::unlinked, errc::log_foreign: as make_commit().
     result<void> checkpoint();
+    /// As checkpoint(), but also makes the file as short as what it holds permits. Returns by how many bytes it became
+    /// shorter. errc::uncommitted; errc::not_supported if other processes may have the heap open, or if it has a history.
+    result<std::uint64_t> shrink();
     /// Applies all records, marks the heap clean and removes the log. Uncommitted changes are lost. Gives chunks
     /// without blocks back to the file system. After this only await() and the destructor may be called. errc::unlinked
     /// if the heap no longer has a name. errc::log_foreign if the heap is closed, but cannot be opened next because
@@ -263,6 +266,7 @@ private:
     std::unique_ptr<sharing> make_sharing();
     void begin_sharing(std::unique_ptr<sharing> shared);
     result<void> close_shared();
+    result<void> shrink_committed();
     result<void> close_alone();
     result<void> close_finished();
     result<void> close_without_log();

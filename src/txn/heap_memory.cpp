@@ -92,7 +92,7 @@ result<void> heap_memory::format_header() {
 void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::optional<unexpected>& why,
                             const void* owner) {
     if (has_thread_caches_on() && owner == base()) [[unlikely]] {
-        if (void* const block = allocate_in_thread_cache(placed(bytes), alignment))
+        if (void* const block = allocate_in_thread_cache(placed(bytes), placed_at(placed(bytes), alignment)))
             return block;
     }
     lock_among_threads();
@@ -104,9 +104,10 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
     }
     declared_.note_allocation();
     const std::uint64_t whole = placed(bytes);
-    void* block = from->allocate(whole, alignment);
+    const std::uint64_t at = placed_at(whole, alignment);
+    void* block = from->allocate(whole, at);
     if (block == nullptr && settle_thread_caches())
-        block = from->allocate(whole, alignment); // again, since slabs of thread caches may have had room
+        block = from->allocate(whole, at); // again, since slabs of thread caches may have had room
     if (block == nullptr) {
         why = why_no_memory(*from, bytes);
         return nullptr;
@@ -308,6 +309,8 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
         return false;
     // No other block uses the rest of the last page.
     const std::uint64_t whole = align_up(red_zones_ ? with_red_zone(bytes) : bytes, k_page_bytes);
+    if (!is_aligned(offset_of(block), placed_at(whole, 1)))
+        return false;
     declared_.note_allocation();
     if (red_zones_) [[unlikely]]
         check_red_zone(block);

@@ -190,6 +190,10 @@ private:
         const std::uint64_t whole = red_zones_ ? with_red_zone(bytes) : bytes;
         return aligned_blocks_ ? alloc::bytes_on_lines(whole) : whole;
     }
+    /// Returns the alignment for a block of that size.
+    [[nodiscard]] std::uint64_t placed_at(std::uint64_t whole, std::uint64_t alignment) const {
+        return aligned_blocks_ ? std::max<std::uint64_t>(alignment, alloc::alignment_on_lines(whole)) : alignment;
+    }
     [[nodiscard]] static std::uint64_t with_red_zone(std::uint64_t bytes) {
         constexpr std::uint64_t k_more = alloc::k_red_zone_bytes_min + alloc::k_red_zone_record_bytes;
         return bytes > k_heap_bytes_max ? bytes : std::max<std::uint64_t>(bytes, 1) + k_more;

@@ -9,7 +9,7 @@ namespace remanence::txn {
 
 std::vector<heap_range> reclaimer::unused_chunks(alloc::block_allocator& allocator) const {
     const std::uint64_t chunk = store_.image().chunk_bytes();
-    std::vector<heap_range> found = allocator.free_stretches(chunk, store_.image().bytes());
+    std::vector<heap_range> found = allocator.unused_stretches(chunk, store_.image().bytes());
     for (heap_range& each : found) {
         const std::uint64_t end = align_down(each.end(), chunk);
         each.offset = align_up(each.offset, chunk);
@@ -45,7 +45,7 @@ result<void> reclaimer::give_back_unused(alloc::block_allocator& allocator, sess
                           const std::uint64_t chunk = page / store_.image().chunk_pages();
                           if (!store_.image().is_stored(chunk)) // it has no contents to lose
                               page = (chunk + 1) * store_.image().chunk_pages();
-                          else if (!allocator.is_free_page(page++))
+                          else if (!allocator.may_become_zeros(page++))
                               return true;
                       }
                       return false;
@@ -71,6 +71,14 @@ result<void> reclaimer::give_back(std::span<const chunk_range> chunks, session& 
     owes_discard_ = true;
     for (const chunk_range& run : chunks)
         REM_TRY(health_.poison_if_failed(view_.forget(to_bytes(run, store_.image().chunk_bytes()))));
+    return {};
+}
+
+result<void> reclaimer::remove_regions() {
+    auto removed = store_.room().remove_regions();
+    if (!removed)
+        return health_.poison(removed.error());
+    owes_discard_ |= *removed;
     return {};
 }
 

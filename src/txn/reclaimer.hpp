@@ -55,6 +55,14 @@ public:
     /// Calls give_back_unused(), unless memory has uncommitted changes.
     result<void> give_back_unused_if_committed(alloc::block_allocator& allocator, session& commits);
 
+    // Parts of the file's structure that keep it long.
+
+    /// Lets the next checkpoint write the chunk map to the beginning of the file, if it fits there.
+    void return_map() { owes_discard_ |= store_.room().return_map(); }
+    /// Removes regions that hold nothing, so that discard_owed() can cut the file. After that checkpoint, and only while
+    /// memory has no uncommitted changes and no other process has the heap open. A failure poisons.
+    result<void> remove_regions();
+
     // Former copies of chunks that moved.
 
     /// Notes that a checkpoint is durable, so nothing names the former copies of chunks that moved before it.

@@ -406,10 +406,11 @@ void heap::trim() noexcept {
 void heap::trim_locked() noexcept {
     free_used_bytes_ = 0;
     next_look_bytes_ = k_trim_min;
-    core_->for_each_free_stretch(k_unit_bytes, untouched_, [this](heap_range free) {
-        os::give_memory_back(base_ + free.offset, free.bytes);
-        give_headers_back(free);
-    });
+    core_->for_each_free_stretch(k_unit_bytes, untouched_, alloc::block_allocator::planes::left_out,
+                                 [this](heap_range free) {
+                                     os::give_memory_back(base_ + free.offset, free.bytes);
+                                     give_headers_back(free);
+                                 });
 }
 
 // A thread that freed a block may tell the owner of that slab long after the slab is gone (SL5). Since this would write

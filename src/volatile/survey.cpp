@@ -61,7 +61,8 @@ heap_usage heap::usage() const {
         pieces.add(of->block_bytes, free);
     };
     core_->for_each_block(std::ref(add));
-    core_->for_each_free_stretch(k_page_bytes, untouched_, [&](heap_range free) { pieces.add(free.bytes); });
+    core_->for_each_free_stretch(k_page_bytes, untouched_, alloc::block_allocator::planes::left_out,
+                                 [&](heap_range free) { pieces.add(free.bytes); });
     found.usable_bytes = found.large_bytes;
     for (const heap_usage::size_class& each : found.classes)
         found.usable_bytes += each.blocks * each.block_bytes;

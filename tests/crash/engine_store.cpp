@@ -290,6 +290,10 @@ public:
     }
     [[nodiscard]] bool gives_back() const override { return true; }
     result<void> checkpoint() override { return acknowledged(engine_->checkpoint()); }
+    result<void> shrink() override {
+        auto shorter = engine_->shrink();
+        return acknowledged(shorter ? result<void>() : shorter.error());
+    }
     result<void> close() override { return engine_->close(); }
     void* allocate(std::uint64_t bytes) override {
         std::optional<unexpected> why;

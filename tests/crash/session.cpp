@@ -591,6 +591,10 @@ result<void> session::do_checkpoint() {
     return all_is_durable(giving_back([&] { return store_->checkpoint(); }), "checkpoint acknowledged");
 }
 
+result<void> session::do_shrink() {
+    return all_is_durable(giving_back([&] { return store_->shrink(); }), "shrinking acknowledged");
+}
+
 result<void> session::do_close() {
     return all_is_durable(giving_back([&] { return store_->close(); }), "close acknowledged");
 }
@@ -711,6 +715,10 @@ bool session::try_checkpoint(std::uint64_t n, cut how) {
     return attempt(n, how, "checkpoint", [&] { return do_checkpoint(); });
 }
 
+bool session::try_shrink(std::uint64_t n, cut how) {
+    return attempt(n, how, "shrinking", [&] { return do_shrink(); });
+}
+
 bool session::try_close(std::uint64_t n, cut how) {
     const bool done = attempt(n, how, "close", [&] { return do_close(); });
     if (done)
@@ -749,6 +757,8 @@ void session::rollback() {
 }
 
 void session::checkpoint() { require(do_checkpoint(), "checkpoint"); }
+
+void session::shrink() { require(do_shrink(), "shrinking"); }
 
 void session::close() {
     require(do_close(), "close");

@@ -125,6 +125,7 @@ public:
     void begin_group();
     void end_group();
     void checkpoint();
+    void shrink();
     void close();
     /// The process dies: memory is lost, the files stay as the operating system has them.
     void die();
@@ -150,6 +151,7 @@ public:
     bool try_branch(std::uint64_t n, cut how, const std::string& name);
     bool try_text(std::uint64_t n, cut how, const std::string& name, const std::string& text);
     bool try_checkpoint(std::uint64_t n, cut how);
+    bool try_shrink(std::uint64_t n, cut how);
     bool try_close(std::uint64_t n, cut how);
     /// Changes, during which something may be spilled.
     bool try_changes(std::uint64_t n, cut how, const std::function<void()>& change);
@@ -237,6 +239,7 @@ private:
     result<void> do_sync();
     result<void> giving_back(const std::function<result<void>()>& step);
     result<void> do_checkpoint();
+    result<void> do_shrink();
     result<void> do_close();
     result<void> all_is_durable(result<void> done, os::call_site what);
     void adopt(std::unique_ptr<store> opened, bool was_absent);

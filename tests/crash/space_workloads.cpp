@@ -144,6 +144,66 @@ void given_back_cut_short(session& program, session::cut how) {
     program.commit();
 }
 
+// The heap grows by regions, whose tables lie behind all copies before, and its chunk map moves behind them, too. Shrinking and closing
+// take both away, and it grows again.
+void shrunk(session& program) {
+    begin(program);
+    program.add_block(30 * KiB);
+    program.commit();
+    program.add_sparse_block(5 * MiB, 1 * MiB, 100);
+    program.commit();
+    program.add_sparse_block(13 * MiB, 130 * KiB, 100);
+    program.commit();
+    program.checkpoint();
+    program.remove_largest();
+    program.commit();
+    program.shrink();
+    program.change_serial();
+    program.commit();
+    program.remove_largest();
+    program.commit();
+    program.shrink();
+    program.shrink(); // there is nothing to do
+    program.verify();
+    program.add_sparse_block(6 * MiB, 500 * KiB, 100);
+    program.commit();
+    program.die();
+    program.open();
+    program.remove_largest();
+    program.commit();
+    program.close();
+    program.open();
+    program.shrink(); // before the first commit
+    program.add_sparse_block(5 * MiB, 2 * MiB, 100);
+    program.commit();
+    program.verify();
+    program.close();
+}
+
+/// What makes the file shorter ends at each of its operations.
+void shrunk_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(30 * KiB);
+    program.commit();
+    const auto leave_regions = [&] {
+        program.add_sparse_block(5 * MiB, 3 * MiB, 100);
+        program.commit();
+        program.remove_largest();
+        program.commit();
+    };
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        leave_regions();
+        return program.try_shrink(n, how);
+    });
+    cut_at_each_operation(program, [&](std::uint64_t n) {
+        leave_regions();
+        return program.try_close(n, how);
+    });
+    program.open();
+    program.add_sparse_block(5 * MiB, 3 * MiB, 100);
+    program.commit();
+}
+
 void removed_roots(session& program) {
     begin(program);
     program.add_block(30 * KiB);
@@ -249,6 +309,10 @@ std::vector<workload> space_workloads() {
         failing("failing_giving_back_ext4", engine_with(k_roomy), given_back_cut_short, simulation::failed_sync::ext4),
         failing("failing_giving_back_btrfs", engine_with(k_roomy), given_back_cut_short,
                 simulation::failed_sync::btrfs),
+        {.name = "shrunk", .open = engine_with(k_roomy), .phases = {shrunk}, .cost = 4},
+        {.name = "background_shrunk", .open = background_engine(k_tight), .phases = {shrunk}, .cost = 4},
+        killed("killed_shrinking", engine_with(k_roomy), shrunk_cut_short),
+        failing("failing_shrinking_ext4", engine_with(k_roomy), shrunk_cut_short, simulation::failed_sync::ext4),
         killed("debris", engine_with(k_roomy), debris, 5),
         killed("debris_in_gaps", engine_with(k_roomy), debris_in_gaps, 5),
         failing("failing_growth_ext4", engine_with(k_roomy), growth_cut_short, simulation::failed_sync::ext4, 5),

@@ -68,6 +68,8 @@ public:
     /// Whether checkpoint() and close() may make a commit that changes nothing, to say what they give back.
     [[nodiscard]] virtual bool gives_back() const { return false; }
     virtual result<void> checkpoint() = 0;
+    /// A checkpoint after which the files are as short as they can be.
+    virtual result<void> shrink() { return checkpoint(); }
     virtual result<void> close() = 0;
     virtual void* allocate(std::uint64_t bytes) = 0;
     virtual void deallocate(void* block, std::uint64_t bytes) = 0;

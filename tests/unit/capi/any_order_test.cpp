@@ -243,6 +243,7 @@ private:
             break;
         case 35:
             (void)rem_checkpoint(h);
+            (void)rem_shrink(h, nullptr);
             break;
         case 36:
             (void)rem_changed_pages(h, &size);

@@ -93,9 +93,7 @@ private:
         const std::size_t usable = rem_usable_size(block);
         ASSERT_GE(usable, std::max<std::size_t>(bytes, 1));
         if (aligned_) {
-            ASSERT_TRUE(usable >= k_page_bytes ? is_aligned(at, k_page_bytes)
-                        : usable >= 64         ? is_aligned(at, 64)
-                                               : at / 64 == (at + usable - 1) / 64);
+            ASSERT_TRUE(is_aligned(at, std::min<std::size_t>(usable & -usable, 64 * KiB))) << usable << " bytes";
         }
         const auto next = now_.lower_bound(at);
         ASSERT_TRUE(next == now_.end() || at + usable <= next->first);

@@ -212,6 +212,49 @@ TEST_F(c_memory, whether_blocks_lie_on_lines_is_what_the_file_was_created_with) 
     }
 }
 
+TEST_F(c_memory, aligned_blocks_begin_at_multiples_of_what_divides_their_size) {
+    rem_options options = options_of(REM_SNAPSHOT);
+    options.aligned_blocks = true;
+    rem_heap* opened = nullptr;
+    ASSERT_OK(rem_open((dir / "aligned.rem").c_str(), &options, &opened));
+    const auto alignment_of = [](const void* block) {
+        const auto at = reinterpret_cast<std::uintptr_t>(block);
+        return at & -at;
+    };
+    for (int i = 0; i != 300; ++i) {
+        EXPECT_NE(rem_alloc(opened, 40), nullptr); // so that nothing is aligned by chance
+        EXPECT_GE(alignment_of(rem_alloc(opened, 128)), 128U);
+        EXPECT_GE(alignment_of(rem_alloc(opened, 64 * KiB)), 64 * KiB);
+        EXPECT_GE(alignment_of(rem_alloc(opened, 5000)), 8 * KiB);
+    }
+    void* grown = rem_alloc(opened, 4 * KiB);
+    for (std::size_t bytes = 8 * KiB; bytes <= 4 * MiB; bytes *= 2) {
+        grown = rem_realloc(opened, grown, bytes);
+        EXPECT_GE(alignment_of(grown), bytes >= 2 * MiB ? 2 * MiB : std::min<std::size_t>(bytes, 64 * KiB));
+    }
+    EXPECT_OK(rem_verify(opened, nullptr, nullptr, nullptr));
+    ASSERT_OK(rem_close(opened));
+}
+
+// With or without aligned_blocks.
+TEST_F(c_memory, an_alignment_that_is_asked_for_is_what_the_block_has) {
+    std::mt19937 random(random_seed());
+    for (int i = 0; i != 1000; ++i) {
+        const std::size_t alignment = std::size_t{1} << random() % 22;
+        void* const block = rem_alloc_aligned(heap, alignment, 1 + random() % 10'000);
+        ASSERT_NE(block, nullptr) << alignment;
+        EXPECT_TRUE(is_aligned(reinterpret_cast<std::uintptr_t>(block), alignment));
+        if (random() % 3 == 0) {
+            EXPECT_OK(rem_free(block));
+        }
+    }
+    for (const std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{48}, std::size_t{2} << 30U}) {
+        EXPECT_EQ(rem_alloc_aligned(heap, alignment, 100), nullptr) << alignment;
+        EXPECT_EQ(last_status(), REM_INVALID_ARGUMENT);
+    }
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+}
+
 TEST_F(c_memory, realloc_that_fails_leaves_the_block) {
     auto* const block = static_cast<char*>(rem_alloc(heap, 100));
     std::strcpy(block, "still here");
