@@ -34,6 +34,9 @@ public:
     /// As keep_within_limits(), for a thread in a read section. Does nothing if another thread has the locks.
     virtual void keep_within_limits_beside_readers() noexcept = 0;
 
+    /// From now on counts what is resident at the end of each section. For tests, which then do the same each time.
+    virtual void count_each_time() = 0;
+
     // From any thread.
 
     /// Returns how many bytes of the heap are resident, and how many of these are in pages that the process has written.

@@ -64,30 +64,33 @@ void resident_limits::keep_if_due(beside whom) noexcept {
 
 // If other memory of the process shrinks, the heap may grow unnoticed by as much, but not for long: time passes.
 bool resident_limits::is_count_due() {
-    if (least_limit_bytes_ == 0 || clock::now() >= count_again_ ||
+    if (counts_each_time_ || clock::now() >= count_again_ ||
         (!was_within_ && of_.checkpoints.count() != checkpoints_counted_))
         return true;
     const std::uint64_t now = os::resident_bytes_of_process();
     process_bytes_ = std::min(process_bytes_, now);
-    return now >= process_bytes_ + least_limit_bytes_ / k_part_of_growth;
+    return now - process_bytes_ >= growth_;
 }
 
 result<void> resident_limits::keep(beside whom) {
-    least_limit_bytes_ = of_.limit_bytes != 0 ? of_.limit_bytes : ~std::uint64_t{0};
+    growth_ = ~std::uint64_t{0};
     was_within_ = true;
-    for (const heap_memory::limited_arena& each : of_.memory.limited_arenas()) {
-        least_limit_bytes_ = std::min(least_limit_bytes_, each.limit_bytes);
+    for (const heap_memory::limited_arena& each : of_.memory.limited_arenas())
         REM_TRY(keep(state_of(each.used.offset), each.used, each.limit_bytes, whom));
-    }
     return of_.limit_bytes == 0 ? result<void>()
                                 : keep(heap_, {0, of_.view.memory().accessible_bytes()}, of_.limit_bytes, whom);
 }
 
 result<void> resident_limits::keep(limited& of, heap_range where, std::uint64_t limit_bytes, beside whom) {
     const auto resident = [&] { return os::count_resident(of_.view.base() + where.offset, where.bytes).bytes(); };
+    const auto count_after = [&](std::uint64_t left) {
+        growth_ = std::min(growth_, std::max(left, limit_bytes / k_part_of_growth));
+    };
     const std::uint64_t before = resident();
-    if (before <= limit_bytes)
+    if (before <= limit_bytes) {
+        count_after(limit_bytes - before);
         return {};
+    }
     std::uint64_t now = before;
     if (whom == beside::nobody && of_.view.committed().has_thawed()) {
         REM_TRY(of_.view.settler().settle_rest()); // takes less time than reading the image
@@ -95,12 +98,14 @@ result<void> resident_limits::keep(limited& of, heap_range where, std::uint64_t 
     }
     const std::uint64_t wanted = limit_bytes - limit_bytes / k_part_freed_beyond;
     view::page_evictor::outcome done;
-    if (now > wanted)
+    if (now > wanted) {
         REM_TRY(evictor_.evict(where, of.hand, now - wanted, whom, done));
-    of.hand = done.end;
-    now -= std::min(now, done.evicted_bytes);
+        of.hand = done.end;
+        now -= std::min(now, done.evicted_bytes);
+    }
     of.evicted_bytes += before - std::min(before, now);
     evicted_bytes_ += before - std::min(before, now);
+    count_after(limit_bytes - std::min(now, limit_bytes));
     if (now > limit_bytes) {
         was_within_ = false;
         of_.checkpoints.ask_for_one(static_cast<double>(done.newer_bytes) /

@@ -3,8 +3,9 @@
 // left. What the image lacks stays, with its before-images; if that is a quarter of the limit or more, a checkpoint is
 // due. Uncommitted changes stay.
 //
-// Counting resident pages takes O(pages). So they are counted only if the process's resident memory has grown by a
-// sixteenth of a limit since the last count, or if 50 times as much time has passed as that count took.
+// Counting resident pages takes O(pages). So they are counted only if the process's resident memory has grown by what
+// was left of a limit at the last count, but at least a sixteenth of it, or if 50 times as much time has passed as that
+// count took.
 //
 // Which pages are used often is not known, so a hand goes round, as in the clock algorithm but without a second chance.
 #pragma once
@@ -27,6 +28,7 @@ public:
 
     void keep_within_limits() noexcept override;
     void keep_within_limits_beside_readers() noexcept override;
+    void count_each_time() override { counts_each_time_ = true; }
     [[nodiscard]] usage resident() const override;
     [[nodiscard]] std::uint64_t evicted_bytes() const override { return evicted_bytes_; }
     [[nodiscard]] std::uint64_t evicted_bytes(const std::byte* arena) const override;
@@ -53,7 +55,8 @@ private:
     view::page_evictor evictor_;
     limited heap_;
     std::vector<limited> arenas_;
-    std::uint64_t least_limit_bytes_ = 0;   // of those that the last count found; 0: none
+    std::uint64_t growth_ = 0; // of the process, at which to count again
+    bool counts_each_time_ = false;
     bool was_within_ = true;                // after the last count
     std::uint64_t checkpoints_counted_ = 0; // at the last count
     std::uint64_t process_bytes_ = 0;       // resident memory of the process, least since the last count
