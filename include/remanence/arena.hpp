@@ -38,11 +38,9 @@ struct arena_options {
     /// Default 1 GiB. The whole room is reserved: it takes addresses, and makes the heap's file longer. Only pages that
     /// are written take memory and disk space.
     std::uint64_t room_bytes = std::uint64_t{1} << 30U;
-    /// How many bytes of the arena may be in memory after a write section; 0 (the default): no limit. The limit
-    /// protects the rest of the heap from being evicted. When a section ends with more in memory, the kernel is told to
-    /// evict the arena's pages; they are read from the file when they are used again. Pages that the process has
-    /// written may stay if there is no swap. The check costs O(pages of the arena) at the end of each section, once the
-    /// arena has used more bytes than the limit.
+    /// How many bytes of the arena may be resident in this process when a section ends; 0 (the default): no limit. The
+    /// limit protects the rest of the heap from being evicted. It works as memory_options::resident_limit_bytes, which
+    /// says what is evicted and what stays. A process keeps it from its first open(), find() or all() of the heap on.
     std::uint64_t resident_limit_bytes = 0;
 };
 
@@ -51,8 +49,11 @@ struct arena_info {
     std::string name;                   ///< its name
     std::uint64_t room_bytes;           ///< arena_options::room_bytes
     std::uint64_t allocated_bytes;      ///< bytes in live blocks
-    std::uint64_t resident_bytes;       ///< bytes in memory, in this process
+    std::uint64_t resident_bytes;       ///< bytes resident in this process
     std::uint64_t resident_limit_bytes; ///< arena_options::resident_limit_bytes
+    std::uint64_t dirty_bytes;          ///< part of resident_bytes, as heap_stats::dirty_bytes
+    /// Bytes evicted since the heap was opened, because of the arena's limit.
+    std::uint64_t evicted_bytes;
 };
 
 /// Names an arena of an open heap; copies name the same arena. Containers made in an arena have its allocator, so all

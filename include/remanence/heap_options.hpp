@@ -24,6 +24,8 @@ class heap;
 namespace txn {
 struct sharing_part; // src/txn/sharing.hpp
 extern const sharing_part k_sharing_part;
+struct memory_limiter_part; // src/txn/memory_limiter.hpp
+extern const memory_limiter_part k_memory_limiter_part;
 } // namespace txn
 
 /// Which processes may have the heap open.
@@ -144,6 +146,24 @@ struct log_options {
     std::chrono::milliseconds lazy_interval{200};
 };
 
+/// A limit of resident memory, in bytes. 0: no limit. Programs that convert a number to such a limit are linked with the
+/// library's code for it.
+class resident_limit {
+public:
+    constexpr resident_limit() noexcept = default; ///< No limit.
+    /// A limit of `bytes`.
+    constexpr resident_limit(std::uint64_t bytes) noexcept // NOLINT(google-explicit-constructor): an option's value
+        : bytes_(bytes), part_(&txn::k_memory_limiter_part) {}
+    [[nodiscard]] constexpr std::uint64_t bytes() const noexcept { return bytes_; } ///< Returns the limit; 0: none.
+
+    /// Used by the library only. Null for a default-constructed limit.
+    [[nodiscard]] constexpr const txn::memory_limiter_part* part() const noexcept { return part_; }
+
+private:
+    std::uint64_t bytes_ = 0;
+    const txn::memory_limiter_part* part_ = nullptr;
+};
+
 /// Where a heap is mapped and how it uses memory. A group of heap_options; see docs/guide/operations.md.
 struct memory_options {
     /// Address space to reserve, in bytes, at most 14 TiB. This takes no memory. The reserved space grows while the
@@ -172,6 +192,19 @@ struct memory_options {
     /// SIGSEGV handler: a thread that blocks SIGSEGV is killed then. System calls that write into the heap fail with
     /// EFAULT, with every tracker, unless heap::touch() has named their memory.
     std::uint64_t dirty_limit_bytes = 0;
+    /// How many bytes of the heap may be resident in this process when a section ends; at least 1 MiB. 0 (the default):
+    /// no limit. If more are resident, committed pages are evicted until 7/8 of the limit are left; they are read from
+    /// the file when they are used again. Errors: errc::invalid_argument below 1 MiB.
+    ///
+    /// Nothing is lost: pages that cannot be evicted yet stay, even beyond the limit. These are uncommitted changes (see
+    /// dirty_limit_bytes) and changes that no checkpoint has written yet; if the latter take a quarter of the limit, a
+    /// checkpoint is due with the next commit. Their before-images take memory besides. The end of a read section
+    /// evicts only pages to which nobody has written since they were read. Pages that other processes have mapped, too,
+    /// stay until a write section of this process ends; locked pages (mlock(), paging::keep) stay.
+    ///
+    /// Residence is counted in O(pages of the heap), when the process's resident memory has grown by a sixteenth of the
+    /// limit or some time has passed; so for a moment there may be more. heap_stats::resident_bytes shows how much.
+    resident_limit resident_limit_bytes = {};
     /// Whether the kernel also reads neighbouring pages when it reads a page of the file. Default true. Choose false
     /// for scattered reads in a heap larger than memory; with false, memory that is read in order is read page by page,
     /// except by packed_map, whose iterators read ahead.

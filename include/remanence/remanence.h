@@ -282,6 +282,13 @@ typedef struct rem_options {
      * means 10,000.
      */
     unsigned open_timeout_ms;
+    /**
+     * Bytes of the heap that may be resident in this process when a section ends; at least 1 MiB. If more are resident,
+     * committed pages are evicted until 7/8 of the limit are left. What the file lacks stays: uncommitted changes, and
+     * changes that no checkpoint has written yet; these make a checkpoint due with the next commit if they take a
+     * quarter of the limit. 0: no limit.
+     */
+    size_t resident_limit_bytes;
 } rem_options;
 
 /**
@@ -468,8 +475,8 @@ typedef struct rem_arena_options {
     /** How large the arena may become: a power of two, 1 MiB or more. This only reserves addresses. 0: 1 GiB. */
     size_t room_bytes;
     /**
-     * How many bytes of the arena may be in memory after a write section. If there are more, the kernel is told to
-     * evict its pages. 0: no limit.
+     * Bytes of the arena that may be resident when a section ends, as rem_options::resident_limit_bytes, but of any
+     * size. 0: no limit.
      */
     size_t resident_limit_bytes;
 } rem_arena_options;
@@ -1106,8 +1113,14 @@ typedef struct rem_stats {
     double page_efficiency;
     /** For how long commits waited for earlier asynchronous ones that were not in the log yet, in nanoseconds. */
     uint64_t point_wait_ns;
+    /* The next three are 0 unless the heap, or an arena of it, has a limit of resident memory. */
+    uint64_t resident_bytes; /**< gauge: bytes of the heap's memory that are resident in this process */
+    uint64_t dirty_bytes;    /**< part of resident_bytes, in pages that were written and not evicted since */
+    uint64_t evicted_bytes;  /**< bytes evicted since the heap was opened, to keep within limits */
 } rem_stats;
-/** Fills *stats. O(1), or O(blocks) with rem_stats::surveys. */
+/**
+ * Fills *stats. O(1), or O(blocks) with rem_stats::surveys, and O(pages of the heap) with a limit of resident memory.
+ */
 rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats);
 
 /** What rem_verify() has compared. Set `size` to sizeof(rem_report). */

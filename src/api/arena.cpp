@@ -1,6 +1,8 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "api/registry.hpp"
+#include "os/resident_pages.hpp"
+#include "txn/memory_limiter.hpp"
 #include "types/root_directory.hpp"
 
 #include <remanence/arena.hpp>
@@ -23,6 +25,13 @@ void change_arenas(detail::heap_impl& impl, const F& f) {
     section.commit();
 }
 
+/// If an arena has a limit of resident memory, makes the heap keep it.
+void keep_limits(detail::heap_impl& impl) {
+    txn::engine& engine = impl.engine();
+    if (engine.limiter() == nullptr && impl.memory().has_limited_arenas())
+        engine.limit_memory_by(txn::k_memory_limiter_part);
+}
+
 void remove_roots_in(detail::heap_impl& impl, const std::byte* base) {
     types::root_directory roots(impl.memory());
     std::vector<std::string> names;
@@ -38,6 +47,7 @@ void remove_roots_in(detail::heap_impl& impl, const std::byte* base) {
 
 arena arena::open(heap& in, std::string_view name, const arena_options& options) {
     detail::heap_impl& impl = detail::impl_of(in);
+    keep_limits(impl);
     std::byte* base = impl.memory().find_arena(name);
     if (base != nullptr)
         return arena(as_owner(base));
@@ -56,6 +66,7 @@ arena arena::open(heap& in, std::string_view name, const arena_options& options)
             detail::registry::extend(impl);
         if (impl.memory().has_grown())
             impl.threads.watch_memory();
+        keep_limits(impl);
     });
     return arena(as_owner(base));
 }
@@ -63,6 +74,7 @@ arena arena::open(heap& in, std::string_view name, const arena_options& options)
 std::optional<arena> arena::find(const heap& in, std::string_view name) {
     detail::heap_impl& impl = detail::impl_of(in);
     const detail::read_section section(&impl);
+    keep_limits(impl);
     std::byte* const base = impl.memory().find_arena(name);
     return base != nullptr ? std::optional(arena(as_owner(base))) : std::nullopt;
 }
@@ -84,10 +96,15 @@ bool arena::destroy(heap& in, std::string_view name) {
 std::vector<arena_info> arena::all(const heap& in) {
     detail::heap_impl& impl = detail::impl_of(in);
     const detail::read_section section(&impl);
+    keep_limits(impl);
+    const txn::memory_limiter* const limits = impl.engine().limiter();
     std::vector<arena_info> found;
-    for (txn::heap_memory::arena_usage& each : impl.memory().arenas())
-        found.push_back({std::move(each.name), each.room_bytes, each.allocated_bytes,
-                         os::mapped_bytes(each.base, each.used_bytes), each.resident_limit_bytes});
+    for (txn::heap_memory::arena_usage& each : impl.memory().arenas()) {
+        const os::resident_count resident = os::count_resident(each.base, each.used_bytes);
+        found.push_back({std::move(each.name), each.room_bytes, each.allocated_bytes, resident.bytes(),
+                         each.resident_limit_bytes, resident.private_bytes,
+                         limits != nullptr ? limits->evicted_bytes(each.base) : 0});
+    }
     return found;
 }
 

@@ -251,6 +251,9 @@ heap_stats heap::stats() const {
         stats.checkpoint_total_bytes = counted.checkpoint.total_bytes;
         stats.heap_bytes = counted.committed_bytes;
         stats.allocated_bytes = counted.allocated_bytes;
+        stats.resident_bytes = counted.resident_bytes;
+        stats.dirty_bytes = counted.dirty_bytes;
+        stats.evicted_bytes = counted.evicted_bytes;
         stats.tracker = counted.tracker;
         stats.recovered_commits = counted.recovered_commits;
         stats.recovered_bytes = counted.recovered_bytes;

@@ -111,8 +111,11 @@ void heap_sections::leave_write() noexcept {
     if (lock_.write_depth() == 1 && origin_.same_process()) {
         end_declared();
         engine_.points().end_with_section();
+        // In a shared heap without the writer lock, other processes may be ahead.
+        if (txn::memory_limiter* const limits = engine_.limiter(); limits != nullptr) [[unlikely]]
+            if (has_writer_lock_ || !engine_.is_shared())
+                limits->keep_within_limits();
         memory_.allow_writes(false);
-        memory_.keep_arenas_within_limits();
         if (has_writer_lock_) {
             if (lock_.read_depth() != 0) // the thread goes on reading, without the writer lock
                 (void)engine_.shared()->begin_read(0);
@@ -177,8 +180,13 @@ bool heap_sections::try_enter_read() {
 }
 
 void heap_sections::leave_read() noexcept {
-    if (engine_.is_shared() && leaves_last_read() && origin_.same_process())
-        engine_.shared()->end_read();
+    txn::memory_limiter* const limits = engine_.limiter();
+    if ((engine_.is_shared() || limits != nullptr) && leaves_last_read() && origin_.same_process()) {
+        if (limits != nullptr)
+            limits->keep_within_limits_beside_readers();
+        if (engine_.is_shared())
+            engine_.shared()->end_read();
+    }
     lock_.leave_read();
 }
 

@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::chrono::milliseconds k_lazy_interval_min{1};
 constexpr std::chrono::milliseconds k_lazy_interval_max = std::chrono::hours(1);
+constexpr std::uint64_t k_resident_limit_min = 1 * MiB;
 constexpr std::chrono::milliseconds k_open_timeout_max = std::chrono::hours(1);
 
 track::tracker_choice tracker_of(tracking wanted) {
@@ -115,7 +116,12 @@ void take_memory(const std::filesystem::path& path, const memory_options& given,
         refuse(path, errc::invalid_argument, "options.memory.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
     into.base = given.base;
     into.aligned_blocks = given.aligned_blocks;
+    if (const std::uint64_t limit = given.resident_limit_bytes.bytes(); limit != 0 && limit < k_resident_limit_min)
+        refuse(path, errc::invalid_argument,
+               "options.memory.resident_limit_bytes must be 0, for no limit, or at least 1 MiB.");
     into.dirty_limit_bytes = given.dirty_limit_bytes;
+    into.resident_limit_bytes = given.resident_limit_bytes.bytes();
+    into.has.memory_limiter = into.resident_limit_bytes != 0 ? given.resident_limit_bytes.part() : nullptr;
     into.read_ahead = given.read_ahead;
     into.core_dump = given.core_dump;
 }

@@ -93,6 +93,9 @@ rem_status rem_get_stats(const rem_heap* heap, rem_stats* stats) {
         shown.recovered_bytes = known.recovered_bytes;
         shown.open_ns = capi::ns(known.open_time);
         shown.point_wait_ns = capi::ns(known.point_wait);
+        shown.resident_bytes = known.resident_bytes;
+        shown.dirty_bytes = known.dirty_bytes;
+        shown.evicted_bytes = known.evicted_bytes;
         known.tracker.copy(shown.tracker, sizeof shown.tracker - 1);
         capi::fill_struct(stats, shown);
         return REM_OK;

@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <optional>
 #include <string_view>
 #include <sys/mman.h>
@@ -235,31 +234,6 @@ void read_as_usual(std::byte* where, std::uint64_t bytes) {
 void read_ahead_a_lot(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_SEQUENTIAL); }
 
 void keep_what_is_read(std::byte* where, std::uint64_t bytes) { ::mlock2(where, bytes, MLOCK_ONFAULT); }
-
-void page_out(std::byte* where, std::uint64_t bytes) { ::madvise(where, bytes, MADV_PAGEOUT); }
-
-// Documentation/admin-guide/mm/pagemap.rst: eight bytes per page; bit 63 means that the page is in memory.
-[[gnu::cold]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes) {
-    const descriptor opened(open_file("/proc/self/pagemap", O_RDONLY));
-    if (!opened.valid())
-        return 0;
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const std::uint64_t end = divide_up(reinterpret_cast<std::uint64_t>(where) + bytes, page);
-    std::array<std::uint64_t, 1024> entries;
-    std::uint64_t found = 0;
-    for (std::uint64_t at = reinterpret_cast<std::uint64_t>(where) / page; at < end;) {
-        const std::uint64_t some = std::min<std::uint64_t>(end - at, entries.size());
-        const ssize_t got = ::pread(opened.get(), entries.data(), some * sizeof(std::uint64_t),
-                                    static_cast<off_t>(at * sizeof(std::uint64_t)));
-        if (got <= 0)
-            break;
-        const auto count = static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(got) / sizeof(std::uint64_t));
-        found += static_cast<std::uint64_t>(std::count_if(entries.begin(), entries.begin() + count,
-                                                          [](std::uint64_t each) { return each >> 63U != 0; }));
-        at += static_cast<std::uint64_t>(count);
-    }
-    return found * page;
-}
 
 void begin_to_read(const std::byte* where, std::uint64_t bytes) {
     ::madvise(const_cast<std::byte*>(where), bytes, MADV_WILLNEED);

@@ -90,10 +90,6 @@ void read_as_usual(std::byte* where, std::uint64_t bytes);
 void read_ahead_a_lot(std::byte* where, std::uint64_t bytes);
 /// Locks pages in memory when they are read, as far as the process may lock memory. A hint. Linux 4.4.
 void keep_what_is_read(std::byte* where, std::uint64_t bytes);
-/// Evicts pages from memory: pages of files are dropped or written, others are swapped out. A hint. Linux 5.4.
-void page_out(std::byte* where, std::uint64_t bytes);
-/// Returns how many bytes of the range are in memory and mapped here; 0 if that is unknown.
-[[nodiscard]] std::uint64_t mapped_bytes(const std::byte* where, std::uint64_t bytes);
 /// Begins to read the range, without waiting for it. A hint.
 void begin_to_read(const std::byte* where, std::uint64_t bytes);
 /// Reads the range into memory at once, since page by page it would take about ten times as long. A hint.

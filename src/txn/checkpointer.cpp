@@ -36,10 +36,11 @@ checkpointer::limits checkpointer::limits_reached() const {
         return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(limit, 1));
     };
     return {part(session_.log().used_bytes(), run_ ? log_limit_of_run_ : budget_.log_limit_bytes()),
-            std::max({part(view_.committed().before_image_bytes(), budget_.before_image_limit_bytes()),
-                      part(copies_.retired_bytes(), budget_.retired_limit_bytes()),
-                      part(view_.settler().chunks_mapped_with_newer(),
-                           view::memory_settler::k_chunks_mapped_with_newer_max)})};
+            std::max(
+                {part(view_.committed().before_image_bytes(), budget_.before_image_limit_bytes()),
+                 part(copies_.retired_bytes(), budget_.retired_limit_bytes()),
+                 part(view_.settler().chunks_mapped_with_newer(), view::memory_settler::k_chunks_mapped_with_newer_max),
+                 asked_for_})};
 }
 
 bool checkpointer::must_wait() const {
@@ -323,6 +324,7 @@ result<void> checkpointer::prepare_and_begin() {
     if (!composed)
         return composed.error();
     auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark, others_, *history);
+    asked_for_ = 0;
     const std::lock_guard guard(running_);
     run_ = std::move(run);
     return {};
@@ -420,6 +422,7 @@ void checkpointer::adopt() noexcept {
     session_.log().release(run_->log_begin());
     view_.settler().thaw();
     image_bytes_ += run_->total_bytes();
+    asked_for_ = 0;
     ++count_;
     const std::lock_guard guard(running_);
     run_.reset();
@@ -477,6 +480,7 @@ result<void> checkpointer::apply(bool is_clean) {
     space_.owe_former_copies();
     session_.log().restart();
     image_bytes_ += all.total_bytes();
+    asked_for_ = 0;
     ++count_;
     return {};
 }

@@ -29,6 +29,7 @@
 #include "txn/sharing.hpp"
 #include "view/memory_view.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -88,6 +89,9 @@ public:
     /// before-images. errc::readers_behind if the log has reached its maximum because other processes prevent its
     /// reuse.
     result<void> make_room_for_before_images();
+    /// Makes a checkpoint due if `reached`, a fraction of a limit, is 1 or more, as a limit of before-images would; from 2
+    /// on, commits wait for the checkpoint under way. Holds until a checkpoint begins or is done.
+    void ask_for_one(double reached) { asked_for_ = std::max(asked_for_, reached); }
     [[nodiscard]] bool is_under_way() const { return run_ != nullptr; }
     /// Returns the sequence of the superblock that the checkpoint under way writes; 0 if none is under way.
     [[nodiscard]] std::uint64_t sequence_under_way() const { return run_ ? run_->what().next().sequence : 0; }
@@ -143,7 +147,7 @@ public:
 
 private:
     /// The length of the log as a fraction of its limit, and the greatest such fraction of before-images, retired
-    /// copies and mappings.
+    /// copies, mappings, and of what was asked for.
     struct limits {
         double log;
         double memory;
@@ -187,6 +191,7 @@ private:
     std::uint64_t held_up_ = 0;
     std::uint64_t log_limit_of_run_ = 0; // the log's limit when the checkpoint under way began
     std::uint64_t image_bytes_ = 0;
+    double asked_for_ = 0; // by ask_for_one()
     std::atomic<bool> is_silent_ = false;
     std::atomic<bool> is_reporting_ = true;
     history_mover* history_ = nullptr;    // null: no history is kept

@@ -48,6 +48,8 @@ result<std::unique_ptr<engine>> engine::open(os::file_system& files, const std::
     REM_TRY(!shared                                             ? opened->begin_alone()
             : shared->role == share::coordination::role::joined ? opened->join()
                                                                 : opened->begin_to_share());
+    if (settled.has.memory_limiter != nullptr)
+        opened->limit_memory_by(*settled.has.memory_limiter);
     opened->open_time_ = std::chrono::steady_clock::now() - started;
     return opened;
 }
@@ -383,7 +385,18 @@ result<verification> engine::verify() {
     return txn::verify(*heap_.store, session_, memory_, options_);
 }
 
+void engine::limit_memory_by(const memory_limiter_part& part) {
+    const std::lock_guard alone(locks_.at_store);
+    if (limits_ != nullptr)
+        return;
+    limits_ = part.make(
+        {locks_, health_, heap_.store->image(), *heap_.view, memory_, checkpoints_, options_.resident_limit_bytes});
+    limiter_.store(limits_.get(), std::memory_order_release);
+}
+
 engine_stats engine::stats() const {
+    memory_limiter* const limits = limiter();
+    const memory_limiter::usage resident = limits != nullptr ? limits->resident() : memory_limiter::usage{};
     const std::lock_guard alone(locks_.at_store);
     const commit_totals& commits = committer_.totals();
     engine_stats stats;
@@ -403,6 +416,9 @@ engine_stats engine::stats() const {
     stats.committed_bytes = heap_.store->image().bytes();
     stats.allocated_bytes =
         memory_.with_allocator([](const alloc::block_allocator& blocks) { return blocks.allocated_bytes(); });
+    stats.resident_bytes = resident.resident_bytes;
+    stats.dirty_bytes = resident.dirty_bytes;
+    stats.evicted_bytes = limits != nullptr ? limits->evicted_bytes() : 0;
     stats.checkpoint = checkpoints_.under_way();
     stats.recovered_commits = heap_.recovered.commits;
     stats.recovered_bytes = heap_.recovered.bytes;

@@ -8,7 +8,7 @@
 //   spiller        writing before a commit           reclaimer      returning space to the file system
 //   heap_memory    allocations and declarations      memory_budget  how much memory may be used
 //   transactions   commit and rollback               sharing        processes that share the heap
-//   commit_history undo of commits
+//   commit_history undo of commits                   memory_limiter limits of resident memory
 //
 // A part uses only parts that the engine's constructor constructs before it.
 //
@@ -31,6 +31,7 @@
 #include "txn/heap_memory.hpp"
 #include "txn/heap_names.hpp"
 #include "txn/memory_budget.hpp"
+#include "txn/memory_limiter.hpp"
 #include "txn/opening.hpp"
 #include "txn/reclaimer.hpp"
 #include "txn/savepoints.hpp"
@@ -41,6 +42,7 @@
 #include "txn/transactions.hpp"
 #include "txn/verification.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -70,6 +72,9 @@ struct engine_stats {
     std::uint64_t unmapped_bytes = 0; // in committed chunks that are not mapped from the file yet
     std::uint64_t committed_bytes = 0;
     std::uint64_t allocated_bytes = 0;
+    std::uint64_t resident_bytes = 0; // these three are 0 without limits of resident memory
+    std::uint64_t dirty_bytes = 0;
+    std::uint64_t evicted_bytes = 0;
     checkpoint_progress checkpoint; // under way, or done and not adopted yet
     std::uint64_t recovered_commits = 0;
     std::uint64_t recovered_bytes = 0;
@@ -209,6 +214,14 @@ public:
     /// was nothing to spill.
     bool spill_excess() noexcept;
 
+    // Limits of resident memory.
+
+    /// From now on keeps the heap, and arenas with a limit, within their limits. Called more than once, has no effect.
+    /// Throws std::bad_alloc. From any thread, without the section lock.
+    void limit_memory_by(const memory_limiter_part& part);
+    /// Returns the limiter; null if nothing is limited. From any thread.
+    [[nodiscard]] memory_limiter* limiter() const noexcept { return limiter_.load(std::memory_order_acquire); }
+
     /// Returns the pages that may differ from committed content, sorted: all that were written, and spilled chunks.
     /// Compares pages only with the fallback tracker, which cannot tell which pages were written. O(memory in use), in
     /// the kernel.
@@ -288,8 +301,10 @@ private:
     committer committer_;
     snapshot_point point_;
     transactions transactions_;
-    std::unique_ptr<commit_history> history_;   // null: no history
-    std::optional<std::uint64_t> seen_version_; // the version of memory, if options asked for an old one
+    std::unique_ptr<commit_history> history_;        // null: no history
+    std::unique_ptr<memory_limiter> limits_;         // guarded by at_store; null: nothing is limited
+    std::atomic<memory_limiter*> limiter_ = nullptr; // limits_.get()
+    std::optional<std::uint64_t> seen_version_;      // the version of memory, if options asked for an old one
     std::chrono::nanoseconds open_time_{};
     // For a shared heap:
     std::unique_ptr<sharing> sharing_; // null: not shared, or still being opened

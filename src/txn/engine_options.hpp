@@ -66,6 +66,8 @@ struct engine_options {
     /// Bytes that may be written and neither committed nor spilled. 0 means a quarter of the memory that the process
     /// may use. The maximum is half of that memory, the minimum eight chunks.
     std::uint64_t dirty_limit_bytes = 0;
+    /// How many bytes may be resident after a section. 0: no limit. Needs parts::memory_limiter.
+    std::uint64_t resident_limit_bytes = 0;
     /// The memory that the process may use. 0 means what /proc and /sys report.
     std::uint64_t memory_bytes = 0;
     std::size_t scattered_max = view::view_options{}.scattered_max;

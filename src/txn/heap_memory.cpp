@@ -77,7 +77,6 @@ result<void> heap_memory::format_header() {
     if (thread_caches_ != nullptr)
         thread_caches_->forget();
     auto sound = allocator_->check_state();
-    has_arenas_ = header().allocator.first_arena != 0;
     if (sound || sound.why().code != errc::corrupt)
         return sound;
     const failure& why = sound.why();
@@ -199,22 +198,23 @@ result<std::byte*> heap_memory::make_arena(std::string_view name, const arena_op
     std::byte* const made = allocator_->make_arena(name, options.room_bytes, options.resident_limit_bytes);
     if (made == nullptr)
         return why_no_memory(*allocator_, options.room_bytes);
-    has_arenas_ = true;
     // A release that does not know arenas refuses to open a heap with this version.
     header().version = format::k_header_version_with_arenas;
     return made;
 }
 
-[[gnu::cold]] void heap_memory::keep_arenas_within_limits() const noexcept {
-    if (!has_arenas_.load(std::memory_order_relaxed)) [[likely]]
-        return;
+bool heap_memory::has_limited_arenas() const {
     const std::scoped_lock lock(locks_.allocation);
-    allocator_->for_each_arena([](const format::arena_header& header, const alloc::block_allocator& blocks) {
-        const std::uint64_t used = blocks.used_bytes();
-        if (header.resident_limit_bytes != 0 && used > header.resident_limit_bytes &&
-            os::mapped_bytes(blocks.base(), used) > header.resident_limit_bytes)
-            os::page_out(blocks.base(), used);
+    return !limited_arenas().empty();
+}
+
+std::vector<heap_memory::limited_arena> heap_memory::limited_arenas() const {
+    std::vector<limited_arena> found;
+    allocator_->for_each_arena([&](const format::arena_header& header, const alloc::block_allocator& blocks) {
+        if (header.resident_limit_bytes != 0)
+            found.push_back({{offset_of(blocks.base()), blocks.used_bytes()}, header.resident_limit_bytes});
     });
+    return found;
 }
 
 std::byte* heap_memory::find_arena(std::string_view name) const {

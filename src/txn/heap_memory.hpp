@@ -90,8 +90,8 @@ public:
     /// Destroys the arena with all blocks in it.
     void destroy_arena(std::byte* arena);
     [[nodiscard]] std::vector<arena_usage> arenas() const;
-    /// Pages out arenas of which more bytes are resident than their limit. For the end of a write section.
-    void keep_arenas_within_limits() const noexcept;
+    /// True if an arena has a limit of resident memory.
+    [[nodiscard]] bool has_limited_arenas() const;
 
     void deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment);
     /// Frees a block whose size the caller does not know. If no block begins there, fails with errc::invalid_argument
@@ -165,6 +165,12 @@ public:
         return *allocator_;
     }
     [[nodiscard]] declared_section& declared() { return declared_; }
+    /// The part of an arena that was ever used, and its limit of resident memory.
+    struct limited_arena {
+        heap_range used;
+        std::uint64_t limit_bytes;
+    };
+    [[nodiscard]] std::vector<limited_arena> limited_arenas() const;
     /// Returns a predicate that is true for pages without blocks.
     [[nodiscard]] view::page_predicate unused_pages() const {
         return [this](std::uint64_t page) { return !keeps_unused_ && allocator_->is_free_page(page); };
@@ -239,7 +245,6 @@ private:
     bool has_allocator_changed_ = false; // since watch_allocator()
     bool may_write_;                     // false: even the allocator's writes would be reported as stray
     std::atomic<bool> has_grown_ = false;
-    std::atomic<bool> has_arenas_ = false;
 };
 
 } // namespace remanence::txn

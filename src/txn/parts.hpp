@@ -21,8 +21,9 @@ class memory_view;
 namespace remanence::txn {
 
 struct engine_options;
-struct history_part; // undo_manager.hpp
-struct sharing_part; // sharing.hpp
+struct history_part;        // undo_manager.hpp
+struct memory_limiter_part; // memory_limiter.hpp
+struct sharing_part;        // sharing.hpp
 
 /// While a heap is opened: brings its memory to engine_options::version. Returns that version's number. errc::no_step
 /// if there is no such version. Throws std::bad_alloc.
@@ -34,6 +35,7 @@ struct parts {
     version_mapper map_version = nullptr;
     const sharing_part* sharing = nullptr;
     const history_part* history = nullptr;
+    const memory_limiter_part* memory_limiter = nullptr;
 };
 
 /// The sharing part, if the program uses sharing::processes anywhere; else null. The program needs it, too, to open

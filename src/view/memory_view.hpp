@@ -11,8 +11,10 @@
 // | chunk_spiller | memory that is written before its commit; with spilled_chunks |
 // | memory_settler | what goes back to the kernel after a checkpoint |
 //
-// R4: only commit, rollback and settling, which hold the write lock, drop or remap committed pages. Spilling, with the
-// store locked and writers paused, remaps uncommitted ones.
+// page_evictor keeps memory within a limit; it is made where there is one.
+//
+// R4: only commit, rollback, settling and eviction, which hold the write lock, drop or remap committed pages. Spilling,
+// with the store locked and writers paused, remaps uncommitted ones.
 #pragma once
 
 #include "base/range.hpp"

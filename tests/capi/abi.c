@@ -96,6 +96,7 @@ int main(void) {
     MEMBER(rem_options, red_zones);
     MEMBER(rem_options, log_directory);
     MEMBER(rem_options, open_timeout_ms);
+    MEMBER(rem_options, resident_limit_bytes);
     STRUCT(rem_volatile_options);
     MEMBER(rem_volatile_options, size);
     MEMBER(rem_volatile_options, reserve_bytes);
@@ -214,6 +215,9 @@ int main(void) {
     MEMBER(rem_stats, availability);
     MEMBER(rem_stats, page_efficiency);
     MEMBER(rem_stats, point_wait_ns);
+    MEMBER(rem_stats, resident_bytes);
+    MEMBER(rem_stats, dirty_bytes);
+    MEMBER(rem_stats, evicted_bytes);
     NUMBER(REM_SIGNED);
     NUMBER(REM_UNSIGNED);
     NUMBER(REM_FLOATING);

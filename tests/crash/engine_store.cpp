@@ -169,6 +169,8 @@ public:
           reads_late_(reads_late) {
         if (beside_)
             beside_->begin(*engine_);
+        if (engine_->limiter() != nullptr)
+            engine_->limiter()->count_each_time();
         if (engine_->has_history())
             past_of(*engine_).let_procedures_be_run(
                 [this](const ::remanence::history::procedure_call& call, bool) -> result<void> {
@@ -339,6 +341,8 @@ private:
     result<void> end(result<void> done) {
         if (done) {
             engine_->memory().end_declared();
+            if (engine_->limiter() != nullptr)
+                engine_->limiter()->keep_within_limits(); // as at the end of a section
             begin();
         }
         return done;
@@ -429,6 +433,8 @@ txn::engine_options small_heap_options() {
 static open_function engine_of(txn::engine_options options, sections kind, checkpointing how, bool reads_late) {
     if (options.history)
         options.has.history = &txn::k_history_part;
+    if (options.resident_limit_bytes != 0)
+        options.has.memory_limiter = &txn::k_memory_limiter_part;
     return [options = std::move(options), kind, how,
             reads_late](os::file_system& files, const std::string& path) -> result<std::unique_ptr<store>> {
         auto beside = how == checkpointing::in_background

@@ -153,6 +153,7 @@ TEST(short_memory, brings_checkpoints_about) {
         EXPECT_GE(found, superblocks(tested) + more) << name;
     };
     expect_more(4, "short_memory", engine_with(k_ample));
+    expect_more(4, "limited_memory", engine_with(k_ample));
     // How many are needed depends on when the thread that carries one out goes on. Any change of what is done to the disk
     // changes that, and so a single order tells of itself only.
     const std::uint64_t seed = schedule_seed();

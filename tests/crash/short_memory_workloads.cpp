@@ -20,6 +20,14 @@ open_function small_machine(checkpointing how) {
     return engine(options, sections::ordinary, how);
 }
 
+/// On a large machine; but after each commit or rollback, memory goes back to the kernel but for a MiB.
+open_function limited(checkpointing how, sections kind = sections::ordinary) {
+    auto options = small_heap_options();
+    options.log_limit_bytes = k_ample;
+    options.resident_limit_bytes = 1 * MiB;
+    return engine(options, kind, how);
+}
+
 void rewrite_block(session& program, std::size_t index) { program.poke(index, 64, k_rewritten_block - 64); }
 
 /// Chunk after chunk leaves a copy that keeps its memory.
@@ -79,6 +87,15 @@ std::vector<workload> short_memory_workloads() {
         {.name = "short_memory", .open = small_machine(checkpointing::at_one_go), .phases = {short_memory}, .cost = 16},
         {.name = "background_short_memory",
          .open = small_machine(checkpointing::in_background),
+         .phases = {short_memory},
+         .cost = 16},
+        {.name = "limited_memory", .open = limited(checkpointing::at_one_go), .phases = {short_memory}, .cost = 16},
+        {.name = "limited_memory_declared",
+         .open = limited(checkpointing::at_one_go, sections::declared),
+         .phases = {short_memory},
+         .cost = 16},
+        {.name = "background_limited_memory",
+         .open = limited(checkpointing::in_background),
          .phases = {short_memory},
          .cost = 16},
     };

@@ -5,6 +5,7 @@
 #include "format/log_record.hpp"
 #include "process/other_process.hpp"
 #include "support/failing_files.hpp"
+#include "support/seed.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/arena.hpp>
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <random>
 #include <thread>
 
 namespace remanence::test {
@@ -61,6 +63,61 @@ TEST_F(sharing_heaps, what_one_process_commits_the_other_sees) {
     ASSERT_EQ(found->size(), 200U);
     for (std::uint64_t i = 0; i < 200; ++i)
         EXPECT_EQ((*found)[i], i);
+}
+
+// What each evicts, the other's commits and checkpoints change meanwhile. Numbers that mirror each other add up to 0 in each version.
+TEST_F(sharing_heaps, evict_what_exceeds_their_limits_and_lose_nothing) {
+    constexpr std::size_t k_count = 8 * MiB / sizeof(std::uint64_t);
+    const auto open = [&] {
+        heap_options options = shared_heap();
+        options.memory.resident_limit_bytes = MiB;
+        options.log.log_limit_bytes = MiB;
+        heap h = heap::open(path_, options);
+        detail::impl_of(h).engine().limiter()->count_each_time();
+        return h;
+    };
+    const auto move_numbers = [&](heap& h, numbers& list, std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        for (int section = 0; section < 200; ++section) {
+            h.write([&] {
+                for (int i = 0; i < 100; ++i) {
+                    const std::size_t at = random() % k_count;
+                    const std::uint64_t moved = random();
+                    list[at] += moved;
+                    list[k_count - 1 - at] -= moved;
+                }
+            });
+            h.read([&] {
+                for (int i = 0; i < 1000; ++i) {
+                    const std::size_t at = random() % k_count;
+                    if (list[at] + list[k_count - 1 - at] != 0)
+                        throw std::runtime_error("number " + std::to_string(at) + " is of another version");
+                }
+            });
+            if (section % 40 == 39)
+                h.checkpoint();
+        }
+        if (h.stats().evicted_bytes == 0)
+            throw std::runtime_error("nothing was evicted");
+    };
+    heap h = open();
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.resize(k_count); });
+    other_process other(h, [&] {
+        heap mine = open();
+        auto& same = *mine.read([&] { return mine.find_root<numbers>("numbers"); });
+        told_.set(0);
+        move_numbers(mine, same, random_seed() + 1);
+        mine.close();
+    });
+    told_.wait(0);
+    EXPECT_NO_THROW(move_numbers(h, list, random_seed()));
+    EXPECT_EQ(other.wait(), 0);
+    h.read([&] {
+        for (std::size_t i = 0; i < k_count; ++i)
+            ASSERT_EQ(list[i] + list[k_count - 1 - i], 0U) << i;
+    });
+    EXPECT_TRUE(h.verify().clean());
 }
 
 TEST_F(sharing_heaps, an_arena_that_one_process_makes_the_other_uses_and_ends) {

@@ -255,6 +255,27 @@ TEST_F(c_memory, an_alignment_that_is_asked_for_is_what_the_block_has) {
     EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
 }
 
+TEST_F(c_memory, is_evicted_beyond_the_limit_of_the_heap) {
+    constexpr std::size_t k_mib = 1024 * 1024;
+    ASSERT_OK(rem_close(heap));
+    heap = nullptr;
+    rem_options options = options_of(REM_SNAPSHOT);
+    options.resident_limit_bytes = k_mib - 1;
+    EXPECT_STATUS(rem_open(path.c_str(), &options, &heap), REM_INVALID_ARGUMENT);
+    options.resident_limit_bytes = k_mib;
+    ASSERT_OK(rem_open(path.c_str(), &options, &heap));
+    auto* const block = static_cast<char*>(rem_alloc(heap, 8 * k_mib));
+    std::memset(block, 'x', 8 * k_mib);
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    rem_stats stats{};
+    stats.size = sizeof stats;
+    ASSERT_OK(rem_get_stats(heap, &stats));
+    EXPECT_LE(stats.resident_bytes, k_mib);
+    EXPECT_LE(stats.dirty_bytes, stats.resident_bytes);
+    EXPECT_GE(stats.evicted_bytes, 6 * k_mib);
+    EXPECT_EQ(std::count(block, block + 8 * k_mib, 'x'), static_cast<std::ptrdiff_t>(8 * k_mib));
+}
+
 TEST_F(c_memory, realloc_that_fails_leaves_the_block) {
     auto* const block = static_cast<char*>(rem_alloc(heap, 100));
     std::strcpy(block, "still here");
