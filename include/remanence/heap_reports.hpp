@@ -117,6 +117,41 @@ struct verify_report {
     [[nodiscard]] bool clean() const noexcept { return problems.empty(); }
 };
 
+/// Blocks of one size.
+struct size_class {
+    std::uint64_t block_bytes; ///< usable size of each block; above 64 KiB a power of two
+    std::uint64_t blocks;      ///< number of blocks
+};
+
+/// The blocks that no root reaches: see heap::leaks(). For a volatile heap, those that it still had when it was
+/// destroyed.
+struct leak_report {
+    std::uint64_t blocks = 0;        ///< number of blocks
+    std::uint64_t bytes = 0;         ///< usable bytes of these blocks, red zones included
+    std::vector<size_class> classes; ///< by size
+    /// Blocks of one type of object.
+    struct type {
+        /// Type of the objects that heap::make() or arena::make() made, or for which a volatile_allocator allocated;
+        /// empty: all other blocks.
+        std::string name;
+        std::uint64_t blocks = 0;          ///< number of blocks
+        std::uint64_t requested_bytes = 0; ///< bytes that the program asked for
+    };
+    /// With leak_frames: the most bytes first. In a volatile heap, also with red zones.
+    std::vector<type> types;
+    /// Blocks that were allocated at one place in the program.
+    struct place {
+        /// The call stack, the innermost call first, as the C library formats it. Empty for blocks of a heap with a
+        /// file that were allocated before it was opened, by another process, or before an undo.
+        std::vector<std::string> calls;
+        std::uint64_t blocks = 0;          ///< number of blocks
+        std::uint64_t requested_bytes = 0; ///< bytes that the program asked for; usable bytes if that is not known
+    };
+    std::vector<place> places; ///< with leak_frames: the most bytes first
+    /// Returns true if no block has leaked.
+    [[nodiscard]] bool clean() const noexcept { return blocks == 0; }
+};
+
 /// What heap::check_pointers() found. The list is empty if all pointers stay in the heap.
 struct pointer_report {
     /// A pointer that leaves the heap.

@@ -8,6 +8,7 @@
 /// faster than it could be read.
 #pragma once
 
+#include <remanence/heap_reports.hpp>
 #include <remanence/inspect.hpp>
 
 #include <functional>
@@ -50,5 +51,9 @@ void dump(const std::string& path, const std::string& root, const std::function<
 void salvage(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,
              const std::function<void(std::string_view what, bool is_damage)>& left_out,
              const progress_callback& on_progress = {});
+
+/// Returns the blocks of the last commit that no root reaches, by size, as heap::leaks() finds them. Errors:
+/// errc::corrupt when the heap is damaged. O(heap).
+[[nodiscard]] leak_report leaks(const std::string& path, const progress_callback& on_progress = {});
 
 } // namespace remanence::inspect

@@ -1,6 +1,6 @@
 /// \file
 /// Volatile heaps: memory without a file, separate from malloc's, for threads that allocate a lot, and for objects that
-/// are all freed at once. Depends on error.hpp.
+/// are all freed at once. Depends on error.hpp and heap_reports.hpp.
 ///
 ///     rem::volatile_heap scratch;
 ///     std::pmr::vector<int> numbers(&scratch);
@@ -14,6 +14,7 @@
 #include <remanence/detail/compiler.hpp>
 
 #include <remanence/error.hpp>
+#include <remanence/heap_reports.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,12 +30,6 @@
 
 namespace remanence {
 
-/// Blocks of one size.
-struct volatile_size_class {
-    std::uint64_t block_bytes; ///< usable size of each block; above 64 KiB a power of two
-    std::uint64_t blocks;      ///< number of blocks
-};
-
 /// How a volatile heap uses its memory, at one moment; approximate while other threads allocate.
 struct volatile_heap_stats {
     /// Bytes that the program asked for in its live blocks. Known only with red zones or leak_frames, since blocks
@@ -45,36 +40,14 @@ struct volatile_heap_stats {
     std::uint64_t reserved_bytes = 0; ///< address space for blocks, in use or not
     /// The most bytes in use at any time: large blocks, and slabs of small ones.
     std::uint64_t peak_bytes = 0;
-    std::uint64_t blocks = 0;                 ///< live blocks
-    std::vector<volatile_size_class> classes; ///< those with blocks, by size
+    std::uint64_t blocks = 0;        ///< live blocks
+    std::vector<size_class> classes; ///< those with blocks, by size
     /// How well the heap can serve requests from memory that it has, as a share of how well it could if all free memory
     /// were one piece. With free pieces f1, f2, … of F bytes in all, and r = 16, 32, 64, … up to F, it is the mean,
     /// over all r, of (⌊f1/r⌋ + ⌊f2/r⌋ + …) / ⌊F/r⌋. 1 when nothing is free.
     double availability = 1;
     /// usable_bytes as a share of resident_bytes; 1 when both are 0.
     double page_efficiency = 1;
-};
-
-/// The blocks that a volatile heap still had when it was destroyed.
-struct volatile_leak_report {
-    std::uint64_t blocks = 0;                 ///< number of blocks
-    std::uint64_t bytes = 0;                  ///< usable bytes of these blocks, red zones included
-    std::vector<volatile_size_class> classes; ///< by size
-    /// Blocks of one type of object.
-    struct type {
-        /// Type of the objects for which a volatile_allocator allocated; empty: all other blocks.
-        std::string name;
-        std::uint64_t blocks = 0;          ///< number of blocks
-        std::uint64_t requested_bytes = 0; ///< bytes that the program asked for
-    };
-    std::vector<type> types; ///< with red zones or leak_frames: the most bytes first
-    /// Blocks that were allocated at one place in the program.
-    struct place {
-        std::vector<std::string> calls;    ///< the call stack, the innermost call first, as the C library formats it
-        std::uint64_t blocks = 0;          ///< number of blocks
-        std::uint64_t requested_bytes = 0; ///< bytes that the program asked for
-    };
-    std::vector<place> places; ///< with leak_frames: the most bytes first
 };
 
 /// What volatile_heap::verify() found.
@@ -106,7 +79,7 @@ struct volatile_heap_options {
     /// allocation then takes microseconds, and blocks have red zones of at least 8 bytes. Default 0 (none), at most 32.
     unsigned leak_frames = 0;
     /// Called by the destructor when there are blocks left. Must not throw, or use the heap.
-    std::function<void(const volatile_leak_report&)> on_leaks{};
+    std::function<void(const leak_report&)> on_leaks{};
 };
 
 class volatile_heap;

@@ -1,6 +1,7 @@
 // Allocates memory for the allocators of the public headers.
 
 #include "api/heap_impl.hpp"
+#include "api/leak_part.hpp"
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "types/pointer_check.hpp"
@@ -46,6 +47,13 @@ void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
         }
     }
     return block;
+}
+
+constinit std::atomic<bool> notes_types = false;
+
+void note_type(const void* object, const std::type_info& type) noexcept {
+    if (auto* const note = note_type_of_object.load(std::memory_order_relaxed))
+        note(object, type);
 }
 
 void refuse_if_destroyed(const heap_impl& impl, const void* object, std::size_t bytes) noexcept {

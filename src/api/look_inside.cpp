@@ -4,9 +4,11 @@
 
 #include "api/heap_origin.hpp"
 #include "api/heap_visit.hpp"
+#include "api/leak_sums.hpp"
 #include "api/raise.hpp"
 #include "inspect/heap_schema.hpp"
 #include "inspect/last_commit.hpp"
+#include "inspect/unreached_blocks.hpp"
 
 #include <optional>
 
@@ -130,6 +132,28 @@ std::string get(const std::string& path, std::string_view object_path, const pro
 void dump(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,
           const progress_callback& on_progress) {
     dump(at_last_commit(path, on_progress), root, sink);
+}
+
+leak_report leaks(const std::string& path, const progress_callback& on_progress) {
+    leak_report found;
+    at_last_commit(path, on_progress)([&](inspection& now, std::uint64_t version) -> result<void> {
+        REM_TRY(now.check_structure());
+        if (!now.problems().empty())
+            return unexpected(now.problems().front());
+        auto place = to_read(now);
+        if (!place)
+            return place.error();
+        place->version = version;
+        auto left = unreached_blocks(*place, now.blocks());
+        if (!left)
+            return left.error();
+        detail::leak_sums sums;
+        for (const heap_range& each : *left)
+            sums.add_block(each.bytes);
+        found = sums.report();
+        return {};
+    });
+    return found;
 }
 
 void salvage(const std::string& path, const std::string& root, const std::function<void(std::string_view)>& sink,

@@ -3,6 +3,7 @@
 #include "api/heap_impl.hpp"
 #include "api/history_limits.hpp"
 #include "api/history_part.hpp"
+#include "api/leak_part.hpp"
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "api/stray_write.hpp"
@@ -180,6 +181,8 @@ txn::engine_options engine_options_of(const std::filesystem::path& path, const h
     internal.is_shared = is_shared(options) && !internal.version;
     internal.application = checked_application(path, options.checks.application);
     internal.red_zones = options.checks.red_zones;
+    if (const detail::leak_part* const part = options.checks.leak_frames.part())
+        part->note_calls(path, options.checks, internal);
     internal.history = checked_history(path, options);
     internal.history_kept = options.history.kept_over_sessions;
     internal.tracker = tracker_of(options.tracker);

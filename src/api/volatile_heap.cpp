@@ -3,19 +3,16 @@
 
 #include "alloc/red_zones.hpp"
 #include "api/heap_origin.hpp"
+#include "api/leak_sums.hpp"
 #include "os/address_table.hpp"
 #include "os/anonymous_memory.hpp"
 #include "os/backtrace.hpp"
 #include "os/memory_marks.hpp"
 #include "volatile/heap.hpp"
 
-#include <remanence/types/detail/fingerprint.hpp>
-
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -26,7 +23,6 @@ namespace {
 constinit os::address_table<volatile_heap> volatile_heaps;
 
 constexpr std::size_t k_red_zone_bytes_max = 4096;
-constexpr unsigned k_leak_frames_max = 32;
 
 [[noreturn]] void raise_open_failure(int code, const volatile_heap_options& options) {
     const std::string node = options.numa_node ? std::to_string(*options.numa_node) : "";
@@ -173,60 +169,24 @@ public:
 
 namespace {
 
-struct leaked_sum {
-    std::uint64_t blocks = 0;
-    std::uint64_t requested_bytes = 0;
-    void add(const detail::block_record& of) {
-        ++blocks;
-        requested_bytes += of.asked;
-    }
-};
-
-/// Counts blocks by size; blocks of more than 64 KiB are counted by powers of two.
-std::vector<volatile_size_class> count_by_size(const transient::heap& blocks) {
-    std::map<std::uint64_t, std::uint64_t> counts;
-    blocks.for_each_block([&](const alloc::block& each) {
-        ++counts[each.bytes <= transient::k_class_bytes_max ? each.bytes : std::bit_ceil(each.bytes)];
-    });
-    std::vector<volatile_size_class> classes;
-    for (const auto& [bytes, count] : counts)
-        classes.push_back({bytes, count});
-    return classes;
+std::vector<size_class> count_by_size(const transient::heap& blocks) {
+    detail::blocks_by_size counts;
+    blocks.for_each_block([&](const alloc::block& each) { counts.add(each.bytes); });
+    return counts.classes();
 }
 
-/// Calls `make` for each key, and adds up the results of equal keys. Returns the sums, the largest first.
-template <class Key, class Make>
-auto sorted_by_bytes(const std::map<Key, leaked_sum>& sums, const Make& make) {
-    std::vector<decltype(make(sums.begin()->first))> all;
-    for (const auto& [key, sum] : sums) {
-        all.push_back(make(key));
-        all.back().blocks = sum.blocks;
-        all.back().requested_bytes = sum.requested_bytes;
-    }
-    std::ranges::sort(all, std::ranges::greater{}, [](const auto& each) { return each.requested_bytes; });
-    return all;
-}
-
-volatile_leak_report leaks_of(const detail::volatile_heap_impl& of) {
-    volatile_leak_report left;
-    left.classes = count_by_size(of.blocks);
-    std::map<std::string, leaked_sum> by_type;
-    std::map<std::vector<void*>, leaked_sum> by_place;
+leak_report leaks_of(const detail::volatile_heap_impl& of) {
+    detail::leak_sums left;
     of.blocks.for_each_block([&](const alloc::block& each) {
-        ++left.blocks;
-        left.bytes += each.bytes;
+        left.add_block(each.bytes);
         const auto record = of.has_red_zone() ? of.open_red_zone(each) : std::nullopt;
         if (!record)
             return;
-        by_type[record->type == nullptr ? std::string() : detail::readable_name(record->type->name())].add(*record);
+        left.add_type(record->type, record->asked);
         if (of.options.leak_frames != 0)
-            by_place[std::vector(of.calls_of(each), of.calls_of(each) + of.options.leak_frames)].add(*record);
+            left.add_place({of.calls_of(each), of.calls_of(each) + of.options.leak_frames}, record->asked);
     });
-    left.types = sorted_by_bytes(by_type, [](const std::string& name) { return volatile_leak_report::type{name}; });
-    left.places = sorted_by_bytes(by_place, [](const std::vector<void*>& calls) {
-        return volatile_leak_report::place{os::texts_of_calls(calls.data(), calls.size())};
-    });
-    return left;
+    return left.report();
 }
 
 } // namespace
@@ -238,7 +198,7 @@ volatile_heap::volatile_heap(const volatile_heap_options& options) {
         throw error(errc::invalid_argument, "volatile_heap: reserve_bytes is more than 16 TiB");
     if (options.red_zone_bytes > k_red_zone_bytes_max)
         throw error(errc::invalid_argument, "volatile_heap: red_zone_bytes is more than 4,096");
-    if (options.leak_frames > k_leak_frames_max)
+    if (options.leak_frames > os::k_calls_noted_max)
         throw error(errc::invalid_argument, "volatile_heap: leak_frames is more than 32");
     if (!volatile_heaps.make())
         throw std::bad_alloc();
@@ -249,7 +209,7 @@ volatile_heap::volatile_heap(const volatile_heap_options& options) {
 volatile_heap::~volatile_heap() {
     detail::end_new_scopes();
     if (impl_->options.on_leaks) {
-        const volatile_leak_report left = leaks_of(*impl_);
+        const leak_report left = leaks_of(*impl_);
         if (left.blocks != 0)
             impl_->options.on_leaks(left);
     }
@@ -308,7 +268,7 @@ volatile_heap_stats volatile_heap::stats() const {
     found.reserved_bytes = usage.reserved_bytes;
     found.peak_bytes = usage.peak_bytes;
     found.classes = count_by_size(impl_->blocks);
-    for (const volatile_size_class& each : found.classes)
+    for (const size_class& each : found.classes)
         found.blocks += each.blocks;
     found.availability = usage.availability;
     if (usage.resident_bytes != 0)

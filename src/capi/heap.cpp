@@ -1,5 +1,6 @@
 // Opens and closes heaps, and describes open heaps.
 
+#include "api/leak_part.hpp"
 #include "capi/callbacks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
@@ -65,6 +66,11 @@ void choose_kind(const rem_options& given, heap_options& options) {
 void set_checks(const rem_options& given, heap_options& options) {
     options.checks.catch_stray_writes = given.catch_stray_writes;
     options.checks.red_zones = given.red_zones;
+    if (given.leak_frames != 0 && detail::known_leak_part == nullptr)
+        throw error(errc::not_supported,
+                    "the program lacks the code for rem_options::leak_frames. It has that code if it calls "
+                    "rem_find_leaks() anywhere.");
+    options.checks.leak_frames = {given.leak_frames, detail::known_leak_part};
     if (given.application != nullptr)
         options.checks.application = given.application;
 }

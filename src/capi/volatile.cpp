@@ -2,37 +2,20 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "capi/shown_leaks.hpp"
 #include "capi/structs.hpp"
 
 #include <remanence/volatile_heap.hpp>
 
 #include <memory>
-#include <string>
 #include <typeinfo>
 #include <utility>
-#include <vector>
 
 using namespace remanence;
 
 namespace remanence::capi {
 
 namespace {
-
-void show_leaks(const volatile_leak_report& left, const rem_volatile_options& to) {
-    std::vector<rem_leak_class> classes;
-    for (const volatile_size_class& each : left.classes)
-        classes.push_back({each.block_bytes, each.blocks});
-    std::vector<std::vector<const char*>> calls;
-    std::vector<rem_leak_place> places;
-    for (const volatile_leak_report::place& each : left.places) {
-        std::vector<const char*>& texts = calls.emplace_back();
-        for (const std::string& call : each.calls)
-            texts.push_back(call.c_str());
-        places.push_back({texts.data(), texts.size(), each.blocks, each.requested_bytes});
-    }
-    const rem_leaks shown{left.blocks, left.bytes, classes.data(), classes.size(), places.data(), places.size()};
-    to.on_leaks(to.context, &shown);
-}
 
 volatile_heap_options options_of(const rem_volatile_options& given) {
     volatile_heap_options options;
@@ -43,7 +26,9 @@ volatile_heap_options options_of(const rem_volatile_options& given) {
         options.numa_node = given.numa_node;
     options.leak_frames = given.leak_frames;
     if (given.on_leaks != nullptr)
-        options.on_leaks = [given](const volatile_leak_report& left) { show_leaks(left, given); };
+        options.on_leaks = [given](const leak_report& left) {
+            show_leaks(left, [&](const rem_leaks* shown) { given.on_leaks(given.context, shown); });
+        };
     return options;
 }
 

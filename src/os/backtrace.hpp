@@ -7,6 +7,9 @@
 
 namespace remanence::os {
 
+/// How many calls the options of a heap may ask for.
+inline constexpr unsigned k_calls_noted_max = 32;
+
 /// Sets `calls` to the return addresses of the calls that led to this one, innermost first, and the rest of `calls` to
 /// null. The first call in a process uses malloc().
 void note_calls(void** calls, std::size_t count) noexcept;

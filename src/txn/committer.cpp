@@ -291,7 +291,7 @@ void committer::accept(const pending_commit& commit) {
 }
 
 void committer::all_is_committed() {
-    memory_.declared().note_no_other_changes();
+    memory_.all_is_committed();
     spiller_.all_is_committed();
 }
 

@@ -79,6 +79,7 @@ struct engine_options {
     std::chrono::milliseconds open_timeout{10'000};
     std::string application;                  // as in heap_options
     bool red_zones = false;                   // as in heap_options
+    unsigned leak_frames = 0;                 // as in heap_options; used by parts::block_notes
     std::optional<std::string> log_directory; // as in heap_options
     bool aligned_blocks = false;
     /// Keeps a history, with these limits. If the heap records limits, uses those instead. Needs parts::history. Not

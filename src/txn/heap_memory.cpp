@@ -29,6 +29,9 @@ result<void> heap_memory::begin() {
     allocator_.emplace(base(), header().allocator, extend, k_heap_bytes_max, view_.memory().accessible_bytes());
     if (options_.has.thread_caches != nullptr)
         thread_caches_ = options_.has.thread_caches(*allocator_);
+    if (options_.has.block_notes != nullptr)
+        notes_.reset(options_.has.block_notes(options_.leak_frames));
+    looks_after_blocks_ = red_zones_ || notes_ != nullptr;
     return check_allocator();
 }
 
@@ -76,6 +79,8 @@ result<void> heap_memory::format_header() {
 [[gnu::cold]] result<void> heap_memory::check_allocator() {
     if (thread_caches_ != nullptr)
         thread_caches_->forget();
+    if (notes_ != nullptr)
+        notes_->forget(options_.is_shared); // other processes may have freed blocks, and allocated others there
     auto sound = allocator_->check_state();
     if (sound || sound.why().code != errc::corrupt)
         return sound;
@@ -112,8 +117,8 @@ void* heap_memory::allocate(std::uint64_t bytes, std::uint64_t alignment, std::o
         return nullptr;
     }
     spiller_.spill_if_due({offset_of(block), whole});
-    if (red_zones_) [[unlikely]]
-        put_red_zone({block, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
+    if (looks_after_blocks_) [[unlikely]]
+        look_after({block, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
     return block;
 }
 
@@ -123,8 +128,8 @@ bool heap_memory::allocate_at(void* address, std::uint64_t bytes, std::uint64_t 
     const std::uint64_t whole = placed(bytes);
     if (!allocator().allocate_at(address, whole, alignment))
         return false;
-    if (red_zones_)
-        put_red_zone({address, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
+    if (looks_after_blocks_)
+        look_after({address, alloc::block_allocator::block_bytes(whole, alignment)}, bytes);
     return true;
 }
 
@@ -165,11 +170,12 @@ bool heap_memory::deallocate_in_thread_cache(void* block, std::uint64_t bytes, s
         thread_caches_->note_wait();
 }
 
-// Thread caches stay off with red zones, checks or reports of stray writes, which need to handle each block when it is
-// allocated or freed. They also stay off in a declared section, since changes by a thread cache are not declared.
+// Thread caches stay off with red zones, notes of allocations, checks or reports of stray writes, which need to handle
+// each block when it is allocated or freed. They also stay off in a declared section, since changes by a thread cache
+// are not declared.
 [[gnu::cold]] bool heap_memory::may_turn_on_thread_caches() {
-    if (thread_caches_ == nullptr || red_zones_ || options_.inspect || options_.report_stray_write != nullptr ||
-        is_declared())
+    if (thread_caches_ == nullptr || looks_after_blocks_ || options_.inspect ||
+        options_.report_stray_write != nullptr || is_declared())
         return false;
     declared_.note_allocation(); // once for all later allocations by thread caches
     return true;
@@ -276,9 +282,12 @@ result<void> heap_memory::deallocate(void* block) {
 
 unexpected heap_memory::why_no_block(const void* address, const std::optional<alloc::block>& around) const {
     const std::string where = "the address at offset " + std::to_string(offset_of(address)) + " of the heap " + path();
-    if (!around)
-        return fail(errc::invalid_argument, where + " belongs to no block: it was freed before, or never allocated.",
-                    path());
+    if (!around) {
+        unexpected why = fail(errc::invalid_argument,
+                              where + " belongs to no block: it was freed before, or never allocated.", path());
+        add_origin(why, address);
+        return why;
+    }
     return fail(errc::invalid_argument,
                 where + " lies inside a block, which begins " +
                     std::to_string(offset_of(address) - offset_of(around->start)) + " bytes before it.",
@@ -287,8 +296,8 @@ unexpected heap_memory::why_no_block(const void* address, const std::optional<al
 
 void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     declared_.note_allocation();
-    if (red_zones_) [[unlikely]]
-        check_red_zone(block);
+    if (looks_after_blocks_) [[unlikely]]
+        look_at_freed(block, alloc::block_allocator::block_bytes(bytes, alignment));
     if (options_.inspect) [[unlikely]]
         wipe(block);
     if (uses_thread_caches()) [[unlikely]]
@@ -297,7 +306,7 @@ void heap_memory::deallocate_locked(void* block, std::uint64_t bytes, std::uint6
         allocator_->deallocate(block, bytes, alignment);
     if (!may_write_) [[unlikely]]
         allocator_->flush(); // so that a stray write is reported here, and not by a later commit
-    else if (options_.inspect || red_zones_) [[unlikely]]
+    else if (options_.inspect || looks_after_blocks_) [[unlikely]]
         allocator_->free_returned(); // reports at once if the address is no block
     spiller_.spill_if_due({});
 }
@@ -312,16 +321,16 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
     if (!is_aligned(offset_of(block), placed_at(whole, 1)))
         return false;
     declared_.note_allocation();
-    if (red_zones_) [[unlikely]]
-        check_red_zone(block);
+    if (looks_after_blocks_) [[unlikely]]
+        look_at_freed(block, found->bytes);
     if (!allocator_->resize(block, found->bytes, whole))
         return false;
     const std::uint64_t at = offset_of(block);
     if (options_.inspect && whole < found->bytes) [[unlikely]]
         wipe({at + whole, found->bytes - whole});
     spiller_.spill_if_due({at + found->bytes, whole > found->bytes ? whole - found->bytes : 0});
-    if (red_zones_) [[unlikely]]
-        put_red_zone({block, whole}, bytes);
+    if (looks_after_blocks_) [[unlikely]]
+        look_after({block, whole}, bytes);
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "format/heap_header.hpp"
 #include "store/heap_file.hpp"
+#include "txn/block_notes.hpp"
 #include "txn/declared_section.hpp"
 #include "txn/engine_options.hpp"
 #include "txn/heap_locks.hpp"
@@ -113,6 +114,10 @@ public:
     }
     /// True if the heap was created with check_options::red_zones.
     [[nodiscard]] bool has_red_zones() const { return red_zones_; }
+    /// Adds the type of the object that was made in a block, if the heap notes where blocks are allocated.
+    void note_type(const void* block, const std::type_info& type);
+    /// Returns what was noted of the block that was allocated last at this address.
+    [[nodiscard]] std::optional<block_notes::note> note_of(const void* block) const;
     /// Calls f with the allocator, while the allocation lock is held, after thread caches have returned all slabs and
     /// blocks.
     template <class F>
@@ -157,8 +162,22 @@ public:
     result<void> begin();
     /// Validates header and allocator again. Call it when memory has gone back to the last commit.
     result<void> restored();
+    /// Validates the allocator again. Call it when memory has gone back to a savepoint.
+    result<void> restored_in_part() { return check_allocator(); }
     /// Validates the allocator again. Call it when memory has become another state, as by an undo.
-    result<void> changed_under_allocator() { return check_allocator(); }
+    result<void> changed_under_allocator() {
+        if (notes_ != nullptr)
+            notes_->forget(true);
+        return check_allocator();
+    }
+    /// Everything in memory is committed.
+    void all_is_committed() {
+        declared_.note_no_other_changes();
+        if (notes_ != nullptr)
+            notes_->all_is_committed();
+    }
+    /// Adds to a failure which calls allocated the block that was allocated last at this address, if that was noted.
+    [[gnu::cold]] void add_origin(unexpected& to, const void* block) const;
     /// Returns the allocator, after all slabs and blocks of thread caches have been returned to it.
     [[nodiscard]] alloc::block_allocator& allocator() {
         settle_thread_caches();
@@ -222,8 +241,11 @@ private:
     [[gnu::noinline]] bool settle_thread_caches() const;
     [[nodiscard]] bool may_turn_on_thread_caches();
     void put_red_zone(const alloc::block& of, std::uint64_t asked);
-    /// Ends the process if the block's red zone was overwritten.
-    [[gnu::noinline]] void check_red_zone(const void* block) const;
+    /// Puts the red zone of a new or resized block, and notes where it was allocated.
+    [[gnu::noinline]] void look_after(const alloc::block& of, std::uint64_t asked);
+    /// Ends the process if the red zone of a block that is to be freed or resized was overwritten. If the program noted
+    /// where blocks are allocated, and no block of this size lies there, names the place.
+    [[gnu::noinline]] void look_at_freed(const void* block, std::uint64_t bytes) const;
     /// `bytes` is the size that the allocator was asked for.
     [[gnu::noinline]] void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);
     result<void> format_header();
@@ -239,8 +261,10 @@ private:
     std::optional<alloc::block_allocator> allocator_;
     std::unique_ptr<thread_caches> thread_caches_; // some functions need no lock; null: the program lacks the part
     declared_section declared_;
-    bool aligned_blocks_ = false; // from the heap's header
-    bool red_zones_ = false;      // from the file
+    bool aligned_blocks_ = false;        // from the heap's header
+    bool red_zones_ = false;             // from the file
+    bool looks_after_blocks_ = false;    // each block has a red zone, or it is noted where it was allocated
+    std::unique_ptr<block_notes> notes_; // null: nothing is noted
     bool keeps_unused_ = false;
     bool has_allocator_changed_ = false; // since watch_allocator()
     bool may_write_;                     // false: even the allocator's writes would be reported as stray

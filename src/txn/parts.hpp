@@ -20,6 +20,7 @@ class memory_view;
 
 namespace remanence::txn {
 
+class block_notes;
 struct engine_options;
 struct history_part;        // undo_manager.hpp
 struct memory_limiter_part; // memory_limiter.hpp
@@ -30,12 +31,16 @@ struct sharing_part;        // sharing.hpp
 using version_mapper = result<std::uint64_t> (*)(os::file_system& files, store::heap_file& store,
                                                  view::memory_view& view, const engine_options& options);
 
+/// Makes notes with so many calls for each block. Throws std::bad_alloc.
+using block_notes_maker = block_notes* (*)(unsigned frames);
+
 struct parts {
     thread_cache_maker thread_caches = nullptr; // null: threads borrow no slabs
     version_mapper map_version = nullptr;
     const sharing_part* sharing = nullptr;
     const history_part* history = nullptr;
     const memory_limiter_part* memory_limiter = nullptr;
+    block_notes_maker block_notes = nullptr; // null: the places of allocations are not noted
 };
 
 /// The sharing part, if the program uses sharing::processes anywhere; else null. The program needs it, too, to open

@@ -12,13 +12,15 @@ namespace remanence::txn {
 namespace {
 
 unexpected overrun(const heap_memory& memory, const alloc::block& of) {
-    return fail(
+    unexpected why = fail(
         errc::corrupt,
         "commit of " + memory.path() + ": the bytes behind the block at offset " +
             std::to_string(memory.offset_of(of.start)) + " of the heap, of " + std::to_string(of.bytes) +
             " bytes with its red zone, were overwritten. The program wrote behind the end of the block; roll back, "
             "and look for the place.",
         memory.path());
+    memory.add_origin(why, of.start);
+    return why;
 }
 
 } // namespace
@@ -30,10 +32,38 @@ void heap_memory::put_red_zone(const alloc::block& of, std::uint64_t asked) {
     alloc::put_red_zone(of.start, of.bytes, alloc::k_red_zone_record_bytes, asked);
 }
 
-void heap_memory::check_red_zone(const void* block) const {
+void heap_memory::look_after(const alloc::block& of, std::uint64_t asked) {
+    if (red_zones_)
+        put_red_zone(of, asked);
+    if (notes_ != nullptr)
+        notes_->add(of.start, asked, __builtin_return_address(0));
+}
+
+void heap_memory::look_at_freed(const void* block, std::uint64_t bytes) const {
     const auto found = allocator_->block_of(block);
-    if (found && found->start == block && !alloc::red_zoned_bytes(block, found->bytes, alloc::k_red_zone_record_bytes))
+    const bool is_block = found && found->start == block;
+    const bool is_overwritten =
+        red_zones_ && is_block && !alloc::red_zoned_bytes(block, found->bytes, alloc::k_red_zone_record_bytes);
+    if (notes_ != nullptr && (is_overwritten || !is_block || found->bytes != bytes))
+        notes_->tell(block);
+    if (is_overwritten)
         os::abort_with("the bytes behind this block were overwritten", block);
+}
+
+void heap_memory::add_origin(unexpected& to, const void* block) const {
+    if (notes_ != nullptr)
+        notes_->add_to(to.why().message, block);
+}
+
+void heap_memory::note_type(const void* block, const std::type_info& type) {
+    const std::scoped_lock lock(locks_.allocation);
+    if (notes_ != nullptr)
+        notes_->add_type(block, type);
+}
+
+std::optional<block_notes::note> heap_memory::note_of(const void* block) const {
+    const std::scoped_lock lock(locks_.allocation);
+    return notes_ != nullptr ? notes_->find(block) : std::nullopt;
 }
 
 result<void> check_red_zones(heap_memory& memory, const change::change_set& changes) {

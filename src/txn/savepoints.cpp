@@ -72,7 +72,7 @@ result<void> savepoints::restore_last() {
     return health_.poisoning_without_memory([&]() -> result<void> {
         REM_TRY(health_.poison_if_failed(view_.restore(made_.back().pages)));
         step_ = made_.back().step;
-        return memory_.changed_under_allocator();
+        return memory_.restored_in_part();
     });
 }
 

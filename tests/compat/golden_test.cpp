@@ -84,6 +84,7 @@ protected:
         const auto report = opened.verify();
         EXPECT_TRUE(report.clean()) << report.problems.front().what;
         EXPECT_GT(report.pages_checked, 10U);
+        EXPECT_EQ(opened.leaks().blocks, 0U);
     }
     static std::size_t roots_by_algorithm(heap& opened, std::uint32_t algorithm) {
         std::size_t count = 0;

@@ -85,6 +85,7 @@ private:
         if (types::
                 checks_pointers()) // in other builds freed blocks keep their bytes, and the scan finds these in new ones
             check_pointers();
+        require(book_->leaks().clean(), "leaks() has found a block that the root owns");
         require(allocated_bytes_without_root() == allocated_bytes_empty_, "memory has leaked");
         verify();
         book_->checkpoint(); // verify() reads the log, which would have all sequences' commits in the end

@@ -464,6 +464,7 @@ public:
         if (below(8) == 0) {
             const auto report = heap_->verify();
             EXPECT_TRUE(report.clean()) << report.problems.front().what;
+            EXPECT_EQ(heap_->leaks().blocks, 0U);
         }
     }
 

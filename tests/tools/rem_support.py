@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import repeating  # noqa: E402
 
 REM, MAKE_HEAP, SOURCE = (os.path.abspath(word) for word in sys.argv[1:4])
-OK, ERROR, USAGE, POINTERS, DAMAGE, HISTORY = 0, 1, 2, 3, 4, 5
+OK, ERROR, USAGE, POINTERS, DAMAGE, HISTORY, LEAKS = 0, 1, 2, 3, 4, 5, 6
 
 SUPERBLOCK_BYTES = 4096
 RECORDS_BEGIN = 4096  # in the log

@@ -8,7 +8,7 @@ import os
 import struct
 import subprocess
 
-from rem_support import DAMAGE, OK, POINTERS, RECORDS_BEGIN, REM, ROOTS, SUPERBLOCK_BYTES, RemTest, main, repeating
+from rem_support import DAMAGE, LEAKS, MAKE_HEAP, OK, POINTERS, RECORDS_BEGIN, REM, ROOTS, SUPERBLOCK_BYTES, RemTest, main, repeating
 
 
 class verify(RemTest):
@@ -46,6 +46,21 @@ class verify(RemTest):
                 got = self.json("verify", "--pointers", "--json", end)
                 self.assertEqual((got["pointers_found"], got["pointers"]), (0, []))
                 self.assertIn("no word looks like a pointer", self.text("verify", "--pointers", end)[0])
+
+    def test_finds_no_leak_where_roots_reach_all_blocks(self):
+        for end in ("closed", "killed", "distances", "objects", "empty", "history"):
+            with self.subTest(end):
+                made = [MAKE_HEAP, self.path(end), end]
+                subprocess.run(made, capture_output=True, check=True)
+                self.assertEqual(self.json("verify", "--leaks", "--json", end)["leaks"], {"blocks": 0, "bytes": 0, "classes": []})
+                self.assertIn("roots reach all blocks", self.text("verify", "--leaks", end)[0])
+
+    def test_counts_the_blocks_that_no_root_reaches(self):
+        self.make("stray")
+        got = self.json("verify", "--leaks", "--json", "book.rem", code=LEAKS)
+        self.assertEqual(got["leaks"], {"blocks": 1, "bytes": 8, "classes": [{"block_bytes": 8, "blocks": 1}]})
+        self.assertIn("1 block of 8 bytes that no root reaches:\n", self.text("verify", "--leaks", "book.rem", code=LEAKS)[0])
+        self.rem("verify", "--leaks", "--pointers", "book.rem", code=POINTERS)
 
     def test_finds_pointers_that_leave_the_heap_and_names_root_type_and_place(self):
         self.make("stray")

@@ -8,13 +8,26 @@
 namespace remanence::tool {
 
 // Documented in rem.1 and in the help.
-enum exit_code { exit_ok = 0, exit_error = 1, exit_usage = 2, exit_pointers = 3, exit_damage = 4, exit_history = 5 };
+enum exit_code {
+    exit_ok = 0,
+    exit_error = 1,
+    exit_usage = 2,
+    exit_pointers = 3,
+    exit_damage = 4,
+    exit_history = 5,
+    exit_leaks = 6
+};
 
 int info(const std::string& file, bool as_json);
 int ls(const std::string& file, bool as_json);
 int stat(const std::string& file, bool as_json);
 int readers(const std::string& file, bool as_json);
-int verify(const std::string& file, bool with_pointers, bool as_json);
+/// What verify() looks for besides damage.
+struct verified_too {
+    bool pointers = false;
+    bool leaks = false;
+};
+int verify(const std::string& file, verified_too too, bool as_json);
 int copy(const std::string& file, const std::string& to, bool force, bool with_history);
 // `version` is a number, or the name of a kept version; empty means the last commit.
 int schema(const std::string& file, const std::string& version, bool as_cpp);

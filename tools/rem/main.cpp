@@ -44,7 +44,8 @@ constexpr const char* k_about =
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
-    "(verify), 4 the heap is damaged, 5 the heap is whole, but its history is not (verify, log).\n"
+    "(verify), 4 the heap is damaged, 5 the heap is whole, but its history is not (verify, log),\n"
+    "6 whole, but no root reaches some blocks (verify --leaks).\n"
     "A heap may be open for writing elsewhere, or be opened while rem reads it: rem reads its last\n"
     "commit, and the program does not notice.";
 
@@ -64,6 +65,7 @@ constexpr const char* k_readers_examples =
 constexpr const char* k_verify_examples = "Examples:\n"
                                           "  rem verify book.rem\n"
                                           "  rem verify --pointers book.rem\n"
+                                          "  rem verify --leaks book.rem\n"
                                           "  rem verify --json book.rem | jq '.roots[] | select(.state == \"whole\")'";
 constexpr const char* k_schema_examples = "Examples:\n"
                                           "  rem schema book.rem\n"
@@ -175,9 +177,12 @@ private:
                       [this] { return ls(file_, as_json_); });
         add_with_json("stat", "Say what the redo log holds, and how the heap's memory is used", k_stat_examples,
                       [this] { return stat(file_, as_json_); });
-        add_with_json("verify", "Read everything; say what is wrong, where, and which roots are whole",
-                      k_verify_examples, [this] { return verify(file_, with_pointers_, as_json_); })
-            ->add_flag("--pointers", with_pointers_, "Also look for words that look like pointers out of the heap");
+        CLI::App* const verifies =
+            add_with_json("verify", "Read everything; say what is wrong, where, and which roots are whole",
+                          k_verify_examples, [this] { return verify(file_, verified_too_, as_json_); });
+        verifies->add_flag("--pointers", verified_too_.pointers,
+                           "Also look for words that look like pointers out of the heap");
+        verifies->add_flag("--leaks", verified_too_.leaks, "Also look for blocks that no root reaches");
         add_with_json("readers", "Say who has a heap open, and who reads and writes", k_readers_examples,
                       [this] { return readers(file_, as_json_); });
     }
@@ -301,7 +306,7 @@ private:
     bool as_json_ = false;
     bool force_ = false;
     bool with_history_ = false;
-    bool with_pointers_ = false;
+    verified_too verified_too_;
 };
 
 int run(int argc, char** argv) {

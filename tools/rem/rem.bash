@@ -9,7 +9,7 @@ _rem() {
     case $command in
         info | ls | stat | readers | log | diff | undo | restore | keep | drop | branch) options="--json --help" ;;
         export) options="--json --version --help" ;;
-        verify) options="--json --pointers --help" ;;
+        verify) options="--json --pointers --leaks --help" ;;
         history) options="--bytes --steps --end --json --help" ;;
         copy) options="--force --history --help" ;;
         schema) options="--cpp --version --help" ;;

@@ -3,8 +3,11 @@
 #include "report.hpp"
 #include "text.hpp"
 
+#include <remanence/look_inside.hpp>
+
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace remanence::tool {
 
@@ -82,6 +85,21 @@ void add_pointers(std::string& text, const inspect::suspicious_words& pointers) 
         "what memory there is.\n");
 }
 
+void add_leaks(std::string& text, const leak_report& leaks) {
+    if (leaks.clean()) {
+        text += fmt::format("  roots reach all blocks\n");
+        return;
+    }
+    text += fmt::format("\n{} of {} that no root reaches:\n", coloured(colour::yellow, counted(leaks.blocks, "block")),
+                        counted(leaks.bytes, "byte"));
+    text += fmt::format("  {:>12}  {:>12}\n", "block size", "blocks");
+    for (const size_class& each : leaks.classes)
+        text += fmt::format("  {:>12}  {:>12}\n", grouped(each.block_bytes), grouped(each.blocks));
+    text += fmt::format(
+        "Sizes above 64 KiB are rounded up to powers of two. In the program itself, heap::leaks() says where they\n"
+        "were allocated (check_options::leak_frames).\n");
+}
+
 std::string entries_text(std::uint64_t count) { return grouped(count) + (count == 1 ? " entry" : " entries"); }
 
 void add_history(std::string& text, const inspect::checked_history& history) {
@@ -97,7 +115,7 @@ void add_history(std::string& text, const inspect::checked_history& history) {
     text += fmt::format("  The heap opens without it, and begins another one.\n");
 }
 
-std::string as_text(const report& found) {
+std::string as_text(const report& found, const std::optional<leak_report>& leaks) {
     std::string text;
     if (found.problems.empty()) {
         text += fmt::format("{}: {}\n", visible(found.path), coloured(colour::green, "whole"));
@@ -126,12 +144,14 @@ std::string as_text(const report& found) {
         add_history(text, *found.history);
     if (found.pointers)
         add_pointers(text, *found.pointers);
+    if (leaks)
+        add_leaks(text, *leaks);
     if (!found.problems.empty())
         add_roots(text, found);
     return text;
 }
 
-std::string as_json_text(const report& found) {
+std::string as_json_text(const report& found, const std::optional<leak_report>& leaks) {
     std::vector<json_object> roots;
     for (const surveyed_root& root : found.roots) {
         json_object& one = roots.emplace_back();
@@ -177,20 +197,31 @@ std::string as_json_text(const report& found) {
         }
         all.add("pointers_found", found.pointers->found).add("pointers", pointers);
     }
+    if (leaks) {
+        std::vector<json_object> classes;
+        for (const size_class& each : leaks->classes)
+            classes.emplace_back().add("block_bytes", each.block_bytes).add("blocks", each.blocks);
+        all.add("leaks", json_object().add("blocks", leaks->blocks).add("bytes", leaks->bytes).add("classes", classes));
+    }
     return all.text() + "\n";
 }
 
 } // namespace
 
-int verify(const std::string& file, bool with_pointers, bool as_json) {
+int verify(const std::string& file, verified_too too, bool as_json) {
     const report found = with_progress(
-        [&](const inspect::progress_callback& shown) { return inspect::verify(file, with_pointers, shown); });
-    put(as_json ? as_json_text(found) : as_text(found));
+        [&](const inspect::progress_callback& shown) { return inspect::verify(file, too.pointers, shown); });
+    std::optional<leak_report> leaks;
+    if (too.leaks && found.problems.empty())
+        leaks = with_progress([&](const inspect::progress_callback& shown) { return inspect::leaks(file, shown); });
+    put(as_json ? as_json_text(found, leaks) : as_text(found, leaks));
     if (!found.problems.empty())
         return exit_damage;
     if (found.history && !found.history->is_whole)
         return exit_history;
-    return found.pointers && found.pointers->found != 0 ? exit_pointers : exit_ok;
+    if (found.pointers && found.pointers->found != 0)
+        return exit_pointers;
+    return leaks && !leaks->clean() ? exit_leaks : exit_ok;
 }
 
 } // namespace remanence::tool

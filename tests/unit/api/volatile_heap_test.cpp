@@ -52,9 +52,9 @@ TEST(volatile_heap, heaps_are_apart_and_found_by_address) {
 }
 
 TEST(volatile_heap, is_destroyed_at_once_with_its_blocks_and_says_which_were_left) {
-    volatile_leak_report left;
+    leak_report left;
     {
-        volatile_heap scratch({.on_leaks = [&](const volatile_leak_report& report) { left = report; }});
+        volatile_heap scratch({.on_leaks = [&](const leak_report& report) { left = report; }});
         for (int i = 0; i != 7; ++i)
             (void)scratch.allocate(100);
         (void)scratch.allocate(300'000);
@@ -169,10 +169,9 @@ struct leaked_thing {
 [[gnu::noinline]] void leak_in(volatile_heap& heap, std::size_t bytes) { (void)heap.allocate(bytes); }
 
 TEST(volatile_heap, tells_what_leaked_by_type_and_by_the_calls_that_led_there) {
-    volatile_leak_report left;
+    leak_report left;
     {
-        volatile_heap scratch(
-            {.leak_frames = 16, .on_leaks = [&](const volatile_leak_report& report) { left = report; }});
+        volatile_heap scratch({.leak_frames = 16, .on_leaks = [&](const leak_report& report) { left = report; }});
         for (int i = 0; i != 3; ++i)
             (void)scratch.get_allocator<leaked_thing>().allocate(2);
         for (const std::size_t bytes : {1000U, 2000U})
@@ -193,20 +192,19 @@ TEST(volatile_heap, tells_what_leaked_by_type_and_by_the_calls_that_led_there) {
     EXPECT_EQ(left.types[1].requested_bytes, 3 * 2 * sizeof(leaked_thing));
     ASSERT_GE(left.places.size(), 2U) << "the loops may be unrolled";
     std::uint64_t blocks = 0;
-    for (const volatile_leak_report::place& each : left.places) {
+    for (const leak_report::place& each : left.places) {
         blocks += each.blocks;
         EXPECT_GE(each.calls.size(), 3U);
         EXPECT_LE(each.calls.size(), 16U);
     }
     EXPECT_EQ(blocks, 5U);
-    EXPECT_TRUE(
-        std::ranges::is_sorted(left.places, std::ranges::greater{}, &volatile_leak_report::place::requested_bytes));
+    EXPECT_TRUE(std::ranges::is_sorted(left.places, std::ranges::greater{}, &leak_report::place::requested_bytes));
 }
 
 TEST(volatile_heap, without_guards_leaks_have_sizes_only) {
-    volatile_leak_report left;
+    leak_report left;
     {
-        volatile_heap scratch({.on_leaks = [&](const volatile_leak_report& report) { left = report; }});
+        volatile_heap scratch({.on_leaks = [&](const leak_report& report) { left = report; }});
         (void)scratch.get_allocator<leaked_thing>().allocate(2);
     }
     EXPECT_EQ(left.blocks, 1U);

@@ -1,0 +1,49 @@
+// Notes of where blocks were allocated, for heaps opened with check_options::leak_frames. They are kept in memory of the
+// process; nothing of them is in the heap. A part: only programs that set that option link the implementation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <typeinfo>
+#include <vector>
+
+namespace remanence::txn {
+
+/// The caller of all functions holds the allocation lock. None calls malloc() for an allocation, since malloc() may
+/// lead into the heap (remanence/new_in.hpp).
+class block_notes {
+public:
+    struct note {
+        std::uint64_t asked;        // bytes that the program asked for
+        const std::type_info* type; // null: not known
+        std::vector<void*> calls;   // the innermost first
+    };
+
+    block_notes() = default;
+    block_notes(const block_notes&) = delete;
+    block_notes& operator=(const block_notes&) = delete;
+    virtual ~block_notes() = default;
+
+    /// Notes the calls that led to this allocation, up to the one that returns to `inner`. Replaces an earlier note of
+    /// the same address. Without memory, notes nothing.
+    virtual void add(const void* block, std::uint64_t asked, const void* inner) noexcept = 0;
+    /// Adds the type of the object in the block to its note, if there is one.
+    virtual void add_type(const void* block, const std::type_info& type) noexcept = 0;
+    /// Returns the note of the block that was allocated last at this address, even if it was freed since.
+    [[nodiscard]] virtual std::optional<note> find(const void* block) const = 0;
+    /// Adds the same to a message, as a sentence; does nothing if there is no note.
+    virtual void add_to(std::string& message, const void* block) const = 0;
+    /// Writes the same to standard error.
+    virtual void tell(const void* block) const = 0;
+    /// All blocks are committed: a rollback no longer undoes their allocation.
+    virtual void all_is_committed() noexcept = 0;
+    /// Forgets the notes since all_is_committed(), because these allocations were undone: other blocks may now lie
+    /// there. `committed_too`: forgets all notes. O(notes).
+    virtual void forget(bool committed_too) noexcept = 0;
+};
+
+/// A block_notes_maker.
+block_notes* make_block_notes(unsigned frames);
+
+} // namespace remanence::txn

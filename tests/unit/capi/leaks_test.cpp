@@ -1,0 +1,100 @@
+// Leaked blocks of heaps with a file, told to C programs.
+#include "fixture.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace remanence::test {
+
+namespace {
+
+/// What rem_find_leaks() told.
+struct told_leaks {
+    std::size_t blocks = 0;
+    std::size_t bytes = 0;
+    std::size_t place_blocks = 0;
+    std::vector<std::string> calls; // of the first place
+
+    static void note(void* into, const rem_leaks* leaks) {
+        auto& told = *static_cast<told_leaks*>(into);
+        told = {leaks->blocks, leaks->bytes, 0, {}};
+        for (std::size_t i = 0; i != leaks->place_count; ++i)
+            told.place_blocks += leaks->places[i].blocks;
+        if (leaks->place_count != 0)
+            told.calls.assign(leaks->places[0].calls, leaks->places[0].calls + leaks->places[0].call_count);
+    }
+};
+
+class c_leaks : public c_heap {
+protected:
+    void open_noting(unsigned frames) {
+        rem_options options = options_of(REM_SNAPSHOT);
+        options.leak_frames = frames;
+        ASSERT_OK(rem_open(path.c_str(), &options, &heap));
+    }
+    account* add(account* next) {
+        auto* const made = static_cast<account*>(rem_calloc(heap, 1, sizeof(account)));
+        *made = {48, next}; // a number that could be a distance
+        return made;
+    }
+    told_leaks found() {
+        told_leaks told;
+        EXPECT_OK(rem_find_leaks(heap, told_leaks::note, &told));
+        return told;
+    }
+};
+
+TEST_F(c_leaks, a_thousand_structs_that_nothing_reaches_are_told_with_their_places) {
+    open_noting(8);
+    account* reached = nullptr;
+    account* lost = nullptr;
+    for (int i = 0; i != 1000; ++i) {
+        reached = add(reached);
+        lost = add(lost);
+    }
+    ASSERT_OK(rem_root_set(heap, "accounts", reached));
+    const told_leaks told = found();
+    EXPECT_EQ(told.blocks, 1000U);
+    EXPECT_EQ(told.bytes, 1000 * sizeof(account));
+    EXPECT_EQ(told.place_blocks, 1000U);
+    EXPECT_FALSE(told.calls.empty());
+    EXPECT_OK(rem_free(lost));
+    EXPECT_EQ(found().blocks, 999U);
+    EXPECT_STATUS(rem_free(lost), REM_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(rem_last_error()->message).find("was allocated by these calls"), std::string::npos)
+        << rem_last_error()->message;
+}
+
+TEST_F(c_leaks, described_structs_are_followed_by_their_types) {
+    const rem_member members[] = {REM_NUMBER(account, balance), REM_POINTER_TO(account, next, account)};
+    ASSERT_OK(REM_DESCRIBE(account, members));
+    open_noting(0);
+    account* first = nullptr;
+    for (int i = 0; i != 100; ++i)
+        first = add(first);
+    ASSERT_OK(REM_ROOT_SET(heap, "accounts", first, account));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    EXPECT_EQ(found().blocks, 0U);
+    first->next->next = nullptr;
+    const told_leaks told = found();
+    EXPECT_EQ(told.blocks, 98U);
+    EXPECT_EQ(told.place_blocks, 0U) << "they are not noted";
+}
+
+TEST_F(c_leaks, what_is_wrong_is_refused) {
+    rem_options options = options_of(REM_SNAPSHOT);
+    options.leak_frames = 33;
+    EXPECT_STATUS(rem_open(path.c_str(), &options, &heap), REM_INVALID_ARGUMENT);
+    open();
+    EXPECT_STATUS(rem_find_leaks(heap, nullptr, nullptr), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_find_leaks(nullptr, told_leaks::note, nullptr), REM_INVALID_ARGUMENT);
+    rem_heap* scratch = nullptr;
+    ASSERT_OK(rem_open_volatile(nullptr, &scratch));
+    EXPECT_STATUS(rem_find_leaks(scratch, told_leaks::note, nullptr), REM_NOT_SUPPORTED);
+    EXPECT_OK(rem_close(scratch));
+}
+
+} // namespace
+
+} // namespace remanence::test
