@@ -45,7 +45,7 @@ constexpr const char* k_about =
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
     "(verify), 4 the heap is damaged, 5 the heap is whole, but its history is not (verify, log),\n"
-    "6 whole, but no root reaches some blocks (verify --leaks).\n"
+    "6 whole, but no root reaches some blocks (verify).\n"
     "A heap may be open for writing elsewhere, or be opened while rem reads it: rem reads its last\n"
     "commit, and the program does not notice.";
 

@@ -10,14 +10,14 @@ namespace remanence::test {
 namespace {
 
 /// What rem_find_leaks() told.
-struct told_leaks {
+struct found_leaks {
     std::size_t blocks = 0;
     std::size_t bytes = 0;
     std::size_t place_blocks = 0;
     std::vector<std::string> calls; // of the first place
 
     static void note(void* into, const rem_leaks* leaks) {
-        auto& told = *static_cast<told_leaks*>(into);
+        auto& told = *static_cast<found_leaks*>(into);
         told = {leaks->blocks, leaks->bytes, 0, {}};
         for (std::size_t i = 0; i != leaks->place_count; ++i)
             told.place_blocks += leaks->places[i].blocks;
@@ -38,9 +38,9 @@ protected:
         *made = {48, next}; // a number that could be a distance
         return made;
     }
-    told_leaks found() {
-        told_leaks told;
-        EXPECT_OK(rem_find_leaks(heap, told_leaks::note, &told));
+    found_leaks found() {
+        found_leaks told;
+        EXPECT_OK(rem_find_leaks(heap, found_leaks::note, &told));
         return told;
     }
 };
@@ -54,7 +54,7 @@ TEST_F(c_leaks, a_thousand_structs_that_nothing_reaches_are_told_with_their_plac
         lost = add(lost);
     }
     ASSERT_OK(rem_root_set(heap, "accounts", reached));
-    const told_leaks told = found();
+    const found_leaks told = found();
     EXPECT_EQ(told.blocks, 1000U);
     EXPECT_EQ(told.bytes, 1000 * sizeof(account));
     EXPECT_EQ(told.place_blocks, 1000U);
@@ -77,7 +77,7 @@ TEST_F(c_leaks, described_structs_are_followed_by_their_types) {
     ASSERT_OK(rem_commit(heap, REM_DURABLE));
     EXPECT_EQ(found().blocks, 0U);
     first->next->next = nullptr;
-    const told_leaks told = found();
+    const found_leaks told = found();
     EXPECT_EQ(told.blocks, 98U);
     EXPECT_EQ(told.place_blocks, 0U) << "they are not noted";
 }
@@ -88,10 +88,10 @@ TEST_F(c_leaks, what_is_wrong_is_refused) {
     EXPECT_STATUS(rem_open(path.c_str(), &options, &heap), REM_INVALID_ARGUMENT);
     open();
     EXPECT_STATUS(rem_find_leaks(heap, nullptr, nullptr), REM_INVALID_ARGUMENT);
-    EXPECT_STATUS(rem_find_leaks(nullptr, told_leaks::note, nullptr), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_find_leaks(nullptr, found_leaks::note, nullptr), REM_INVALID_ARGUMENT);
     rem_heap* scratch = nullptr;
     ASSERT_OK(rem_open_volatile(nullptr, &scratch));
-    EXPECT_STATUS(rem_find_leaks(scratch, told_leaks::note, nullptr), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_find_leaks(scratch, found_leaks::note, nullptr), REM_NOT_SUPPORTED);
     EXPECT_OK(rem_close(scratch));
 }
 
